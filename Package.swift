@@ -33,13 +33,14 @@ let measured: [Target] =
 let swift5: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
 // More than 30 targets, for these reasons: a C library is a target (4), C code cannot share one with Swift (4), each
-// layer and each product is a module (12), each layer has its tests (9), a program that a test starts is a target (6),
+// layer and each product is a module (13), each layer has its tests (10), a program that a test starts is a target (6),
 // and so is code in another Swift (4). What they share is in four more.
 let package = Package(
     name: "vaultfmt",
     products: [
         .library(name: "VaultFmt", targets: ["VaultFmt"]),
         .library(name: "VaultLocal", targets: ["VaultLocal"]),
+        .library(name: "VaultAge", targets: ["VaultAge"]),
         .library(name: "KeychainAccess", targets: ["KeychainAccess"]),
         .library(name: "SecItem", targets: ["SecItem"]),
         .library(name: "KeychainStores", targets: ["KeychainStores"]),
@@ -81,6 +82,14 @@ let package = Package(
             name: "VaultLocal", dependencies: ["VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CVaultShim"],
             swiftSettings: settings
         ),
+        // age's recipients and identities as keys of slots. The only module below the command that needs swift-crypto.
+        .target(
+            name: "VaultAge",
+            dependencies: [
+                "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CSodium", "CVaultShim",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
         // The C interface: the header is the contract, in CVaultFmt; VaultC implements it.
         .target(name: "CVaultFmt", path: "Sources/C/CVaultFmt", cSettings: strictC),
         .target(
@@ -90,7 +99,8 @@ let package = Package(
 
         // The Keychain's APIs. KeychainCore is beneath all three, and no product.
         .target(
-            name: "KeychainCore", dependencies: ["VaultBytes", "VaultFmt", "VaultLocal"], path: "Sources/Keychain/Core",
+            name: "KeychainCore", dependencies: ["VaultBytes", "VaultStore", "VaultFmt", "VaultLocal"],
+            path: "Sources/Keychain/Core",
             swiftSettings: settings),
         .target(
             name: "KeychainAccess", dependencies: ["KeychainCore", "VaultFmt"], path: "Sources/Keychain/Access",
@@ -109,7 +119,7 @@ let package = Package(
         .target(
             name: "VaultCommand",
             dependencies: [
-                "VaultBytes", "VaultFmt", "VaultLocal", "CCSV", "CVaultShim", "CInterchange",
+                "VaultBytes", "VaultFmt", "VaultLocal", "VaultAge", "CCSV", "CVaultShim", "CInterchange",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -130,6 +140,13 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "VaultLocalTests", dependencies: ["VaultLocal", "TestSupport", "CTestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "VaultAgeTests",
+            dependencies: [
+                "VaultAge", "VaultLocal", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            exclude: ["CCTV", "Programs"], swiftSettings: strict),
         // They share one vault in use a process, so they are one suite; what needs a process of its own is in the
         // programs.
         .testTarget(
@@ -143,7 +160,8 @@ let package = Package(
         .testTarget(
             name: "VaultCommandTests",
             dependencies: [
-                "VaultCommand", "VaultCommandMain", "VaultFmt", "VaultCrypto", "VaultBytes", "CTestSupport",
+                "VaultCommand", "VaultCommandMain", "VaultAge", "VaultFmt", "VaultCrypto", "VaultBytes", "TestSupport",
+                "CTestSupport",
             ],
             exclude: ["Programs/git_server.py", "Samples"],
             swiftSettings: settings),
@@ -172,7 +190,8 @@ let package = Package(
         .target(
             name: "ImportFuzzing",
             dependencies: [
-                "Fuzzing", "TestSupport", "CTestSupport", "VaultCommand", "VaultFmt", "VaultStore", "VaultCrypto",
+                "Fuzzing", "TestSupport", "CTestSupport", "VaultCommand", "VaultAge", "VaultFmt", "VaultStore",
+                "VaultCrypto", "VaultBytes",
             ],
             path: "Tests/ImportFuzzing", swiftSettings: settings),
 
@@ -184,8 +203,8 @@ let package = Package(
         .executableTarget(
             name: "vectors",
             dependencies: [
-                "VectorMaking", "TestSupport", "Fuzzing", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore",
-                "CSodium",
+                "VectorMaking", "TestSupport", "Fuzzing", "VaultAge", "VaultFmt", "VaultBytes", "VaultCrypto",
+                "VaultStore", "CSodium",
             ],
             path: "Tests/Vectors", exclude: ["Making"], swiftSettings: settings),
 
@@ -243,10 +262,15 @@ let package = Package(
 if Context.environment["VAULTFMT_LIBRARY_ONLY"] != nil {
     let kept: Set = [
         "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt",
-        "VaultLocal", "TestSupport", "CTestSupport", "Fuzzing", "VectorMaking", "vectors", "VaultBytesTests",
+        "VaultLocal", "VaultAge", "TestSupport", "CTestSupport", "Fuzzing", "VectorMaking", "vectors",
+        "VaultBytesTests",
         "VaultCryptoTests", "VaultStoreTests", "VaultFmtTests", "VaultLocalTests",
     ]
     package.targets.removeAll { !kept.contains($0.name) }
     package.products.removeAll { $0.name != "VaultFmt" }
-    package.dependencies = []
+    // VaultAge needs swift-crypto, which needs swift-asn1.
+    package.dependencies.removeAll { dependency in
+        guard case .sourceControl(_, let location, _) = dependency.kind else { return true }
+        return !location.hasSuffix("/swift-crypto") && !location.hasSuffix("/swift-asn1")
+    }
 }

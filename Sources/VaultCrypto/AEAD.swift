@@ -1,15 +1,15 @@
 internal import CSodium
 
-/// XChaCha20-Poly1305: seal and open. Nothing that did not authenticate leaves this file.
+/// Seals and opens with XChaCha20-Poly1305. Data that does not authenticate never leaves this file.
 package enum AEAD {
     package static let overhead = 16
 
-    /// Seals `plain` into `out`, which has 16 bytes more and may start where `plain` does.
+    /// Seals `plain` into `out`, which is 16 bytes longer and may start at the same address.
     package static func seal(
         _ plain: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer, nonce: UnsafeRawPointer,
         bound data: UnsafeRawBufferPointer, key: borrowing Secret
     ) {
-        precondition(out.count == plain.count + overhead && key.count == 32, "sizes were fixed by the caller")
+        precondition(out.count == plain.count + overhead && key.count == 32, "the caller must fix the sizes")
         key.withUnsafeBytes { key in
             _ = crypto_aead_xchacha20poly1305_ietf_encrypt(
                 out.u8, nil, plain.u8,
@@ -18,12 +18,12 @@ package enum AEAD {
         }
     }
 
-    /// Opens `sealed` into `out`, which has 16 bytes less and is left zeroed if the tag is wrong.
+    /// Opens `sealed` into `out`, which is 16 bytes shorter, and is left zeroed if the tag is wrong.
     package static func open(
         _ sealed: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer, nonce: UnsafeRawPointer,
         bound data: UnsafeRawBufferPointer, key: borrowing Secret
     ) throws(CryptoError) {
-        precondition(sealed.count == out.count + overhead && key.count == 32, "sizes were checked by the caller")
+        precondition(sealed.count == out.count + overhead && key.count == 32, "the caller must check the sizes")
         let result = key.withUnsafeBytes { key in
             crypto_aead_xchacha20poly1305_ietf_decrypt(
                 out.u8, nil, nil, sealed.u8,
@@ -38,7 +38,7 @@ package enum AEAD {
 }
 
 extension AEAD {
-    /// Seals a small secret under a new nonce: nonce ‖ sealed.
+    /// Seals a small secret under a new nonce, and returns nonce ‖ sealed secret.
     package static func wrap(
         _ plain: borrowing Secret, _ data: borrowing [UInt8], key: borrowing Secret, _ random: Randomness
     ) -> [UInt8] {
@@ -60,7 +60,7 @@ extension AEAD {
         }
     }
 
-    /// Opens nonce ‖ sealed.
+    /// Opens nonce ‖ sealed secret.
     package static func unwrap(_ wrapped: [UInt8], _ data: borrowing [UInt8], key: borrowing Secret) throws(CryptoError)
         -> Secret
     {

@@ -1,8 +1,8 @@
 internal import CArgon2
 
-/// Argon2id, version 1.3 (RFC 9106), by libargon2, which wipes its memory.
+/// Argon2id, version 1.3 (RFC 9106), using libargon2, which wipes its memory.
 package enum Argon2 {
-    /// Stretches 32 bytes to 32. The caller has checked the cost against its policy. Uses `lanes` threads.
+    /// Stretches 32 bytes to 32 bytes, using `lanes` threads. The caller has checked the cost against its policy.
     package static func stretch(
         _ input: borrowing Secret, salt: [UInt8], memoryKiB: UInt32, passes: UInt32, lanes: UInt32
     ) throws(CryptoError) -> Secret {

@@ -1,6 +1,6 @@
 package import VaultBytes
 
-/// What a sealed thing is bound to: label, vault id and identity, put together without allocating (section 4).
+/// The associated data of a sealed object: label, vault id and identity, assembled without allocating (section 4).
 package struct AssociatedData: Sendable {
     private var storage = InlineArray<128, UInt8>(repeating: 0)
     private var count = 0
@@ -25,13 +25,13 @@ package struct AssociatedData: Sendable {
 
     @inline(__always)
     private mutating func append<N: FixedWidthInteger & BitwiseCopyable>(number: N) {
-        precondition(MemoryLayout<N>.size <= 128 - count, "associated data has at most 128 bytes")
+        precondition(MemoryLayout<N>.size <= 128 - count, "associated data must not exceed 128 bytes")
         Swift.withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: number, toByteOffset: count, as: N.self) }
         count += MemoryLayout<N>.size
     }
 
     private mutating func append(_ bytes: UnsafeRawBufferPointer) {
-        precondition(bytes.count <= 128 - count, "associated data has at most 128 bytes")
+        precondition(bytes.count <= 128 - count, "associated data must not exceed 128 bytes")
         Swift.withUnsafeMutableBytes(of: &storage) {
             UnsafeMutableRawBufferPointer(rebasing: $0[count...]).copyMemory(from: bytes)
         }

@@ -2,9 +2,9 @@ internal import CSodium
 internal import CVaultShim
 package import VaultBytes
 
-/// BLAKE2b with a 32-byte output, piece by piece, with or without a key. Its state is wiped.
+/// BLAKE2b with a 32-byte output, computed incrementally, with or without a key. Its state is wiped after use.
 package struct Blake2b: ~Copyable {
-    /// The C type is opaque to Swift: memory of its size and alignment.
+    /// The C type is opaque to Swift, so this is memory of its size and alignment.
     private let memory: UnsafeMutableRawPointer
     private static let size = crypto_generichash_blake2b_statebytes()
     private var state: OpaquePointer { OpaquePointer(memory) }
@@ -67,12 +67,12 @@ package struct Blake2b: ~Copyable {
         out.withUnsafeMutableBytes { buffer in
             _ = crypto_generichash_blake2b_final(state, buffer.u8, 32)
         }
-        // libsodium 1.0.18 leaves the hash there.
+        // libsodium 1.0.18 leaves the hash on the stack.
         vault_wipe_stack()
         return out
     }
 
-    /// `H(bytes)`, of one piece.
+    /// Returns `H(bytes)` for a single buffer.
     package static func hash(_ bytes: UnsafeRawBufferPointer) -> Bytes32 {
         var out = Bytes32.zero
         withUnsafeMutableBytes(of: &out.words) { buffer in
@@ -85,7 +85,7 @@ package struct Blake2b: ~Copyable {
 }
 
 extension Secret {
-    /// `derive(self, label, x)` as a key (section 1).
+    /// Returns `derive(self, label, x)` as a key (section 1).
     package borrowing func derive(_ label: StaticString, _ x: [UInt8] = []) -> Secret {
         var mac = Blake2b(key: self)
         mac.update(label)
@@ -93,10 +93,10 @@ extension Secret {
         return mac.finishSecret()
     }
 
-    /// `derive(self, label, x)` as a MAC; compared in constant time.
+    /// Returns `derive(self, label, x)` as a MAC, which is compared in constant time.
     package borrowing func mac(_ label: StaticString, _ x: UnsafeRawBufferPointer) -> Bytes32 {
         let size = 1 + label.utf8CodeUnitCount + x.count
-        // In one piece: a state that is kept costs as much as the hash of a small message.
+        // Hash everything as one message: maintaining a state would take as long as hashing a small message.
         return withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { message in
             message[0] = UInt8(label.utf8CodeUnitCount)
             let end = message.copy(
@@ -106,12 +106,12 @@ extension Secret {
         }
     }
 
-    /// `derive(self, label, x)` as a MAC of 32 bytes.
+    /// Returns `derive(self, label, x)` as a MAC, for `x` of 32 bytes.
     package borrowing func mac(_ label: StaticString, _ x: Bytes32) -> Bytes32 {
         Swift.withUnsafeBytes(of: x.words) { mac(label, $0) }
     }
 
-    /// The keyed hash of one piece.
+    /// Returns the keyed hash of a single buffer.
     private borrowing func hash(_ message: UnsafeRawBufferPointer) -> Bytes32 {
         var out = Bytes32.zero
         withUnsafeBytes { key in
@@ -124,7 +124,7 @@ extension Secret {
 }
 
 extension UnsafeMutableRawBufferPointer {
-    /// Copies bytes to a place that is large enough; and returns their end.
+    /// Copies bytes to a position with enough room after it, and returns the end of the copy.
     fileprivate func copy(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Int {
         UnsafeMutableRawBufferPointer(rebasing: self[start..<start + bytes.count]).copyMemory(from: bytes)
         return start + bytes.count

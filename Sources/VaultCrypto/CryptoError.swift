@@ -1,10 +1,10 @@
-/// What the crypto layer can fail with; it says no more than that.
+/// The errors of the crypto layer. They give no further details.
 package enum CryptoError: Error, Equatable, Sendable {
-    /// A tag, MAC or commitment is wrong: another key, or changed bytes.
+    /// A tag, MAC or commitment is wrong: either the key is wrong, or the bytes were changed.
     case authenticationFailed
-    /// Argon2's memory could not be had.
+    /// There is not enough memory for Argon2 or for a secret.
     case outOfMemory
-    /// Argon2 refused its parameters.
+    /// Argon2 rejected its parameters.
     case kdfFailed
     case passphraseNotUTF8
     case passphraseLength

@@ -6,7 +6,7 @@ package enum KeyFileFormat {
     private static let version = Array("VAULTFMT-KEY-1-".utf8)
     package static let size = 89
 
-    /// Whether content claims to be a generated key file; it must then be of this form.
+    /// Returns whether the content claims to be a generated key file; if so, it must have this form.
     package static func isGenerated(_ content: borrowing Secret) -> Bool {
         content.withUnsafeBytes { $0.count >= marker.count && $0[..<marker.count].elementsEqual(marker) }
     }

@@ -1,33 +1,33 @@
 package import VaultBytes
 
-/// The keys that a slot leads to (section 3.4): all of them for an owner, the index key for the holder of a scoped
-/// slot.
+/// The keys that a slot gives access to (section 3.4): all of them for an owner, but only the index key for the holder
+/// of a scoped slot.
 package struct VaultKeys: ~Copyable, Sendable {
     package let index: Secret
     package let owner: OwnerKeys?
-    /// What a scoped slot's payload states as the owners' public key; nil for an owner, who derives it.
+    /// The owners' public key as stored in a scoped slot's payload; nil for an owner, who derives it.
     private let statedPublicKey: Bytes32?
 
-    /// For a holder of the vault key.
+    /// Derives the keys of a holder of the vault key.
     package init(vaultKey: consuming Secret, epoch: Bytes32) {
         index = vaultKey.derive(Label.index, epoch.bytes)
         owner = OwnerKeys(vaultKey: vaultKey)
         statedPublicKey = nil
     }
 
-    /// For a holder of a scoped slot's payload.
+    /// Creates the keys of a holder of a scoped slot's payload.
     package init(index: consuming Secret, ownersPublicKey: Bytes32) {
         self.index = index
         owner = nil
         statedPublicKey = ownersPublicKey
     }
 
-    /// The same keys without those that a locked vault must not hold.
+    /// Returns these keys, except those that a locked vault must not hold.
     package borrowing func withoutOwner() -> VaultKeys {
         VaultKeys(index: index.copy(), ownersPublicKey: ownersPublicKey())
     }
 
-    /// The key that signs the owners' commits. Deriving it takes an owner about 28 µs.
+    /// Returns the key that verifies the owners' commits. For an owner, deriving it takes about 28 µs.
     package borrowing func ownersPublicKey() -> Bytes32 {
         switch owner {
         case .some(let owner): owner.signing().publicKey
@@ -35,7 +35,7 @@ package struct VaultKeys: ~Copyable, Sendable {
         }
     }
 
-    /// Lends the owner's keys to `body`; throws `error` for the holder of a scoped slot.
+    /// Passes the owner's keys to `body`; throws `error` for the holder of a scoped slot.
     package borrowing func asOwner<R: ~Copyable, E: Error>(
         else error: @autoclosure () -> E, _ body: (borrowing OwnerKeys) throws(E) -> R
     ) throws(E) -> R {
@@ -55,13 +55,13 @@ package struct VaultKeys: ~Copyable, Sendable {
     }
 }
 
-/// What only a full slot leads to.
+/// The keys that only a full slot gives access to.
 package struct OwnerKeys: ~Copyable, Sendable {
     package let vault: Secret
-    /// For the owner MAC of commits.
+    /// The key for the owner MAC of commits.
     package let mac: Secret
     package let slotOwner: Secret
-    /// Wraps group keys.
+    /// The key that wraps group keys.
     package let keyring: Secret
     /// The key of group 0, which wraps the compartments of earlier values.
     package let earlier: Secret
@@ -76,11 +76,11 @@ package struct OwnerKeys: ~Copyable, Sendable {
         vault = vaultKey
     }
 
-    /// The key pair that signs commits and hand-overs.
+    /// Derives the key pair that signs commits and hand-overs.
     package borrowing func signing() -> SigningKey { SigningKey(seed: vault.derive(Label.signing)) }
 }
 
-/// The key of one device, which opens what belongs to that device only (section 3.6).
+/// The key of one device, which opens device-only items (section 3.6).
 package enum DeviceKey {
     package static func derive(_ secret: borrowing Secret, vault: Bytes16) -> Secret {
         secret.derive(Label.device, vault.bytes)

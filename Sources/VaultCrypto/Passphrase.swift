@@ -1,7 +1,7 @@
 internal import CUtf8proc
 internal import VaultBytes
 
-/// Normalises passphrases to NFC without leaving a copy behind (section 3.1, R-3.18).
+/// Normalizes passphrases to NFC without leaving copies in memory (section 3.1, R-3.18).
 package enum Passphrase {
     package static func normalised(_ text: borrowing Secret) throws(CryptoError) -> Secret {
         guard (1...Format.Limit.passphrase).contains(text.count) else { throw .passphraseLength }
@@ -11,12 +11,12 @@ package enum Passphrase {
         return try composed(points)
     }
 
-    /// Code points, canonically decomposed: four bytes each, and one unused more, since re-encoding writes a
-    /// terminator.
+    /// Returns the canonically decomposed code points, four bytes each, followed by one unused element, because
+    /// re-encoding writes a terminator.
     private static func decomposed(_ text: borrowing Secret) throws(CryptoError) -> Secret {
         let options = utf8proc_option_t(rawValue: UTF8PROC_STABLE.rawValue | UTF8PROC_COMPOSE.rawValue)
-        // A character decomposes to at most 4 code points in NFD (Unicode's stability policy), and has at least one
-        // byte.
+        // A character decomposes to at most 4 code points in NFD (Unicode's stability policy), and occupies at least
+        // one byte.
         var points = try Secret(ifPossible: (text.count * 4 + 1) * 4)
         let capacity = text.count * 4
         let used = points.withUnsafeMutableBytes { out in

@@ -1,4 +1,4 @@
-/// C functions want addresses also of nothing; an empty buffer may have none.
+/// libsodium needs a non-null pointer even for an empty buffer, whose address may be nil.
 nonisolated(unsafe) private let nowhere = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
 
 extension UnsafeRawBufferPointer {

@@ -1,8 +1,8 @@
 package import VaultBytes
 
-/// What vouches for a header: a hash without a key, and a MAC under the index key (section 3).
+/// The proofs of a header: an unkeyed hash, and a MAC under the index key (section 3).
 package enum HeaderProof {
-    /// The header hash of a header's bytes up to L−64.
+    /// Returns the header hash of a header's bytes up to L−64.
     package static func hash(_ bytes: UnsafeRawBufferPointer) -> Bytes32 {
         var hash = Blake2b()
         hash.update(Label.header)
@@ -13,9 +13,9 @@ package enum HeaderProof {
     package static func mac(_ hash: Bytes32, index: borrowing Secret) -> Bytes32 { index.mac(Label.header, hash) }
 }
 
-/// What vouches for a commit: an owner's MAC, and a signature for readers that hold no owner key (section 5.6).
+/// The proofs of a commit: an owner's MAC, and a signature for readers that do not have the owner keys (section 5.6).
 package enum CommitProof {
-    /// The chain value of a core.
+    /// Returns the chain value of a core.
     package static func chain(vault: Bytes16, core: UnsafeRawBufferPointer) -> Bytes32 {
         var hash = Blake2b()
         hash.update(Label.chain)
@@ -24,7 +24,7 @@ package enum CommitProof {
         return hash.finish()
     }
 
-    /// - Parameter key: `OwnerKeys.mac`.
+    /// `key`: `OwnerKeys.mac`.
     package static func mac(_ chain: Bytes32, key: borrowing Secret) -> Bytes32 { key.mac(Label.commitOwner, chain) }
 
     package static func sign(_ chain: Bytes32, _ key: borrowing SigningKey) -> [UInt8] { key.sign(message(chain)) }
@@ -37,7 +37,7 @@ package enum CommitProof {
 }
 
 extension HandOver {
-    /// The statement of the holder of `key` that `next` follows it.
+    /// Signs a statement that `next` succeeds `key`.
     package static func make(
         _ key: borrowing SigningKey, vault: Bytes16, generation: UInt64, chain: Bytes32, next: Bytes32
     ) -> HandOver {
@@ -45,7 +45,7 @@ extension HandOver {
         return HandOver(publicKey: key.publicKey, generation: generation, chain: chain, signature: key.sign(message))
     }
 
-    /// Whether it hands over to `next`.
+    /// Returns whether this is a valid hand-over to `next`.
     package func isValid(vault: Bytes16, next: Bytes32) -> Bool {
         let message = HandOver.message(vault: vault, generation: generation, chain: chain, next: next)
         return Signature.isValid(signature, of: message, under: publicKey)
@@ -60,9 +60,9 @@ extension HandOver {
     }
 }
 
-/// A label and what follows it, where no key is derived.
+/// Combines a label with bytes, for uses other than key derivation.
 package enum Bound {
-    /// `str8 label ‖ bytes`.
+    /// Returns `str8 label ‖ bytes`.
     package static func bytes(_ label: StaticString, _ bytes: [UInt8]) -> [UInt8] {
         var out: [UInt8] = [UInt8(label.utf8CodeUnitCount)]
         out.reserveCapacity(1 + label.utf8CodeUnitCount + bytes.count)

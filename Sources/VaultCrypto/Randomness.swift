@@ -1,7 +1,7 @@
 internal import CSodium
 
-/// Where nonces, ids and keys come from. The system's source, but for generators of test vectors, which need the same
-/// bytes each time.
+/// The source of nonces, ids and keys: the system's random number generator, except in generators of test vectors,
+/// which need the same bytes each time.
 package final class Randomness: Sendable {
     package static let system = Randomness(fill: { randombytes_buf($0.u8, $0.count) })
 

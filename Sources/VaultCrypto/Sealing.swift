@@ -1,10 +1,10 @@
 package import VaultBytes
 
-/// Whole frames of one vault: which key, which associated data (section 4).
+/// Seals and opens whole frames of one vault, with the associated data of each kind (section 4).
 package struct Sealing: Sendable {
     package let vault: Bytes16
     package let random: Randomness
-    /// What all records' associated data starts with.
+    /// The beginning of every record's associated data.
     private let recordData: AssociatedData
 
     package init(vault: Bytes16, random: Randomness) {
@@ -13,7 +13,7 @@ package struct Sealing: Sendable {
         recordData = AssociatedData(Label.record, vault: vault)
     }
 
-    /// Objects that are bound to their own offset.
+    /// The objects that are bound to their own offset.
     package enum Placed: Sendable {
         case page
         case versions
@@ -32,7 +32,7 @@ package struct Sealing: Sendable {
         }
     }
 
-    /// What a record is bound to.
+    /// The identity that a record is bound to.
     package struct RecordIdentity: Sendable {
         package let item: Bytes16
         package let revision: UInt64
@@ -51,7 +51,7 @@ package struct Sealing: Sendable {
 
     // MARK: objects bound to their offset
 
-    /// Fills `frame` (head ‖ nonce ‖ sealed body) for a body of 48 bytes less.
+    /// Fills `frame` (head ‖ nonce ‖ sealed body) from a body that is 48 bytes shorter.
     package func seal(
         _ body: UnsafeRawBufferPointer, as kind: Placed, at offset: UInt64, head: UInt64, key: borrowing Secret,
         into frame: UnsafeMutableRawBufferPointer
@@ -67,7 +67,7 @@ package struct Sealing: Sendable {
         }
     }
 
-    /// Opens head ‖ nonce ‖ sealed body into `out`, which has 48 bytes less.
+    /// Opens head ‖ nonce ‖ sealed body into `out`, which is 48 bytes shorter.
     package func open(
         _ frame: UnsafeRawBufferPointer, as kind: Placed, at offset: UInt64, key: borrowing Secret,
         into out: UnsafeMutableRawBufferPointer
@@ -90,13 +90,13 @@ package struct Sealing: Sendable {
 
     // MARK: records
 
-    /// Where a record's sealed body starts in its frame.
+    /// The offset of a record's sealed body in its frame.
     package static var recordBodyStart: Int { bodyStart + locatorSize }
 
-    /// Fills a record's frame (head ‖ nonce ‖ locator ‖ sealed body) for a body of 80 bytes less, which may already
-    /// be in the frame where its sealed form will be.
+    /// Fills a record's frame (head ‖ nonce ‖ locator ‖ sealed body) from a body that is 80 bytes shorter. The body may
+    /// already be in the frame, at the position of its sealed form.
     ///
-    /// - Parameter nonceStart: The first eight bytes of the nonce as a big-endian number, if they were drawn before.
+    /// `nonceStart`: the first eight bytes of the nonce as a big-endian number, if they have already been drawn.
     package func sealRecord(
         _ body: UnsafeRawBufferPointer, _ identity: RecordIdentity, head: UInt64, nonceStart: UInt64? = nil,
         key: borrowing Secret,
@@ -118,7 +118,7 @@ package struct Sealing: Sendable {
         }
     }
 
-    /// Opens a record's frame into `out`, which has 80 bytes less.
+    /// Opens a record's frame into `out`, which is 80 bytes shorter.
     package func openRecord(
         _ frame: UnsafeRawBufferPointer, _ identity: RecordIdentity, key: borrowing Secret,
         into out: UnsafeMutableRawBufferPointer
@@ -131,7 +131,8 @@ package struct Sealing: Sendable {
         }
     }
 
-    /// What a record's locator claims. Unproven until the record opens under it; for recovery and verification only.
+    /// Returns the identity that a record's locator claims. It is unproven until the record opens with it; use it only
+    /// for recovery and verification.
     package func claimedIdentity(_ frame: UnsafeRawBufferPointer, locatorKey: borrowing Secret) -> RecordIdentity {
         var plain: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         withUnsafeMutableBytes(of: &plain) { out in
@@ -144,7 +145,7 @@ package struct Sealing: Sendable {
             compartment: UInt64(littleEndian: plain.2))
     }
 
-    /// Masks a record's locator under another key; the seal does not cover it.
+    /// Masks a record's locator under a different key, which is possible because the seal does not cover the locator.
     package func relocate(_ frame: UnsafeMutableRawBufferPointer, from old: borrowing Secret, to new: borrowing Secret)
     {
         let identity = claimedIdentity(UnsafeRawBufferPointer(frame), locatorKey: old)
@@ -166,7 +167,7 @@ package struct Sealing: Sendable {
         Self.mask(out, nonce: nonce, key: key)
     }
 
-    /// XORs a locator with its mask (section 5.1), which hides and shows it.
+    /// XORs a locator with its mask (section 5.1); the same operation hides and reveals it.
     private static func mask(_ locator: UnsafeMutableRawPointer, nonce: UnsafeRawPointer, key: borrowing Secret) {
         let mask = key.mac(Label.locatorMask, UnsafeRawBufferPointer(start: nonce, count: 24))
         withUnsafeBytes(of: mask.words) { mask in
@@ -188,7 +189,7 @@ package struct Sealing: Sendable {
 }
 
 extension AssociatedData {
-    /// Lends the bytes to something that may fail to authenticate.
+    /// Passes the bytes to a function that may throw an authentication error.
     fileprivate func opening(_ body: (UnsafeRawBufferPointer) throws(CryptoError) -> Void) throws(CryptoError) {
         let result: Result<Void, CryptoError> = withUnsafeBytes { data in
             do throws(CryptoError) {
@@ -201,7 +202,7 @@ extension AssociatedData {
 }
 
 extension RecordRef {
-    /// What the record is bound to.
+    /// Returns the identity that the record is bound to.
     package func identity(of item: Bytes16) -> Sealing.RecordIdentity {
         Sealing.RecordIdentity(item: item, revision: revision, compartment: compartment)
     }

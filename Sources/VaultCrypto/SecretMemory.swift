@@ -1,42 +1,42 @@
 internal import CSodium
 internal import CVaultShim
 
-/// Hands out pieces of locked, guarded memory. Whole `sodium_malloc` allocations cost microseconds and are limited in
-/// number, so small pieces share slabs of one size class.
+/// Allocates pieces of locked, guarded memory. A `sodium_malloc` allocation takes microseconds, and their number is
+/// limited, so small pieces share slabs, each of which serves one size class.
 final class SecretMemory: Sendable {
     static let shared = SecretMemory()
 
-    /// A piece of memory; wiped when given back.
-    struct Piece: @unchecked Sendable {  // The pointer is owned by the one `Secret` that holds the piece.
+    /// A piece of memory, wiped when it is freed.
+    struct Piece: @unchecked Sendable {  // The pointer is owned by the `Secret` that holds the piece.
         let start: UnsafeMutableRawPointer
         let capacity: Int
     }
 
     private struct State {
-        /// Free pieces for each size class.
+        /// The free pieces of each size class.
         var free: [[UInt]] = Array(repeating: [], count: classCount)
         var isUnlocked = false
-        /// What is left of the memory for callers that cannot fail.
+        /// The memory reserved for callers that cannot fail.
         var reserve: Range<UInt> = 0..<0
         var allocations = 0
     }
 
-    /// 32 bytes, 64, and so on up to 32 KiB.
+    /// The classes are 32 bytes, 64 bytes, and so on up to 32 KiB.
     private static let classCount = 11
     private static let smallest = 32
     private static let slabSize = 65_536
 
-    /// The class of the smallest piece that holds `count` bytes; nil beyond the largest.
+    /// Returns the class of the smallest piece that holds `count` bytes, or nil if they exceed the largest class.
     private static func sizeClass(_ count: Int) -> Int? {
         let index = count <= smallest ? 0 : Int.bitWidth - ((count - 1) / smallest).leadingZeroBitCount
         return index < classCount ? index : nil
     }
 
-    /// Each allocation takes four of the mappings that a process may have, 65,530 by default: some are left to the rest
-    /// of the program.
+    /// Each allocation uses four of the memory mappings that a process may have (65,530 by default); some are left for
+    /// the rest of the program.
     private static let mostAllocations = 12_288
 
-    // Only touched within `withState`: a mutex of Swift's own does not survive a fork.
+    // Accessed only within `withState`: Swift's own mutex does not survive a fork.
     private nonisolated(unsafe) var state = State()
 
     private init() {
@@ -52,10 +52,10 @@ final class SecretMemory: Sendable {
         return body(&state)
     }
 
-    /// Whether all memory handed out so far was kept from being swapped out.
+    /// Whether all memory allocated so far is locked, so that it cannot be swapped out.
     var isLocked: Bool { withState { !$0.isUnlocked } }
 
-    /// Returns a piece of zeros; nil if there is no memory for it.
+    /// Returns a piece filled with zeros, or nil if there is not enough memory.
     func allocate(_ count: Int) -> Piece? {
         guard let index = Self.sizeClass(count) else { return large(count) }
         return withState { state in
@@ -64,7 +64,7 @@ final class SecretMemory: Sendable {
         }
     }
 
-    /// Returns a small piece to a caller that cannot fail: the reserve is kept for it.
+    /// Returns a small piece to a caller that cannot fail, using the reserve kept for this purpose.
     func allocateFromReserve(_ count: Int) -> Piece? {
         guard let index = Self.sizeClass(count) else { return nil }
         return withState { state in
@@ -88,7 +88,7 @@ final class SecretMemory: Sendable {
 
     func free(_ piece: Piece) {
         guard let index = Self.sizeClass(piece.capacity) else {
-            // Wipes it.
+            // This also wipes the piece.
             sodium_free(piece.start)
             withState { $0.allocations -= 1 }
             return
@@ -98,7 +98,7 @@ final class SecretMemory: Sendable {
     }
 
     private func large(_ count: Int) -> Piece? {
-        // Never a capacity that is a size class: it says how to give the piece back.
+        // The capacity must not be that of a size class, because it determines how the piece is freed.
         let capacity = max(count, Self.slabSize)
         return withState { state in
             guard state.allocations < Self.mostAllocations, let start = map(capacity) else { return nil }
@@ -108,7 +108,7 @@ final class SecretMemory: Sendable {
         }
     }
 
-    /// Leaves the class empty where there is no memory.
+    /// Adds a slab of free pieces to a class, or leaves it empty if there is not enough memory.
     private func refill(_ index: Int, _ state: inout State) {
         guard state.allocations < Self.mostAllocations, let start = map(Self.slabSize) else { return }
         state.allocations += 1
@@ -118,7 +118,8 @@ final class SecretMemory: Sendable {
         }
     }
 
-    /// `sodium_malloc` locks, but does not say whether that worked: locking again does.
+    /// Returns whether locking the memory failed. `sodium_malloc` locks it without reporting whether that worked, so it
+    /// is locked again.
     private func mlockFailed(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool { sodium_mlock(start, count) != 0 }
 
     private func map(_ count: Int) -> UnsafeMutableRawPointer? {

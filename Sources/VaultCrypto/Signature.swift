@@ -1,14 +1,14 @@
 internal import CSodium
 package import VaultBytes
 
-/// An Ed25519 key pair that signs (RFC 8032, pure).
+/// An Ed25519 key pair for signing (RFC 8032, pure).
 package struct SigningKey: ~Copyable, Sendable {
     private let secretKey: Secret
     package let publicKey: Bytes32
 
-    /// - Parameter seed: 32 bytes.
+    /// - Parameter seed: The seed, 32 bytes.
     package init(seed: consuming Secret) {
-        precondition(seed.count == 32, "a seed has 32 bytes")
+        precondition(seed.count == 32, "a seed must be 32 bytes long")
         var publicKey = Bytes32.zero
         var secretKey = Secret(count: crypto_sign_ed25519_secretkeybytes())
         secretKey.withUnsafeMutableBytes { secretKey in
@@ -21,7 +21,7 @@ package struct SigningKey: ~Copyable, Sendable {
         self.publicKey = publicKey
     }
 
-    /// The signature of `message`, 64 bytes.
+    /// Returns the signature of `message`, 64 bytes.
     package borrowing func sign(_ message: [UInt8]) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: Format.signatureSize) { buffer, count in
             let out = UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: Format.signatureSize)
@@ -37,11 +37,11 @@ package struct SigningKey: ~Copyable, Sendable {
 
 /// Checks Ed25519 signatures.
 package enum Signature {
-    /// Whether a signature is valid as defines it.
+    /// Returns whether a signature is valid as defined by.
     ///
-    /// libsodium checks everything but the last point in all of its versions. Versions later than 1.0.18 multiply the
-    /// equation by the cofactor, so that they accept some signatures that refuses; there it is checked here as
-    /// well.
+    /// All versions of libsodium check every condition of except the last. Versions after 1.0.18 multiply the
+    /// equation by the cofactor and therefore accept some signatures that refuses; with those versions, the
+    /// equation is checked here as well.
     package static func isValid(_ signature: [UInt8], of message: [UInt8], under publicKey: Bytes32) -> Bool {
         isAccepted(signature, of: message, under: publicKey)
             && (isLibraryExact || satisfiesEquation(signature, of: message, under: publicKey))
@@ -58,10 +58,10 @@ package enum Signature {
         }
     }
 
-    /// Whether the encoding of SB − kA is R's bytes, for a signature that libsodium accepts: so the public key A is a
-    /// point that has not small order.
+    /// Returns whether the encoding of SB − kA equals R's bytes. The signature must be one that libsodium accepts, so
+    /// that the public key A is a point that does not have small order.
     ///
-    /// libsodium multiplies only points of the prime order. 8A is one, and kA = ⌊k/8⌋(8A) + (k mod 8)A.
+    /// libsodium multiplies only points of prime order. 8A is such a point, and kA = ⌊k/8⌋(8A) + (k mod 8)A.
     package static func satisfiesEquation(_ signature: [UInt8], of message: [UInt8], under publicKey: Bytes32) -> Bool {
         guard signature.count == Format.signatureSize else { return false }
         let point = Array(signature[..<32])
@@ -78,7 +78,7 @@ package enum Signature {
         return Point.difference(Point.baseProduct(Array(signature[32...])), product) == point
     }
 
-    /// The SHA-512 of `bytes` as a number modulo the group's order: k of RFC 8032.
+    /// Returns the SHA-512 of `bytes` as a number modulo the group order: k of RFC 8032.
     private static func scalar(_ bytes: [UInt8]) -> [UInt8] {
         var hash = [UInt8](repeating: 0, count: 64)
         crypto_hash_sha512(&hash, bytes, UInt64(bytes.count))
@@ -87,9 +87,9 @@ package enum Signature {
         return out
     }
 
-    /// Whether libsodium refuses a signature that only the equation multiplied by the cofactor accepts.
+    /// Whether libsodium refuses a signature that only the cofactor-multiplied equation accepts.
     private static let isLibraryExact: Bool = {
-        // Made with a public key to which the point of order 2 was added.
+        // Created with a public key to which the point of order 2 was added.
         let publicKey = Hex.decode("85b3f2ac54bb21b92ad954b2cc4a6b845462885097801f5f6ae75a0920b57914")
         let signature = Hex.decode(
             "7767a3242dc9b58bbc68488c1265cc6cc5f26c6f3c88a5d55e901b0734dca572"
@@ -99,7 +99,7 @@ package enum Signature {
     }()
 }
 
-/// Arithmetic on encoded points; nil for what is not a point.
+/// Arithmetic on encoded points. The result is nil if an argument is not a point.
 private enum Point {
     static func sum(_ left: [UInt8]?, _ right: [UInt8]?) -> [UInt8]? {
         guard let left, let right else { return nil }
@@ -111,7 +111,7 @@ private enum Point {
         return made { crypto_core_ed25519_sub($0, left, right) }
     }
 
-    /// Of a point of the prime order.
+    /// Multiplies a point of prime order.
     static func product(_ scalar: [UInt8], _ point: [UInt8]?) -> [UInt8]? {
         guard let point else { return nil }
         return made { crypto_scalarmult_ed25519_noclamp($0, scalar, point) }

@@ -1,14 +1,14 @@
 package import VaultBytes
 
-/// The factors at hand, ready for slots: passphrase in NFC, key file or raw key. External keys come from providers,
-/// slot by slot.
+/// The given factors, prepared for use with slots: a passphrase in NFC, a key file or a raw key. External keys come
+/// from providers, separately for each slot.
 package struct FactorKeys: ~Copyable, Sendable {
     package var passphrase: Secret?
-    /// Of a generated key file, or raw: 32 bytes.
+    /// The 32 bytes of a generated key file or raw key.
     package var key: Secret?
-    /// The hash of another key file.
+    /// The hash of any other key file.
     package var fileHash: Secret?
-    /// As in a slot.
+    /// The factors, in the form used in slots.
     package let kinds: SlotFactors
 
     package init(passphrase: consuming Secret?, key: consuming Secret?, fileHash: consuming Secret?, kinds: SlotFactors)
@@ -30,7 +30,7 @@ package struct FactorKeys: ~Copyable, Sendable {
         return hash.finishSecret()
     }
 
-    /// What Argon2id stretches (section 3.1).
+    /// Returns the input of Argon2id (section 3.1).
     package borrowing func stretchInput() -> Secret {
         var hash = Blake2b()
         hash.update(Label.stretch)
@@ -42,14 +42,13 @@ package struct FactorKeys: ~Copyable, Sendable {
     }
 }
 
-/// The key of one slot, and what is derived from it.
+/// The key of one slot, and the keys derived from it.
 package struct SlotKey: ~Copyable {
     private let key: Secret
 
-    /// - Parameters:
-    ///   - stretched: What Argon2id made of the passphrase or the other key file, if the factors have one.
-    ///   - key: The generated, raw or external key, if the factors have one: 32 bytes.
-    ///   - derivedOver: Bytes 0 to 32+p of the slot.
+    /// `stretched`: the output of Argon2id for the passphrase or the other key file, if the factors include one.
+    /// `key`: the generated, raw or external key, 32 bytes, if the factors include one.
+    /// `derivedOver`: bytes 0 to 32+p of the slot.
     package init(stretched: borrowing Secret?, key: borrowing Secret?, vault: Bytes16, derivedOver: [UInt8]) {
         var material = Secret(count: stretched.byteCount + key.byteCount)
         let first = stretched.byteCount

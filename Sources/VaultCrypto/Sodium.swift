@@ -1,9 +1,9 @@
 internal import CSodium
 
-/// libsodium must be initialised before anything else of it is used.
+/// Initializes libsodium, which must happen before any other use of it.
 enum Sodium {
-    /// True once it is; initialising never fails but where the system has no random source, and then nothing must go
-    /// on.
+    /// True once libsodium is initialized. Initialization fails only if the system has no random number generator; the
+    /// program must then not continue.
     static let isReady: Bool = {
         precondition(sodium_init() >= 0, "libsodium could not be initialised")
         return true

@@ -1,12 +1,12 @@
 package import VaultFmt
 
 extension Machine {
-    /// Opens another copy of a vault that is open, with the key that opened that one: nothing is asked for, and no key
-    /// is derived, whatever the copy's header says.
+    /// Opens another copy of an open vault with the key that opened the vault. The user is not asked for a passphrase
+    /// and no key is derived, whatever the copy's header contains.
     ///
-    /// - Parameter isWatched: Whether it is compared with what this machine remembers, and remembered. Of two copies
-    ///   that went apart, one would be refused.
-    /// - Throws: As `open` does; `noSuchSlot` and `noSlotOpens` if that key does not open it.
+    /// `isWatched` determines whether the copy is compared with the state that this machine remembers, and is then
+    /// remembered itself; if two copies have diverged, one of them would be refused. Throws the same errors as `open`,
+    /// and `noSuchSlot` or `noSlotOpens` if that key does not open the copy.
     package func openCopy(
         _ path: String, of vault: Vault, options: consuming OpenOptions, isWatched: Bool
     ) throws(VaultError) -> Vault {

@@ -1,14 +1,15 @@
 internal import VaultCrypto
 package import VaultFmt
 
-/// This machine's device id and secret, in `device` in its state folder: what opens the items bound to this device.
+/// This machine's device id and secret, which open the items bound to this device. They are stored in the file `device`
+/// in the state folder.
 package struct DeviceFile: Sendable {
     let files: PrivateFiles
     let path: String
 
     private static let what = "device file"
 
-    /// The device, or nil where this machine has none. Throws `keyFileInvalid`, `io`.
+    /// Reads the device; returns nil if this machine has none. Throws `keyFileInvalid`, `io`.
     package func load() throws(VaultError) -> Device? {
         do throws(VaultError) {
             guard let contents = try files.read(path, what: Self.what, limit: 4096) else { return nil }
@@ -17,30 +18,30 @@ package struct DeviceFile: Sendable {
             guard error.code != .io else { throw error }
             throw VaultError(
                 .keyFileInvalid,
-                "the device file \(TerminalText.path(path)) is damaged; restore it, or move it away and lose what is bound to it"
+                "the device file \(TerminalText.path(path)) is damaged; restore it, or move it away and lose the items bound to it"
             )
         }
     }
 
-    /// The device as far as it can be had: a damaged file costs the items that are bound to it, and no others.
+    /// Reads the device if possible. If the file is damaged, only the items bound to the device become unreadable.
     package func loadIfSound() -> Device? {
         do throws(VaultError) { return try load() } catch {
-            files.announcer.warning("\(error.description); without it, items of this device only cannot be read")
+            files.announcer.warning("\(error.description); without it, device-only items cannot be read")
             return nil
         }
     }
 
-    /// The device; made on first need, which is said.
+    /// Reads the device, creating it with a notice if it does not exist.
     package func loadOrCreate() throws(VaultError) -> Device {
         if let device = try load() { return device }
         let device = Device.random()
         if try files.write(path, what: Self.what, device.fileContents(), replacing: false) {
             files.announcer.note(
-                "made this machine's device file \(TerminalText.path(path)); items of this device only cannot be read without it"
+                "created this machine's device file \(TerminalText.path(path)); device-only items cannot be read without it"
             )
             return device
         }
-        // Another process was faster: its device is this machine's.
+        // Another process was faster; its device becomes this machine's.
         guard let other = try load() else { return device }
         return other
     }

@@ -3,19 +3,19 @@ package import VaultFmt
 
 /// Environment variables.
 package enum Environment {
-    /// The value, or nil where it is not set. Never for secrets: a `String` is not wiped.
+    /// Returns a variable's value, or nil if it is not set. Never used for secrets, because a `String` is not wiped.
     package static func value(_ name: String) -> String? {
         guard let value = getenv(name) else { return nil }
         return String(cString: value)
     }
 
-    /// The value, or nil where it is not set or empty.
+    /// Returns a variable's value, or nil if it is unset or empty.
     package static func nonEmpty(_ name: String) -> String? {
         guard let value = value(name), !value.isEmpty else { return nil }
         return value
     }
 
-    /// A value that must be text, or nil where it is not set or empty. Throws `invalidArgument`.
+    /// Returns the value of a variable that must be UTF-8, or nil if it is unset or empty. Throws `invalidArgument`.
     package static func text(_ name: String) throws(VaultError) -> String? {
         guard let value = getenv(name), value[0] != 0 else { return nil }
         guard let text = String(validatingCString: value) else {
@@ -24,8 +24,8 @@ package enum Environment {
         return text
     }
 
-    /// A value that is secret, copied into wiped memory. The environment itself keeps it for as long as the process
-    /// lives.
+    /// Returns a secret value, copied into memory that is wiped after use. The environment itself holds the secret for
+    /// the lifetime of the process.
     package static func secret(_ name: String) -> Secret? {
         guard let value = getenv(name), value[0] != 0 else { return nil }
         return Secret(copying: UnsafeRawBufferPointer(start: value, count: strlen(value)))

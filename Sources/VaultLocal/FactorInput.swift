@@ -2,24 +2,25 @@ internal import CVaultShim
 internal import Glibc
 package import VaultFmt
 
-/// Reading factors from files and descriptors, into wiped memory.
+/// Reads factors from files and descriptors into memory that is wiped after use.
 package enum FactorInput {
-    /// What the format allows, and a line end.
+    /// The maximum length that the format allows, plus a line ending.
     package static let longestPassphrase = 65_538
     /// 64 MiB.
     package static let longestKeyFile = 64 << 20
 
-    /// Reads a passphrase file; one line end (LF or CR LF) at its end is not part of the passphrase.
+    /// Reads a passphrase file. A single trailing line ending (LF or CR LF) is not part of the passphrase.
     package static func passphrase(file path: String) throws(VaultError) -> Secret {
         withoutLineEnd(try file(path, what: "passphrase file", limit: longestPassphrase))
     }
 
-    /// The same for an open descriptor, which is closed: no program that is started later reads it again.
+    /// Reads a passphrase from an open descriptor and closes it, so that no program started later can read it again.
     package static func passphrase(descriptor: Int32) throws(VaultError) -> Secret {
         withoutLineEnd(try spent(descriptor, name: "descriptor \(descriptor)", limit: longestPassphrase))
     }
 
-    /// Reads a file to its end; `-` is not special. A path that names an open descriptor (`/dev/fd/N`) closes that.
+    /// Reads a file to its end; `-` has no special meaning. If the path refers to an open descriptor (`/dev/fd/N`), the
+    /// descriptor is closed.
     package static func file(_ path: String, what: String, limit: Int) throws(VaultError) -> Secret {
         let name = "\(what) \(TerminalText.path(path))"
         if let descriptor = descriptor(path) { return try spent(descriptor, name: name, limit: limit) }
@@ -29,7 +30,7 @@ package enum FactorInput {
         return try contents(descriptor, name: name, limit: limit)
     }
 
-    /// Reads to the end. Throws `invalidArgument` for more than `limit` bytes.
+    /// Reads a descriptor to its end. Throws `invalidArgument` if there are more than `limit` bytes.
     package static func contents(_ descriptor: Int32, name: String, limit: Int) throws(VaultError) -> Secret {
         var buffer = Secret(count: min(4096, limit + 1))
         var used = 0
@@ -43,13 +44,13 @@ package enum FactorInput {
             if count == 0 { return buffer.prefix(used) }
             used += count
             guard used <= limit else {
-                throw VaultError(.invalidArgument, "\(name) is longer than \(limit) bytes, the most that fits here")
+                throw VaultError(.invalidArgument, "\(name) is longer than the maximum of \(limit) bytes")
             }
             if used == buffer.count { buffer = grown(buffer, to: min(used * 4, limit + 1)) }
         }
     }
 
-    /// Drops one line end (LF or CR LF).
+    /// Removes a single trailing line ending (LF or CR LF).
     package static func withoutLineEnd(_ secret: consuming Secret) -> Secret {
         let count = secret.withUnsafeBytes { bytes in
             guard bytes.last == 0x0A else { return bytes.count }
@@ -58,8 +59,8 @@ package enum FactorInput {
         return count == secret.count ? secret : secret.prefix(count)
     }
 
-    /// Reads a descriptor to its end and closes it; one of the three standard ones then is the null device, so that
-    /// nothing else gets its number.
+    /// Reads a descriptor to its end and closes it. A standard descriptor is replaced with the null device instead, so
+    /// that no other file gets its number.
     private static func spent(_ descriptor: Int32, name: String, limit: Int) throws(VaultError) -> Secret {
         defer {
             if descriptor > STDERR_FILENO {
@@ -75,7 +76,7 @@ package enum FactorInput {
         return try contents(descriptor, name: name, limit: limit)
     }
 
-    /// The descriptor that a path names.
+    /// Returns the descriptor that a path refers to, if any.
     private static func descriptor(_ path: String) -> Int32? {
         if path == "/dev/stdin" { return STDIN_FILENO }
         for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {

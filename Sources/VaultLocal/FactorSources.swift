@@ -1,8 +1,9 @@
 package import VaultFmt
 
-/// Where factors come from: what a caller names first, then the environment.
+/// The sources of factors: those that the caller specifies take precedence over the environment.
 package struct FactorSources: Sendable {
-    /// Current factors, their `--new-…` twins and the `--keep-…` ones differ in names only; the last have no variables.
+    /// The options for current, new (`--new-…`) and kept (`--keep-…`) factors differ only in their names; kept factors
+    /// have no environment variables.
     package enum Twin: Sendable {
         case current, new, kept
 
@@ -14,10 +15,10 @@ package struct FactorSources: Sendable {
             }
         }
 
-        /// The value of one of this twin's variables.
+        /// Returns the value of an environment variable for factors of this kind.
         func value(_ name: String) -> String? { variable(name).flatMap(Environment.nonEmpty) }
 
-        /// The full name of one of this twin's variables.
+        /// Returns the full name of an environment variable for factors of this kind; nil if they have none.
         package func variable(_ name: String) -> String? {
             switch self {
             case .current: "VAULTFMT_" + name
@@ -44,10 +45,10 @@ package struct FactorSources: Sendable {
         self.twin = twin
     }
 
-    /// What the environment alone gives.
+    /// The sources given by the environment alone.
     package static let environment = FactorSources(twin: .current)
 
-    /// Whether any factor is given, so that nothing need be asked.
+    /// Whether any factor is given, so that the user need not be asked.
     package var isAnyGiven: Bool { isOptionGiven || isInEnvironment }
 
     /// Whether a factor is given by an option.
@@ -59,8 +60,8 @@ package struct FactorSources: Sendable {
         ["PASSPHRASE", "PASSPHRASE_FILE", "KEY_FILE"].contains { twin.value($0) != nil }
     }
 
-    /// What options and environment give. Throws `invalidArgument` for options that exclude each other, `noSuchFile`,
-    /// `io`.
+    /// Reads the factors given by options and the environment. Throws `invalidArgument` for mutually exclusive options,
+    /// and `noSuchFile` or `io` if a file cannot be read.
     package func read() throws(VaultError) -> GivenFactors {
         if let rawKey = try rawKey() { return GivenFactors(passphrase: nil, keyFile: nil, rawKey: rawKey) }
         let passphrase = try passphrase()
@@ -73,13 +74,13 @@ package struct FactorSources: Sendable {
         guard passphraseFile == nil, passphraseDescriptor == nil, keyFile == nil else {
             throw VaultError(
                 .invalidArgument,
-                "\(twin.optionPrefix)raw-key-file stands alone; leave out the passphrase and the key file")
+                "\(twin.optionPrefix)raw-key-file cannot be combined; leave out the passphrase and the key file")
         }
         let key = try FactorInput.file(rawKeyFile, what: "raw key file", limit: 32)
         guard key.count == 32 else {
             throw VaultError(
                 .invalidArgument,
-                "a raw key file has exactly 32 bytes, \(TerminalText.path(rawKeyFile)) has \(key.count)")
+                "a raw key file must contain exactly 32 bytes, but \(TerminalText.path(rawKeyFile)) has \(key.count)")
         }
         return key
     }
@@ -94,7 +95,7 @@ package struct FactorSources: Sendable {
             guard passphraseFile == nil else {
                 throw VaultError(
                     .invalidArgument,
-                    "\(twin.optionPrefix)passphrase-file and \(twin.optionPrefix)passphrase-fd exclude each other; give one"
+                    "\(twin.optionPrefix)passphrase-file and \(twin.optionPrefix)passphrase-fd are mutually exclusive; give one"
                 )
             }
             return try FactorInput.passphrase(descriptor: passphraseDescriptor)

@@ -1,68 +1,82 @@
 package import VaultFmt
 
-/// All factors that were given or typed: a slot opens if it takes no others.
+/// All factors that were given or typed. They open any slot that requires no other factors.
 package struct GivenFactors: ~Copyable {
     package var passphrase: Secret?
     /// The contents of the key file.
     package var keyFile: Secret?
     package var rawKey: Secret?
+    /// The source of an external key, such as recipients or identities.
+    package var external: (any SlotFactor)?
 
-    package init(passphrase: consuming Secret?, keyFile: consuming Secret?, rawKey: consuming Secret?) {
+    package init(
+        passphrase: consuming Secret?, keyFile: consuming Secret?, rawKey: consuming Secret?,
+        external: (any SlotFactor)? = nil
+    ) {
         self.passphrase = passphrase
         self.keyFile = keyFile
         self.rawKey = rawKey
+        self.external = external
     }
 
-    /// A second holder of the same factors.
+    /// Returns a copy of these factors.
     package borrowing func copy() -> GivenFactors {
-        GivenFactors(passphrase: passphrase?.copy(), keyFile: keyFile?.copy(), rawKey: rawKey?.copy())
+        GivenFactors(
+            passphrase: passphrase?.copy(), keyFile: keyFile?.copy(), rawKey: rawKey?.copy(), external: external)
     }
 
-    /// Of the factors given, those that a slot takes.
+    /// Selects from the given factors those that a slot requires.
     package init(_ given: borrowing GivenFactors, only kinds: FactorKinds) {
         passphrase = kinds.contains(.passphrase) ? given.passphrase?.copy() : nil
         keyFile = kinds.isDisjoint(with: [.generatedKeyFile, .otherKeyFile]) ? nil : given.keyFile?.copy()
         rawKey = kinds.contains(.rawKey) ? given.rawKey?.copy() : nil
+        external = kinds.contains(.externalKey) ? given.external : nil
     }
 
-    /// Whether there is none.
+    /// Whether there are no factors.
     package var isEmpty: Bool {
         borrowing get {
             switch (passphrase == nil, keyFile == nil, rawKey == nil) {
-            case (true, true, true): true
+            case (true, true, true): external == nil
             default: false
             }
         }
     }
 
-    /// What slots can take, the most telling first: what needs more factors, then what needs no stretching.
+    /// Returns the combinations of factors that slots can require, most specific first: those with more factors, then
+    /// those without stretching.
     package borrowing func combinations() throws(VaultError) -> [FactorKinds] {
         if rawKey != nil { return [.rawKey] }
         let kind = try keyFileKind()
-        switch (kind, passphrase != nil) {
-        case (let kind?, true): return [[.passphrase, kind], kind, .passphrase]
-        case (let kind?, false): return [kind]
-        case (nil, true): return [.passphrase]
-        case (nil, false): return []
+        let hasPassphrase = passphrase != nil
+        var all: [FactorKinds] = []
+        if external != nil { all += hasPassphrase ? [[.externalKey, .passphrase], .externalKey] : [.externalKey] }
+        switch (kind, hasPassphrase) {
+        case (let kind?, true): all += [[.passphrase, kind], kind, .passphrase]
+        case (let kind?, false): all.append(kind)
+        case (nil, true): all.append(.passphrase)
+        case (nil, false): break
         }
+        return all
     }
 
-    /// Which kind of key file was given, or nil for none.
+    /// Returns the kind of key file that was given; nil if none was.
     package borrowing func keyFileKind() throws(VaultError) -> FactorKinds? {
         guard let file = try readKeyFile() else { return nil }
         return file.isGenerated ? .generatedKeyFile : .otherKeyFile
     }
 
-    /// The factors of these kinds, as the library takes them.
+    /// Returns the factors of these kinds, in the form that the library requires.
     package borrowing func factors(_ kinds: FactorKinds) throws(VaultError) -> Factors {
         if let rawKey = rawKey?.copy(), kinds.contains(.rawKey) { return try Factors(rawKey: rawKey) }
         var passphrase: Secret?
         if kinds.contains(.passphrase) { passphrase = self.passphrase?.copy() }
+        if let external, kinds.contains(.externalKey) { return try Factors(external: external, passphrase: passphrase) }
         let withKeyFile = !kinds.isDisjoint(with: [.generatedKeyFile, .otherKeyFile])
         return try Factors(passphrase: passphrase, keyFile: withKeyFile ? readKeyFile() : nil)
     }
 
-    /// All of them together, for a slot that is made. Throws `noSlotOpens` if there is none.
+    /// Returns all factors together, for a new slot. Throws `noSlotOpens` if there are none.
     package borrowing func together() throws(VaultError) -> Factors {
         guard let all = try combinations().first else {
             throw VaultError(.noSlotOpens, "no factor is given; give a passphrase or a key file")
@@ -70,7 +84,8 @@ package struct GivenFactors: ~Copyable {
         return try factors(all)
     }
 
-    /// Calls `body` with what slots can take, until it does not throw `noSlotOpens`; throws the first of those else.
+    /// Calls `body` with each combination that a slot can require until a call does not throw `noSlotOpens`; if every
+    /// call does, throws the first of these errors.
     package borrowing func tryEach<R: ~Copyable>(
         _ body: (borrowing Factors, FactorKinds) throws(VaultError) -> R
     ) throws(VaultError) -> R {

@@ -5,39 +5,44 @@ internal import VaultCrypto
 internal import VaultFmt
 internal import VaultStore
 
-/// Keys of open vaults in the user's keyring in the kernel, by vault id: in no file, never swapped out, wiped when
-/// their time is up.
+/// Keys of unlocked vaults in the user's kernel keyring, by vault id. They are never stored in a file or swapped out,
+/// and are wiped when they expire.
 ///
-/// All of these throw `noKernelKeyring` where the system has none, or does not lend it.
+/// All functions throw `noKernelKeyring` if the system has no keyring or denies access.
 enum KernelKeyring {
     private static let prefix = "vaultfmt:"
-    /// The form of the payload: this number, the slot's id, its wrapping key, the path that was unlocked.
-    private static let form: UInt8 = 2
-    private static let fixedSize = 1 + 16 + Format.keySize
+    /// The version of the payload, which consists of this number, the slot's id, its wrapping key, the expiry time
+    /// (seconds since 1970), and the path that was unlocked. The kernel also stores the expiry time, but does not
+    /// return it.
+    private static let form: UInt8 = 3
+    private static let keyEnd = 1 + 16 + Format.keySize
+    private static let fixedSize = keyEnd + 8
     private static let longestPath = 4096
-    /// Of a user keyring; more are not looked at.
+    /// The maximum number of keys to examine in a keyring.
     private static let mostKeys = 4096
 
     private static func description(_ vault: VaultID) -> String { prefix + vault.description }
 
-    /// Keeps a key, and the path of the file that it was unlocked in.
+    /// Stores a key, and the path of the file that was unlocked with it.
     static func keep(_ key: borrowing KeptKey, vault: VaultID, path: String, seconds: UInt32) throws(VaultError) {
         let path = path.utf8.count <= longestPath ? Array(path.utf8) : []
         var payload = Secret(count: fixedSize + path.count)
         let slot = key.slot.bytes
+        let end = UInt64(clamping: time(nil)) + UInt64(seconds)
         payload.withUnsafeMutableBytes { out in
             out[0] = form
             UnsafeMutableRawBufferPointer(rebasing: out[1..<17]).copyBytes(from: slot)
             key.wrappingKey.withUnsafeBytes {
-                UnsafeMutableRawBufferPointer(rebasing: out[17..<fixedSize]).copyMemory(from: $0)
+                UnsafeMutableRawBufferPointer(rebasing: out[17..<keyEnd]).copyMemory(from: $0)
             }
+            out.storeBytes(of: end.littleEndian, toByteOffset: keyEnd, as: UInt64.self)
             UnsafeMutableRawBufferPointer(rebasing: out[fixedSize...]).copyBytes(from: path)
         }
         let result = payload.withUnsafeBytes { vault_key_keep(description(vault), $0.baseAddress, $0.count, seconds) }
         guard result >= 0 else { throw failure(result) }
     }
 
-    /// The key kept for a vault; nil if there is none, or not any more.
+    /// Returns the key stored for a vault; nil if there is none or it has expired.
     static func find(vault: VaultID) throws(VaultError) -> KeptKey? {
         let entry = try read { payload in vault_key_find(description(vault), payload.baseAddress, payload.count) }
         switch consume entry {
@@ -46,7 +51,16 @@ enum KernelKeyring {
         }
     }
 
-    /// Takes a key away; false if there is none.
+    /// Returns the time at which a vault's key expires, in seconds since 1970; nil if there is no key.
+    static func end(vault: VaultID) throws(VaultError) -> UInt64? {
+        let entry = try read { payload in vault_key_find(description(vault), payload.baseAddress, payload.count) }
+        switch consume entry {
+        case .some(let entry): return entry.end
+        case .none: return nil
+        }
+    }
+
+    /// Removes a key; returns false if there is none.
     static func drop(vault: VaultID) throws(VaultError) -> Bool {
         let result = vault_key_drop(description(vault))
         guard result < 0 else { return true }
@@ -54,7 +68,7 @@ enum KernelKeyring {
         throw failure(result)
     }
 
-    /// Takes the keys away that were kept for a file at this path, whatever is there now; returns how many there were.
+    /// Removes the keys that were stored for this path, whatever file is now at the path; returns their number.
     static func drop(path: String) throws(VaultError) -> Int {
         var dropped = 0
         for number in try numbers() {
@@ -64,19 +78,19 @@ enum KernelKeyring {
         return dropped
     }
 
-    /// Takes all keys of vaults away; returns how many were valid.
+    /// Removes the keys of all vaults; returns how many were valid.
     static func dropAll() throws(VaultError) -> Int {
         var dropped = 0
         for number in try numbers() {
-            // One whose time is up stays listed for a while.
+            // An expired key remains listed for a while.
             let wasValid = vault_key_read(number, nil, 0) >= 0
             if vault_key_drop_numbered(number) >= 0, wasValid { dropped += 1 }
         }
         return dropped
     }
 
-    /// Whether this process is in a user namespace other than the system's first: it has keyrings of its own there, and
-    /// does not see the user's.
+    /// Whether this process is in a user namespace other than the initial one, in which case it has its own keyrings
+    /// and cannot see the user's.
     static var isApart: Bool {
         do throws(VaultError) {
             let file = try RealFileSystem().open("/proc/self/uid_map", writable: false)
@@ -101,6 +115,7 @@ enum KernelKeyring {
     private struct Entry: ~Copyable {
         let slot: Bytes16
         let wrappingKey: Secret
+        let end: UInt64
         let path: String
 
         consuming func takeKey() -> KeptKey { KeptKey(slot: slot, wrappingKey: wrappingKey) }
@@ -113,13 +128,14 @@ enum KernelKeyring {
             if isAbsent(count) { return nil }
             throw failure(count)
         }
-        // Another version may keep something else.
+        // Another version may use a different payload.
         guard (Int64(fixedSize)...Int64(payload.count)).contains(count), payload.withUnsafeBytes({ $0[0] }) == form
         else { return nil }
         let slot = payload.withUnsafeBytes { Array($0[1..<17]) }
+        let end = payload.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: keyEnd, as: UInt64.self) }
         let path = payload.withUnsafeBytes { String(decoding: $0[fixedSize..<Int(count)], as: UTF8.self) }
         guard let slot = Bytes16(slot) else { return nil }
-        return Entry(slot: slot, wrappingKey: payload.slice(17..<fixedSize), path: path)
+        return Entry(slot: slot, wrappingKey: payload.slice(17..<keyEnd), end: UInt64(littleEndian: end), path: path)
     }
 
     private static func numbers() throws(VaultError) -> [Int32] {

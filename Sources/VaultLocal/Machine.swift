@@ -3,27 +3,27 @@ internal import VaultCrypto
 public import VaultFmt
 package import VaultStore
 
-/// This machine's part: it remembers the newest state of each vault, has a device key, and keeps vaults unlocked.
+/// The data that this machine keeps: the newest state of each vault that it has seen, its device key, and unlocked
+/// vaults.
 ///
-/// A vault that it opens is compared with what it remembers before anything of it is shown, and again at each refresh
-/// and each change; whoever puts an older copy back, or a file of his own in its place, is found out. `Vault.open`
-/// alone remembers nothing.
+/// A vault is compared with the remembered state before any of its contents are returned, and again at each refresh and
+/// each change, so an older copy or a different file in its place is detected. `Vault.open` alone remembers nothing.
 public struct Machine: Sendable {
-    /// Where things are.
+    /// The locations of the files.
     public let places: Places
-    /// Where vaults and its own files live.
+    /// The location of vaults and of this machine's own files.
     package let place: Store.Place
     let announcer: Announcer
 
-    /// The machine as the environment has it.
-    /// - Parameter notices: Is called with what a person should hear of, on the thread of the call that it comes from;
-    ///   it must not use that vault.
-    /// - Throws: `invalidArgument` where nothing says what the home folder is.
+    /// Makes a machine from the environment.
+    /// - Parameter notices: Called with messages for the user, on the thread of the call that causes them; the function
+    ///   must not use the vault of that call.
+    /// - Throws: `invalidArgument` if the home folder is unknown.
     public init(notices: @escaping @Sendable (Notice) -> Void) throws(VaultError) {
         self.init(try Places(), notices: notices)
     }
 
-    /// A machine whose places do not come from the environment.
+    /// Makes a machine whose places do not come from the environment.
     public init(_ places: Places, notices: @escaping @Sendable (Notice) -> Void) {
         self.init(places, place: Store.Place(), notices: notices)
     }
@@ -36,13 +36,13 @@ public struct Machine: Sendable {
 
     private var files: PrivateFiles { PrivateFiles(place: place, announcer: announcer) }
 
-    /// What this machine remembers of vaults.
+    /// The states of vaults that this machine remembers.
     package var memory: Memory { Memory(files: files, folder: places.stateFolder + "/anchors") }
 
     /// The file that holds this machine's device key.
     package var deviceFile: DeviceFile { DeviceFile(files: files, path: places.stateFolder + "/device") }
 
-    /// For a store that this machine watches over.
+    /// A place whose stores check their states against this machine's memory.
     package var watched: Store.Place {
         var place = place
         place.watch = memory.watch
@@ -51,36 +51,50 @@ public struct Machine: Sendable {
 
     // MARK: files
 
-    /// Whether there is something at a path, with symbolic links followed.
+    /// Returns whether a path exists; symbolic links are followed.
     package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// Whether the file at a path may be changed.
+    /// Returns whether the file at a path is writable.
     package func isWritable(_ path: String) -> Bool { access(path, W_OK) == 0 }
 
-    /// Makes the folder that a path is in, and those above it, with mode 0700; nothing in a folder of another user.
+    /// Returns the process that is currently writing to a vault, as far as that can be determined.
+    ///
+    /// - Parameter path: The vault's file.
+    /// - Returns: "name (pid)" or "another process"; nil if there is none.
+    /// - Throws: `noSuchFile`, `notAVault`, `io`.
+    package static func writer(of path: String) throws(VaultError) -> String? {
+        let place = Store.Place()
+        let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
+        return try file.isLockedByAnother() ? file.lockHolder() ?? "another process" : nil
+    }
+
+    /// Makes the parent folder of a path, and the folders above it, with mode 0700. Nothing is created in another
+    /// user's folder.
     package func makeFolder(of path: String) throws(VaultError) {
         try files.makeFolder(Places.parent(of: path))
         try files.requireOwn(Places.parent(of: path))
     }
 
-    /// Makes a file, 0600, that is complete before it has its name. False if one exists, which stays as it is.
+    /// Makes a file with mode 0600 that appears under its name only when it is complete. If the file exists, returns
+    /// false and leaves it unchanged.
     package func createPrivate(_ path: String, what: String, _ contents: borrowing Secret) throws(VaultError) -> Bool {
         try makeFolder(of: path)
         return try files.write(path, what: what, contents, replacing: false)
     }
 
-    /// A random name for a file on its way to this path: `.NAME.vaultfmt-XXXXXXXX` in its folder. Its writer locks it.
+    /// Returns a random name for a temporary file that will replace this path: `.NAME.vaultfmt-XXXXXXXX` in the same
+    /// folder. The writer locks that file.
     package static func temporaryName(beside path: String) -> String { Temporary.name(beside: path, .system) }
 
-    /// Removes what killed writers have left beside a path; what a living one has locked stays.
+    /// Removes the temporary files of killed writers next to a path; those of running writers are locked and are kept.
     package static func sweep(beside path: String) {
-        // A folder that cannot be listed is found out by whoever writes to it.
+        // If the folder cannot be listed, an error occurs when something is written to it.
         do throws(VaultError) { try Temporary.removeStale(beside: path, RealFileSystem()) } catch {}
     }
 
     // MARK: opening
 
-    /// Creates a vault with one full slot, and opens it for changing. Throws as `Vault.create` does.
+    /// Creates a vault with one full slot, and opens it for changing. Throws the same errors as `Vault.create`.
     public func create(
         at path: String, factors: borrowing Factors, options: consuming CreateOptions = .init()
     ) throws(VaultError) -> Vault {
@@ -89,8 +103,8 @@ public struct Machine: Sendable {
         return vault
     }
 
-    /// Recovers what still authenticates of a damaged vault into a new one, which is remembered as any new one is. The
-    /// damaged one is not compared with anything. Throws as `Vault.salvage` does.
+    /// Recovers everything that still authenticates in a damaged vault into a new one, which is remembered like any new
+    /// vault. The damaged vault is not compared with a remembered state. Throws the same errors as `Vault.salvage`.
     public func salvage(
         _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors,
         options: consuming CreateOptions = .init(), limits: ReaderLimits = .init(), takesUnproven: Bool = false,
@@ -105,12 +119,12 @@ public struct Machine: Sendable {
         return report
     }
 
-    /// Opens a vault with the factors of one of its slots. A vault that is opened without a device gets this machine's,
-    /// where it has one.
+    /// Opens a vault with the factors of one of its slots. If the options contain no device, this machine's device is
+    /// used, if it has one.
     ///
-    /// Throws as `Vault.open` does; `rolledBack`, `forked`, `ancestryUnprovable` and `foreignOwner` where it does not
-    /// continue what is remembered, until ``accept(_:)``; `memoryDamaged` and `io` where what is remembered cannot be
-    /// read.
+    /// Throws the same errors as `Vault.open`, and `memoryDamaged` or `io` if the remembered state cannot be read. If
+    /// the vault does not continue the remembered state, throws `rolledBack`, `forked`, `ancestryUnprovable` or
+    /// `foreignOwner` until the vault is accepted with ``accept(_:)``.
     public func open(
         _ path: String, factors: borrowing Factors, options: consuming OpenOptions = .init()
     ) throws(VaultError) -> Vault {
@@ -120,13 +134,13 @@ public struct Machine: Sendable {
         return vault
     }
 
-    /// Opens a vault that is kept unlocked; nil if it is not. Throws as `open` does, but for `noSlotOpens` and
-    /// `kdfLimit`; `noKernelKeyring`.
+    /// Opens an unlocked vault; returns nil if it is not unlocked. Throws `noKernelKeyring`, and the same errors as
+    /// `open` except `noSlotOpens` and `kdfLimit`.
     public func openUnlocked(_ path: String, options: consuming OpenOptions = .init()) throws(VaultError) -> Vault? {
         try openUnlocked(path, options: withDevice(options), place: watched)
     }
 
-    /// As `openUnlocked`, with the options' device and the place's memory.
+    /// Opens an unlocked vault with the options' device and the place's memory; returns nil if it is not unlocked.
     package func openUnlocked(_ path: String, options: consuming OpenOptions, place: Store.Place) throws(VaultError)
         -> Vault?
     {
@@ -135,20 +149,20 @@ public struct Machine: Sendable {
         do throws(VaultError) { return try Vault.open(path, kept: key, of: id, options: options, place: place) } catch {
             switch error.code {
             case .noSuchSlot:
-                // Its slot was changed or removed, here or on another machine: it would open older copies only.
+                // The slot was changed or removed, here or on another machine, so the key would open only older copies.
                 _ = try KernelKeyring.drop(vault: id)
             case .noSlotOpens:
                 _ = try KernelKeyring.drop(vault: id)
                 announcer.warning(
-                    "what the kernel keyring kept for \(TerminalText.path(path)) does not open it; it is locked now")
+                    "the key in the kernel keyring does not open \(TerminalText.path(path)), which is now locked")
             default: throw error
             }
             return nil
         }
     }
 
-    /// Opens a vault with what the environment gives, else with what is kept unlocked. Throws `noSlotOpens` where there
-    /// is neither.
+    /// Opens a vault with the factors from the environment or, if there are none, with the key that keeps it unlocked.
+    /// Throws `noSlotOpens` if there is neither.
     package func openAsGiven(_ path: String, options: () throws(VaultError) -> OpenOptions) throws(VaultError) -> Vault
     {
         if FactorSources.environment.isAnyGiven {
@@ -173,29 +187,29 @@ public struct Machine: Sendable {
     private func warnIfReadable(_ path: String, _ mode: UInt32?) {
         guard let mode, mode & 0o077 != 0 else { return }
         announcer.warning(
-            "\(TerminalText.path(path)) can be read by others: this file system keeps no permissions; keep it on one that does"
+            "\(TerminalText.path(path)) can be read by others: this file system does not store permissions; keep it on one that does"
         )
     }
 
     // MARK: remembering
 
-    /// What is remembered of a vault, as its owner or as the holder of a scoped slot; nil for nothing. Throws
-    /// `memoryDamaged`, `io`.
+    /// Returns the remembered state of a vault, as seen by an owner or by the holder of a scoped slot; nil if there is
+    /// none. Throws `memoryDamaged`, `io`.
     public func remembered(_ vault: VaultID, asOwner isOwner: Bool = true) throws(VaultError) -> RememberedState? {
         try memory.state(of: vault, isOwner: isOwner)
     }
 
-    /// Compares a vault that was opened without this machine's memory, and remembers it. Throws as
-    /// ``open(_:factors:options:)`` does.
+    /// Compares a vault that was opened without this machine's memory, and remembers its state. Throws the same errors
+    /// as ``open(_:factors:options:)``.
     public func check(_ vault: Vault) throws(VaultError) {
         try vault.withStore { (store) throws(VaultError) in _ = try memory.watch.recall(store.vault)(store.watched) }
     }
 
-    /// Remembers the state that a vault is in, whatever was remembered: open it with `Vault.open`, look at it, then
-    /// accept it.
+    /// Remembers the current state of a vault, whatever was remembered before. Open the vault with `Vault.open` and
+    /// examine it before you accept it.
     ///
-    /// Throws `io` or `outcomeUnknown` where that cannot be stored. What a scoped slot opened cannot be accepted
-    /// against what this machine saw as an owner.
+    /// Throws `io` or `outcomeUnknown` if the state cannot be stored. A vault opened by a scoped slot cannot be
+    /// accepted if it contradicts a state that this machine saw as an owner.
     public func accept(_ vault: Vault) throws(VaultError) {
         try vault.withStore { (store) throws(VaultError) in try memory.accept(store.watched) }
     }

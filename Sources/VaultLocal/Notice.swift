@@ -1,25 +1,25 @@
-internal import Synchronization
+internal import VaultStore
 
-/// Something that a person should hear of: what was made or seen for the first time, or what could not be done.
+/// A message for the user: something was created, was seen for the first time, or could not be done.
 public struct Notice: Sendable, Hashable {
-    /// How much it matters.
+    /// How important it is.
     public enum Kind: Sendable, Hashable {
-        /// Worth knowing; changes nothing.
+        /// Information that requires no action.
         case note
-        /// To be acted on.
+        /// Something that needs action.
         case warning
     }
 
-    /// How much it matters.
+    /// How important it is.
     public let kind: Kind
-    /// One line, in which names are escaped; never a secret.
+    /// One line, with names escaped; never contains a secret.
     public let text: String
 }
 
-/// Passes notices on; a line that was said before is not said again.
+/// Passes on notices, but each message only once.
 final class Announcer: Sendable {
     private let handler: @Sendable (Notice) -> Void
-    private let said = Mutex(Set<Notice>())
+    private let said = Guarded(Set<Notice>())
 
     init(_ handler: @escaping @Sendable (Notice) -> Void) { self.handler = handler }
 

@@ -4,17 +4,18 @@ internal import VaultCrypto
 internal import VaultFmt
 internal import VaultStore
 
-/// Small files that this machine keeps about vaults, outside them: 0600, in folders of 0700, complete before they have
-/// their names, never through a symbolic link, and nothing in a folder of somebody else.
+/// Small files about vaults that this machine keeps outside of them, with mode 0600 in folders with mode 0700. They
+/// appear under their names only when complete, are never opened through a symbolic link, and are never created in
+/// another user's folder.
 struct PrivateFiles: Sendable {
     let place: Store.Place
     let announcer: Announcer
 
     private var fileSystem: any FileSystem { place.fileSystem }
 
-    /// Reads a file, or returns nil where there is none.
-    /// - Throws: `memoryDamaged` for what is no file, a link, or longer than `limit` bytes; `io`, with the owner where
-    ///   that is the cause.
+    /// Reads a file; returns nil if it does not exist.
+    /// - Throws: `memoryDamaged` if it is not a regular file or is longer than `limit` bytes; `io`, with the file's
+    ///   owner if that may be the cause.
     func read(_ path: String, what: String, limit: Int) throws(VaultError) -> Secret? {
         do throws(VaultError) {
             let file = try fileSystem.openOwn(path, writable: false)
@@ -37,15 +38,27 @@ struct PrivateFiles: Sendable {
             case .noSuchFile: return nil
             case .notAVault:
                 throw VaultError(
-                    .memoryDamaged, "\(Self.named(what, path)) is damaged: it is a link, or no regular file")
+                    .memoryDamaged, "\(Self.named(what, path)) is damaged: it is a link or not a regular file")
             case .memoryDamaged: throw error
             default: throw explained(error, path)
             }
         }
     }
 
-    /// Writes a file beside its place, syncs it and moves it there.
-    /// - Parameter replacing: If false, a file that exists already wins, and false is returned.
+    /// Opens a file that will be changed in place; throws `noSuchFile` if it does not exist.
+    func openOwn(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle {
+        try fileSystem.openOwn(path, writable: writable)
+    }
+
+    /// Makes a file that will be changed in place, in one of this user's folders; throws `fileExists`.
+    func createOwn(_ path: String) throws(VaultError) -> any FileHandle {
+        try makeFolder(Places.parent(of: path))
+        return try fileSystem.create(path)
+    }
+
+    /// Writes a temporary file, syncs it, and renames it.
+    ///
+    /// If `replacing` is false, an existing file is kept and false is returned.
     @discardableResult
     func write(
         _ path: String, what: String, _ contents: borrowing Secret, replacing: Bool = true
@@ -53,13 +66,13 @@ struct PrivateFiles: Sendable {
         let folder = Places.parent(of: path)
         try makeFolder(folder)
         try Temporary.removeStale(beside: path, fileSystem)
-        let (file, temporary) = try makeTemporary(beside: path)
+        let (file, temporary) = try Temporary.create(beside: path, fileSystem, place.random)
         do throws(VaultError) {
             try contents.withUnsafeBytes { (bytes) throws(VaultError) in try file.write(bytes, at: 0) }
             try file.sync()
             if let mode = try file.permissions(), mode & 0o077 != 0 {
                 announcer.warning(
-                    "\(Self.named(what, path)) can be read by others: this file system keeps no permissions; keep it on one that does"
+                    "\(Self.named(what, path)) can be read by others: this file system does not store permissions; keep it on one that does"
                 )
             }
             try fileSystem.rename(temporary, to: path, replacing: replacing)
@@ -73,24 +86,8 @@ struct PrivateFiles: Sendable {
         return true
     }
 
-    /// A new file that is locked: whoever sweeps sees by that that its writer lives.
-    private func makeTemporary(beside path: String) throws(VaultError) -> (file: any FileHandle, path: String) {
-        for _ in 0..<100 {
-            let temporary = Temporary.name(beside: path, place.random)
-            let file = try fileSystem.create(temporary)
-            // Between the two, another process may have taken it for a dead one's and removed it.
-            guard try file.lock(), let named = try fileSystem.identity(of: temporary),
-                try named.isSameFile(as: file.identity())
-            else {
-                continue
-            }
-            return (file, temporary)
-        }
-        throw VaultError(.busy, "what is made beside \(path) is removed by another process each time")
-    }
-
-    /// Makes a folder and those above it; throws `io` where that would leave something of this user's in a folder of
-    /// another user.
+    /// Makes a folder and the folders above it; throws `io` if that would leave this user's files in another user's
+    /// folder.
     func makeFolder(_ path: String) throws(VaultError) {
         var missing: [String] = []
         var folder = path
@@ -102,18 +99,18 @@ struct PrivateFiles: Sendable {
         for folder in missing.reversed() { try fileSystem.makeDirectory(folder) }
     }
 
-    /// Throws where a folder is another user's: with `sudo` and the user's HOME, root's files there would lock the user
-    /// out.
+    /// Throws if a folder belongs to another user: with `sudo` and the user's HOME, files created there by root would
+    /// lock the user out.
     func requireOwn(_ folder: String) throws(VaultError) {
         guard let owner = fileSystem.owner(of: folder), owner != geteuid(), owner != 0 else { return }
         throw VaultError(
             .io,
-            "the folder \(TerminalText.path(folder)) belongs to user \(owner), and nothing is made there by user \(geteuid()): "
+            "the folder \(TerminalText.path(folder)) belongs to user \(owner), so user \(geteuid()) does not create files there: "
                 + "run as that user, or set HOME to your own")
     }
 
-    /// Runs a step while no other process runs one with the same lock file, which is made on first need. Waits for 10
-    /// seconds at most.
+    /// Runs a closure while no other process is running one under the same lock file, which is created if needed. Waits
+    /// at most 10 seconds.
     func locked<R>(_ path: String, _ body: () throws(VaultError) -> R) throws(VaultError) -> R {
         try makeFolder(Places.parent(of: path))
         let file = try openLock(path)
@@ -138,7 +135,7 @@ struct PrivateFiles: Sendable {
         return try fileSystem.openOwn(path, writable: true)
     }
 
-    /// Removes what interrupted writers have left in a folder.
+    /// Removes the files that interrupted writers have left in a folder.
     func sweep(_ folder: String) throws(VaultError) {
         var names: Set<Substring> = []
         for name in try fileSystem.siblings(of: folder + "/") {
@@ -151,15 +148,15 @@ struct PrivateFiles: Sendable {
 
     func remove(_ path: String) throws(VaultError) { try fileSystem.remove(path) }
 
-    /// An error, with whose the file is where that may be why.
+    /// Returns the error, adding the file's owner if that may be the cause.
     private func explained(_ error: VaultError, _ path: String) -> VaultError {
         guard error.code == .io else { return error }
         var place = path
         while fileSystem.owner(of: place) == nil, Places.parent(of: place) != place { place = Places.parent(of: place) }
         guard let owner = fileSystem.owner(of: place), owner != geteuid() else { return error }
         let cause =
-            "\(TerminalText.path(place)) belongs to user \(owner), perhaps since a command ran as that user with this HOME"
-        return VaultError(.io, "\(error.detail); \(cause): give it back with chown", at: error.offset)
+            "\(TerminalText.path(place)) belongs to user \(owner), perhaps because a command ran as that user with this HOME"
+        return VaultError(.io, "\(error.detail); \(cause): change the owner with chown", at: error.offset)
     }
 
     private static func named(_ what: String, _ path: String) -> String { "the \(what) \(TerminalText.path(path))" }

@@ -3,7 +3,7 @@ internal import VaultStore
 
 /// The newest state of a vault that this machine authenticated and knows to be durable.
 public struct RememberedState: Sendable, Hashable {
-    /// The state, and the owners that it was seen under.
+    /// The state, including the owners' public key under which it was seen.
     public let anchor: Anchor
 
     package init(anchor: Anchor) { self.anchor = anchor }
@@ -16,7 +16,7 @@ public struct RememberedState: Sendable, Hashable {
 
     // MARK: as a file
 
-    /// One line: the anchor.
+    /// The contents of the file: one line with the anchor.
     var line: String { anchor.description + "\n" }
 
     init?(line: String, of vault: VaultID) {
@@ -24,13 +24,13 @@ public struct RememberedState: Sendable, Hashable {
             return nil
         }
         self.init(anchor: anchor)
-        // One spelling only.
+        // Only one spelling is accepted.
         guard self.line == line else { return nil }
     }
 
     // MARK: judging
 
-    /// How a state that is not refused compares with the remembered one.
+    /// How an accepted state compares with the remembered one.
     enum Standing: Sendable {
         case same
         case newer
@@ -46,25 +46,44 @@ public struct RememberedState: Sendable, Hashable {
         switch try watched.verdict(on: point) {
         case .same: return .same
         case .descends: return .newer
-        case .older:
-            throw VaultError(
-                .rolledBack,
-                "the vault is at generation \(now), but this machine saw \(anchor.generation): it was rolled back")
+        case .older: throw refusal(ofOlder: watched)
         case .forked:
             throw VaultError(
                 .forked,
-                "the vault was continued from another state than generation \(anchor.generation), which this machine saw: it is forked"
+                "the vault does not continue generation \(anchor.generation), which this machine has seen: it is forked"
             )
         case .foreign:
             throw VaultError(
                 .foreignOwner,
-                "the vault belongs to other owners than at generation \(anchor.generation), which this machine saw, and nothing shows "
-                    + "that they handed it over")
+                "the vault belongs to other owners: nothing shows that it was handed over after generation \(anchor.generation), "
+                    + "which this machine has seen")
         case .unprovable:
             throw VaultError(
                 .ancestryUnprovable,
-                "the file no longer proves that it continues generation \(anchor.generation), which this machine saw; it is now at "
+                "the file no longer proves that it continues generation \(anchor.generation), which this machine has seen; it is now at "
                     + "generation \(now)")
         }
+    }
+
+    /// An older state was put back if the file ends with it; otherwise what came after it is damaged or cut off. Only
+    /// the error for the latter has an offset.
+    private func refusal(ofOlder watched: WatchedState) -> VaultError {
+        let unreadable: String
+        switch watched.tail {
+        case .clean, .writeInProgress:
+            return VaultError(
+                .rolledBack,
+                "the vault is at generation \(watched.generation), but this machine has seen generation \(anchor.generation): it was rolled back"
+            )
+        case .torn(let bytes), .damaged(let bytes):
+            let last = watched.end.addingReportingOverflow(max(bytes, 1) - 1).partialValue
+            unreadable = "its bytes \(watched.end) to \(last) belong to no change that can be read"
+        case .incomplete(let generation): unreadable = "generation \(generation) in it is incomplete"
+        }
+        return VaultError(
+            .rolledBack,
+            "the file is damaged or cut off: \(unreadable); it opens at generation \(watched.generation), and this machine has "
+                + "seen \(anchor.generation); an older copy with other bytes after it would look the same",
+            at: watched.end)
     }
 }

@@ -1,9 +1,9 @@
-/// Text as it may be shown to a person: what a file or another person wrote cannot move the cursor, hide itself,
-/// reorder the line or end it.
+/// Text that is safe to show on a terminal: text from a file or another person cannot move the cursor, hide itself, or
+/// reorder or end the line.
 package enum TerminalText {
-    /// The text with everything escaped that is not plainly visible: controls, line ends, marks that change the
-    /// direction of writing, invisible and private characters. A backslash is doubled, so that the result is
-    /// unambiguous.
+    /// Returns the text with everything escaped that is not plainly visible: control characters, line endings,
+    /// bidirectional formatting marks, and invisible and private-use characters. Backslashes are doubled, so that the
+    /// result is unambiguous.
     package static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { $0 == "\\" || isHarmful($0) }) else { return text }
         var result = ""
@@ -20,7 +20,7 @@ package enum TerminalText {
         return result
     }
 
-    /// Text for one line of a message: as `escaped`, but backslashes stay as they are.
+    /// Returns text for one line of a message: like `escaped`, but backslashes are not doubled.
     package static func singleLine(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isHarmful) else { return text }
         var result = ""
@@ -34,16 +34,16 @@ package enum TerminalText {
         return result
     }
 
-    /// A name in quotes for a message, escaped and cut to a length that leaves the message readable.
+    /// Returns a name in quotes for a message, escaped and truncated to keep the message readable.
     package static func quoted(_ text: String, limit: Int = 80) -> String {
         let shown = escaped(text)
         return shown.count <= limit ? "'\(shown)'" : "'\(shown.prefix(limit))…'"
     }
 
-    /// A path in quotes for a message, escaped and whole.
+    /// Returns a path in quotes for a message, escaped but not truncated.
     package static func path(_ path: String) -> String { "'\(escaped(path))'" }
 
-    /// Whether showing the character as it is could do more than put a mark on the screen.
+    /// Returns whether showing the character unescaped could do more than draw a visible character.
     package static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.value < 0x7F { return scalar.value < 0x20 }
         switch scalar.properties.generalCategory {

@@ -1,35 +1,44 @@
 public import VaultFmt
 internal import VaultStore
 
-/// Vaults that were opened once and stay open to every process of the same user, for a while.
+/// Keeps vaults unlocked for a limited time, for all processes running as the same user.
 ///
-/// What opens the slot again is kept in the user's keyring in the Linux kernel (keyrings(7)): in no file and no
-/// environment variable, never swapped out, and wiped when its time is up. Any process of the same user can take it
-/// from there. All of these throw `noKernelKeyring` where the system has none, as in most containers.
+/// The key that opens the slot again is kept in the user's keyring in the Linux kernel (keyrings(7)). It is not stored
+/// in a file or an environment variable, is never swapped out, and is wiped when it expires. Any process running as the
+/// same user can read it. All of these functions throw `noKernelKeyring` if the system has no such keyring, as in most
+/// containers.
 extension Machine {
-    /// Keeps a vault unlocked for so many seconds, from now on: `openUnlocked` opens it without factors. It ends early
-    /// when its slot is seen to be removed or changed.
+    /// Keeps a vault unlocked for a number of seconds from now, during which `openUnlocked` opens it without factors.
+    /// This ends early if the slot is found to have been removed or changed.
     ///
-    /// Throws `locked`, `invalidArgument` for 0 seconds.
+    /// Throws `locked`, and `invalidArgument` for 0 seconds.
     public static func keepUnlocked(_ vault: Vault, seconds: UInt32) throws(VaultError) {
-        guard seconds > 0 else { throw VaultError(.invalidArgument, "a key is kept for 1 second at least") }
+        guard seconds > 0 else {
+            throw VaultError(.invalidArgument, "a vault must be kept unlocked for at least 1 second")
+        }
         try KernelKeyring.keep(try vault.keptKey(), vault: vault.id, path: vault.path, seconds: seconds)
     }
 
-    /// What `lock` found.
+    /// Returns the time until which a vault is kept unlocked, in seconds since 1970; nil if it is not kept unlocked.
+    /// This does not open the vault.
+    public static func unlockedUntil(_ vault: VaultID) throws(VaultError) -> UInt64? {
+        try KernelKeyring.end(vault: vault)
+    }
+
+    /// The result of `lock`.
     public enum Locked: Sendable, Hashable {
-        /// It was unlocked until now.
+        /// The vault was unlocked until now.
         case wasUnlocked
-        /// It was not.
+        /// The vault was not unlocked.
         case wasNotUnlocked
-        /// Nothing is kept here, which says little: a user namespace has keyrings of its own.
+        /// No key was found, which is inconclusive because a user namespace has its own keyrings.
         case unknown
     }
 
-    /// Ends what `keepUnlocked` began: for the vault in this file, and for the one that was unlocked in it, whatever is
-    /// there now. Handles that are open stay so.
+    /// Reverses `keepUnlocked` for the vault that is now in this file, and for any vault that was unlocked under this
+    /// path. Open handles stay open.
     ///
-    /// Throws what reading the file throws where nothing was unlocked under this name.
+    /// If nothing was unlocked under this path, throws the errors of reading the file.
     @discardableResult
     public static func lock(_ path: String) throws(VaultError) -> Locked {
         let place = Store.Place()
@@ -49,17 +58,17 @@ extension Machine {
         return KernelKeyring.isApart ? .unknown : .wasNotUnlocked
     }
 
-    /// Ends it for all vaults of this user; returns how many were unlocked, nil where that says little
-    /// (``Locked/unknown``).
+    /// Locks all vaults of this user. Returns how many were unlocked; nil if that is inconclusive (``Locked/unknown``).
     @discardableResult
     public static func lockAll() throws(VaultError) -> Int? {
         let count = try KernelKeyring.dropAll()
         return count == 0 && KernelKeyring.isApart ? nil : count
     }
 
-    /// Takes a key away whose slot the vault has no longer: it opens nothing but older copies. True if there was one.
+    /// Removes the stored key if the vault no longer has its slot, since it would open only older copies. Returns true
+    /// if a key was removed.
     ///
-    /// Opening does this; call it after slots were changed or removed.
+    /// Opening a vault does this as well; call it after slots were changed or removed.
     @discardableResult
     public func dropKeptKeyIfGone(_ vault: Vault) -> Bool {
         do throws(VaultError) {
@@ -68,9 +77,9 @@ extension Machine {
             }
             return try KernelKeyring.drop(vault: vault.id)
         } catch {
-            // Without a keyring nothing is kept.
+            // Without a keyring, no key is stored.
             if error.code != .noKernelKeyring {
-                announcer.warning("what 'vaultfmt unlock' keeps could not be taken away: \(error.description)")
+                announcer.warning("the key stored by 'vaultfmt unlock' could not be removed: \(error.description)")
             }
             return false
         }

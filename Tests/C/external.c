@@ -228,7 +228,7 @@ static void misused(vaultfmt_vault *vault) {
     size_t index;
     bad.wrap = sets_nothing;
     EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_slot_add(vault, &factors, &options, id, NULL));
-    CHECK(strcmp(vaultfmt_error_text(), "the provider \"example.org/token\" made no key") == 0);
+    CHECK(strcmp(vaultfmt_error_text(), "the provider \"example.org/token\" did not return a key") == 0);
     bad.wrap = NULL;
     EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_slot_add(vault, &factors, &options, id, NULL));
     bad.wrap = sets_wrong_sizes;

@@ -30,6 +30,27 @@ struct ReplayTests {
     @Test("of the import parsers comes out of a vault and its export as it went in")
     func imports() throws { replay(try Self.inputs("import"), ImportTarget.check) }
 
+    @Test("of age's texts reads the same again, or is refused in one line")
+    func age() throws { replay(try Self.inputs("age"), AgeTarget.check) }
+
+    @Test("of age's texts, altered at random, traps nothing, whether it is accepted or not")
+    func alteredAge() throws {
+        var (tried, accepted) = (0, 0)
+        for (index, input) in try Self.inputs("age").enumerated() {
+            var choices = SeededChoices(seed: UInt64(index))
+            for number in 0..<Self.alterations {
+                var altered = Array(input.bytes.dropFirst())
+                for _ in 0...choices.below(3) { ByteMutation.mutate(&altered, most: 16_384, &choices) }
+                tried += 1
+                do {
+                    if try (input.bytes.prefix(1) + altered).withUnsafeBytes(AgeTarget.accepts) { accepted += 1 }
+                } catch { Issue.record("\(input.name), alteration \(number): \(error)") }
+            }
+        }
+        print("age: \(tried) alterations, \(accepted) accepted")
+        #expect(accepted > 0 && accepted < tried)
+    }
+
     /// How many alterations of each input: `VAULTFMT_ALTERED_IMPORTS` says it for a long run.
     private static let alterations =
         ProcessInfo.processInfo.environment["VAULTFMT_ALTERED_IMPORTS"].flatMap(Int.init) ?? 100
@@ -85,6 +106,9 @@ struct ReplayTests {
 
     @Test("holds for the exports of the conformance vectors as well")
     func vectorExports() throws { replay(try Self.vectorSeeds(ImportTarget.seed), ImportTarget.check) }
+
+    @Test("holds for the stanzas of the conformance vectors as well")
+    func vectorStanzas() throws { replay(try Self.vectorSeeds(AgeTarget.seed), AgeTarget.check) }
 
     private static func vectorSeeds(_ seed: ([UInt8]) -> [UInt8]?) throws -> [(name: String, bytes: [UInt8])] {
         let folder = root.appendingPathComponent("Spec/vectors")

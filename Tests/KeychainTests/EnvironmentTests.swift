@@ -64,7 +64,7 @@ extension KeychainTests {
             let first = try run("set", "k", "value")
             #expect(first.status == 0 && first.output.isEmpty)
             #expect(
-                first.errors.hasPrefix("vaultfmt: made the vault '\(vault)' and its key file '\(key)'")
+                first.errors.hasPrefix("vaultfmt: created the vault '\(vault)' and its key file '\(key)'")
                     && !first.errors.contains("\n"))
             #expect(try mode(vault) == 0o600 && mode(key) == 0o600)
             #expect(
@@ -124,11 +124,11 @@ extension KeychainTests {
             let ended = try processes.map { try $0.end() }
             #expect(ended.allSatisfy { $0.status == 0 }, "\(ended.map { $0.output + $0.errors })")
             let said = ended.map(\.errors).joined(separator: "\n")
-            #expect(said.components(separatedBy: "made the vault").count == 2)
+            #expect(said.components(separatedBy: "created the vault").count == 2)
             // By the one that made the vault, or by another.
             #expect(
                 said.components(separatedBy: "and its key file '").count
-                    + said.components(separatedBy: "made its key file '").count == 3)
+                    + said.components(separatedBy: "created its key file '").count == 3)
             let expected = names.flatMap { name in (0..<3).map { "\(name)-\($0)" } } + ["shared"]
             #expect(try run("keys").output.split(separator: "\n").map { String($0) }.sorted() == expected.sorted())
             #expect(
@@ -153,7 +153,7 @@ extension KeychainTests {
         func device() throws {
             #expect(try run("set", "free", "1").status == 0)
             let bound = try run("set-on-this-device", "bound", "2")
-            #expect(bound.status == 0 && bound.errors.contains("made this machine's device file"))
+            #expect(bound.status == 0 && bound.errors.contains("created this machine's device file"))
             #expect(try run("get", "bound").output == "2")
             try FileManager.default.removeItem(atPath: home.file(".local/state/vaultfmt/device"))
             let refused = try run("get", "bound")
@@ -286,7 +286,7 @@ extension KeychainTests {
             let ended = try run("set", "k", "value")
             #expect(
                 ended.status == 1 && ended.output.contains("status -36")
-                    && ended.output.contains("cannot make the folder"))
+                    && ended.output.contains("cannot create the folder"))
         }
 
         @Test("uses a later version's vault no more than it can")

@@ -72,7 +72,7 @@ extension KeychainTests {
             try FileManager.default.removeItem(atPath: used.path)
             #expect(
                 generic.allKeys().isEmpty && generic.allItems().isEmpty && Keychain.allItems(.genericPassword).isEmpty)
-            #expect(Keychain.lastFailure?.contains("no longer there") == true)
+            #expect(Keychain.lastFailure?.contains("no longer exists") == true)
             #expect(
                 used.said.all.allSatisfy { $0.contains(used.path) && $0.contains("(-25294)") }
                     && used.said.all.count == 3)

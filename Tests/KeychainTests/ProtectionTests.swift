@@ -33,7 +33,7 @@ extension KeychainTests {
             fails(.interactionNotAllowed) { try keychain.remove("Always") }
             #expect(SecItemAdd([kSecClass as String: kSecClassKey], nil) == errSecInteractionNotAllowed)
             // The program gave the vault, so the program unlocks it.
-            fails(.param, saying: "gave") { try Keychain.unlock() }
+            fails(.param, saying: "set by the program") { try Keychain.unlock() }
             #expect(SecItemVault.unlock() == errSecParam)
             try used.vault.unlock(try rawKey())
             for accessibility in KeychainAccess.Accessibility.allCases {

@@ -52,7 +52,7 @@ struct SeedTests {
             ])
         let vault = home.path(".local/share/vaultfmt/default.vault")
         let key = home.path(".config/vaultfmt/default.key")
-        let made = first.errors.filter { $0.hasPrefix("vaultfmt: made the vault") }
+        let made = first.errors.filter { $0.hasPrefix("vaultfmt: created the vault") }
         #expect(made.count == 1 && made[0].contains(vault) && made[0].contains(key))
         for path in [vault, key] {
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
@@ -62,6 +62,6 @@ struct SeedTests {
         let second = try run("SeedProgram", home: home)
         #expect(second.status == 0)
         #expect(second.output.contains("store saves: false"))
-        #expect(!second.errors.contains { $0.contains("made") })
+        #expect(!second.errors.contains { $0.contains("created") })
     }
 }

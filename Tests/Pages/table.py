@@ -318,6 +318,113 @@ if vaultfmt run --owner "$OTHERS" --env DEPLOY_TOKEN=vaultfmt:deploy -- ./deploy
     ),
 ]
 
+RECIPIENTS: list[Entry] = [
+    Line("age-keygen -o alice.txt", before="umask 077", says=["Public key: age1"]),
+    Line(
+        'vaultfmt create team.vault --recipient "$(age-keygen -y alice.txt)" --recovery-key-file backup.key',
+        after="vaultfmt list --vault team.vault --key-file backup.key",
+    ),
+    Line(
+        'printf %s "$TOKEN" | vaultfmt set deploy bot --vault team.vault --identity alice.txt',
+        before="export TOKEN=t0ken",
+    ),
+    Line("vaultfmt get deploy bot --vault team.vault --identity alice.txt", says=["t0ken"]),
+    Line("export VAULTFMT_VAULT=team.vault VAULTFMT_IDENTITY=$PWD/alice.txt"),
+    Line("vaultfmt get deploy bot", says=["t0ken"]),
+    Line("age-keygen -y bob.txt > team.txt", before="age-keygen -o bob.txt"),
+    Line(
+        "vaultfmt slot add --recipients-file team.txt --name team",
+        after="VAULTFMT_IDENTITY=bob.txt vaultfmt get deploy bot | grep -q t0ken",
+    ),
+    Line("vaultfmt slot list", says=["team", "recipients age1"]),
+    Line(
+        "vaultfmt rekey --rotate --yes --keep-key-file backup.key",
+        says=["opens for age1"],
+        after="VAULTFMT_IDENTITY=bob.txt vaultfmt get deploy bot | grep -q t0ken",
+    ),
+    Line("vaultfmt set backup --generate-identity", says=["public key: age1"]),
+    Line("vaultfmt age-plugin vaultfmt:backup > backup.txt"),
+    Line("age -e -i backup.txt -o archive.age archive.tar", before="echo content > archive.tar"),
+    Line("age -d -i backup.txt archive.age > restored.tar", after="cmp archive.tar restored.tar"),
+    Line(
+        "vaultfmt unlock --identity alice.txt --for 8h",
+        after="env -u VAULTFMT_IDENTITY vaultfmt get deploy bot | grep -q t0ken",
+    ),
+]
+
+AGENTS: list[Entry] = [
+    Line("vaultfmt generate --key-file ci.key", before=VAULT + UNLOCK),
+    Line('printf %s "$TOKEN" | vaultfmt set deploy bot --group ci', before="export TOKEN=t0ken"),
+    Line("vaultfmt get deploy bot --key-file ci.key", before="vaultfmt lock", says=["t0ken"]),
+    File("# .env", ".env"),
+    Line(
+        "vaultfmt run --env-file .env -- ./deploy",
+        before=UNLOCK
+        + """printf '#!/bin/sh\necho "$DEPLOY_USER deploys with $DEPLOY_TOKEN at $DEPLOY_URL, $LEVEL"\n' >deploy
+chmod +x deploy""",
+        says=["bot deploys with t0ken at https://bot:t0ken@deploy.example.org/, info\n"],
+    ),
+    Line("vaultfmt run --env-file .env --mask -- sh -c 'echo \"deploying with $DEPLOY_TOKEN\"'"),
+    # What systemd does with the unit: it hands the key file over in a folder, and expands %d.
+    File(
+        "# /etc/systemd/system/deploy.service",
+        "deploy.service",
+        after="""mkdir -p etc credentials
+cp ~/.local/share/vaultfmt/default.vault etc/secrets.vault
+cp .env etc/env
+cp ci.key credentials/ci.key
+grep -qx 'LoadCredential=ci.key:/etc/deploy/ci.key' deploy.service
+started=$(env -i HOME=/nowhere PATH="$PATH" XDG_STATE_HOME=~/state $(sed -n "s,%d,$HOME/credentials,; s,/etc/deploy,$HOME/etc,
+s/^Environment=//p" deploy.service) $(sed -n "s,/etc/deploy,$HOME/etc,; s,/usr/bin/vaultfmt,vaultfmt,; s,/usr/local/bin,$HOME,
+s/^ExecStart=//p" deploy.service))
+[[ $started == 'bot deploys with t0ken at '* ]]""",
+    ),
+    # What the runners do with their files: they set the variables and run the script in a clone.
+    File(
+        "# .github/workflows/deploy.yml",
+        ".github/workflows/deploy.yml",
+        after="""mkdir -p project temp
+cp etc/secrets.vault project/
+printf '#!/bin/sh\necho "${CI_KEY-no key} $DEPLOY_TOKEN"\n' >project/deploy
+chmod +x project/deploy
+sed -n '/run: |/,$p' .github/workflows/deploy.yml | tail -n +2 >project/script
+grep -q 'DEPLOY_TOKEN: vaultfmt:deploy/bot' .github/workflows/deploy.yml
+[[ $(cd project && env HOME=/nowhere XDG_STATE_HOME=~/state VAULTFMT_VAULT=secrets.vault DEPLOY_TOKEN=vaultfmt:deploy/bot \
+    CI_KEY="$(<~/ci.key)" RUNNER_TEMP=~/temp bash -e script) == 'no key ********' ]]""",
+    ),
+    File(
+        "# .gitlab-ci.yml",
+        "project/.gitlab-ci.yml",
+        after="""sed -n '/script:/,$s/^ *- //p' project/.gitlab-ci.yml >project/script
+grep -q 'DEPLOY_TOKEN: vaultfmt:deploy/bot' project/.gitlab-ci.yml
+[[ $(cd project && env HOME=/nowhere XDG_STATE_HOME=~/state VAULTFMT_VAULT=secrets.vault DEPLOY_TOKEN=vaultfmt:deploy/bot \
+    CI_KEY=$HOME/ci.key bash -e script) == */ci.key\ \*\*\*\*\*\*\*\* ]]""",
+    ),
+    File(
+        "#!/bin/sh",
+        "publish",
+        "755",
+        after="""sed -i "s,/srv/agent/secrets.vault,$HOME/etc/secrets.vault,; s,/srv/agent,$HOME,; s,/usr/local/bin,$HOME," publish""",
+    ),
+    File("# /etc/sudoers.d/agent", "sudoers", after="if command -v visudo; then visudo -c -f sudoers; fi"),
+    Line(
+        "sudo -u vault /usr/local/bin/publish",
+        before="""printf '#!/bin/sh\nshift 2\nexec "$@"\n' >~/stand-ins/sudo""",
+        words={"/usr/local/bin/publish": "echo ~/publish"},
+        says=[r"deploys with \*{8} at"],
+    ),
+    Line(
+        "vaultfmt run --confirm --env DEPLOY_TOKEN=vaultfmt:deploy/bot -- ./deploy",
+        asked=[(r"Run './deploy' with secrets in DEPLOY_TOKEN\? \[y/N\] ", "y")],
+        says=["deploys with t0ken"],
+    ),
+    Line(
+        "vaultfmt otp github.com bot",
+        before="printf GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ | vaultfmt set github.com bot --otp",
+        says=[r"^\d{6}\n"],
+    ),
+]
+
 NAMED = {"VAULT": "echo ~/my.vault"}
 
 
@@ -338,7 +445,7 @@ IMPORT: list[Entry] = [
         before=VAULT
         + """
 cp "$TESTS/VaultCommandTests/Samples/KDBX/4.0-aes256-argon2-gzip-passphrase.kdbx" Passwords.kdbx""",
-        asked=[(r"Passphrase of [^\n]*: ", "päss wörd"), ASKED],
+        asked=[(r"Passphrase for [^\n]*: ", "päss wörd"), ASKED],
         says=["imported 6 items, with 2 earlier values"],
     ),
     Line(
@@ -417,7 +524,7 @@ git remote add origin hub.git""",
     ),
     Line("git add .gitattributes work.vault"),
     Line("git commit -q -m 'A vault, merged by vaultfmt'"),
-    Line("vaultfmt sync work.vault", says=["here and there"]),
+    Line("vaultfmt sync work.vault", says=["on both sides"]),
     Line("git log -p -1 work.vault", says=["github.com"]),
     Line("vaultfmt anchor --accept work.vault"),
     Line(
@@ -442,10 +549,10 @@ vaultfmt sync work.vault || code=$?
     ),
     Line(
         "vaultfmt merge work.vault mine.vault --accept-old-keys",
-        asked=[(r"Take these[^\n]*", "y")],
+        asked=[(r"Merge these[^\n]*", "y")],
         after="[[ $(vaultfmt get github.com alice --earlier 1) == late ]]",
     ),
-    Line("vaultfmt sync work.vault", says=["here and there"]),
+    Line("vaultfmt sync work.vault", says=["on both sides"]),
     Line(
         "vaultfmt merge work.vault /media/usb/work.vault",
         before="""rm usb/work.vault
@@ -634,9 +741,13 @@ BUILDING: list[Entry] = [
 
 PAGES: dict[str, list[Entry]] = {
     "README.md": README,
+    "Docs/agents-and-ci.md": AGENTS,
+    "Docs/recipients.md": RECIPIENTS,
     "Docs/programs.md": PROGRAMS,
     "Docs/import.md": IMPORT,
     "Docs/incidents.md": INCIDENTS,
+    # Its lines are in tables, which ComingFromTests runs.
+    "Docs/coming-from.md": [],
     "Docs/many-machines.md": MANY_MACHINES,
     "Docs/building.md": BUILDING,
     "Sources/Keychain/Access/KeychainAccess.docc/KeychainAccess.md": [KEYCHAIN_EXAMPLE],

@@ -84,7 +84,8 @@ struct PageAttributesTests {
     @Test("has values of at most 256 bytes, none of them sealed (R-6.3)")
     func values() {
         refusesList(encoded([.init(name: "a", flags: [], value: .inPage([UInt8](repeating: 1, count: 257)))]), "257")
-        refusesList(encoded([.init(name: "a", flags: .sealed, value: .inPage([1]))]), "sealed attribute in a page")
+        refusesList(
+            encoded([.init(name: "a", flags: .sealed, value: .inPage([1]))]), "a page contains a sealed attribute")
         refusesList([1, 0, 1, 97] + varint(1 << 40), "at most 256")
     }
 
@@ -106,7 +107,7 @@ struct PageAttributesTests {
             encoded(names.map { .init(name: $0, flags: [], value: .inPage([1])) })
         }
         for names in [["b", "a"], ["a", "a"], ["ab", "a"], ["a", "c", "b"]] { refusesList(list(names), "out of order") }
-        refusesList(list([""]), "without a name")
+        refusesList(list([""]), "has no name")
         refusesList(patched(list(["a"]), 3, [0xFF]), "UTF-8")
         #expect(
             PageAttribute(name: "\u{E9}", flags: [], value: .inItemRecord)
@@ -180,7 +181,7 @@ struct RecordAttributesTests {
         for names in [["b", "a"], ["a", "a"], ["ab", "a"]] {
             refusesList(Self.encoded(names.map { ($0, Self.sealed, 1) }), "out of order")
         }
-        refusesList(Self.encoded([("", Self.sealed, 1)]), "without a name")
+        refusesList(Self.encoded([("", Self.sealed, 1)]), "has no name")
         refusesList(patched(Self.encoded([("a", Self.sealed, 1)]), 3, [0xFF]), "UTF-8")
         #expect(try read(Self.encoded((100..<164).map { ("n\($0)", Self.sealed, 0) })).count == 64)
         refusesList(Self.encoded((100..<165).map { ("n\($0)", Self.sealed, 0) }), "attributes: 65")

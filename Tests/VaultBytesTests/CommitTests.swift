@@ -68,7 +68,7 @@ struct CommitTests {
         hasOneEncoding(Self.sample().encode(), seed: 3) { changed throws(FormatError) in try Self.read(changed).encode()
         }
         refusesTruncations(Self.sample().encode()) { bytes throws(FormatError) in _ = try Self.read(bytes) }
-        refusesBytes(Self.sample().encode() + [0], "left over")
+        refusesBytes(Self.sample().encode() + [0], "unexpected bytes remain")
     }
 
     @Test("is where it says, and starts where it could (R-5.22)")
@@ -144,7 +144,7 @@ struct CommitTests {
         }
         refusesCommit("history of 65792") { $0.history = ObjectRef(offset: 8192, length: 65_792, hash: hash) }
         refusesCommit("keyring of 4194560") { $0.keyring = ObjectRef(offset: 8192, length: 4 << 20 + 256, hash: hash) }
-        refusesCommit("without a keyring") { $0.keyring = ObjectRef(offset: 0, length: 0, hash: .zero) }
+        refusesCommit("has no keyring") { $0.keyring = ObjectRef(offset: 0, length: 0, hash: .zero) }
         refusesCommit("level 16") { $0.root = .init(ref: ObjectRef(offset: 8192, length: 256, hash: hash), level: 16) }
         refusesCommit("empty tree has a level") {
             $0.root = .init(ref: ObjectRef(offset: 0, length: 0, hash: .zero), level: 1)
@@ -157,10 +157,10 @@ struct CommitTests {
     @Test("counts no more than its file could hold (R-5.22)")
     func counts() throws {
         for value in [Self.own + 513, .max] as [UInt64] {
-            refusesCommit("counts more") { $0.items = value }
-            refusesCommit("counts more") { $0.tombstones = value }
-            refusesCommit("counts more") { $0.versions = value }
-            refusesCommit("counts more") { $0.liveBytes = value }
+            refusesCommit("counts are larger") { $0.items = value }
+            refusesCommit("counts are larger") { $0.tombstones = value }
+            refusesCommit("counts are larger") { $0.versions = value }
+            refusesCommit("counts are larger") { $0.liveBytes = value }
         }
         var commit = Self.sample()
         (commit.items, commit.tombstones, commit.versions, commit.liveBytes) = (

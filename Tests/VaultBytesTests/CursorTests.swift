@@ -52,7 +52,7 @@ struct CursorTests {
         let bytes: [UInt8] = [1, 2, 3]
         for length in [4, Int.max, -1, Int.min] {
             var cursor = cursor(bytes)
-            refuses(.structureInvalid, "reaches past the end") { () throws(FormatError) in
+            refuses(.structureInvalid, "extends past the end") { () throws(FormatError) in
                 _ = try cursor.slice(length, "a thing")
             }
             #expect(cursor.position == 0)
@@ -89,7 +89,7 @@ struct CursorTests {
         let bytes: [UInt8] = [1, 2]
         var cursor = cursor(bytes)
         _ = try cursor.u8(bytes.span)
-        refuses(.structureInvalid, "left over") { () throws(FormatError) in try cursor.finish() }
+        refuses(.structureInvalid, "unexpected bytes remain") { () throws(FormatError) in try cursor.finish() }
         _ = try cursor.u8(bytes.span)
         try cursor.finish()
     }

@@ -54,10 +54,39 @@ struct ByteOrderTests {
         }
     }
 
+    @Test("is the same for all lengths and for a difference at any place")
+    func lengths() {
+        var numbers = Numbers(5)
+        for count in 0..<40 {
+            let left = numbers.bytes(count)
+            for other in 0..<40 {
+                // Behind a byte, so that loads are not aligned, and with more behind it that must not count.
+                let right = Array((left + numbers.bytes(40))[..<other])
+                let order = Order.bytewise(left, right)
+                let (a, b) = ([7] + left + [0xFF], [9] + right + [0])
+                #expect(ByteOrder.compare(a.span, 1..<1 + count, b.span, 1..<1 + other) == order)
+                #expect(ByteOrder.commonPrefix(left, right) == zip(left, right).prefix { $0 == $1 }.count)
+            }
+            for place in 0..<count {
+                let right = patched(left, place, [left[place] &+ 0x80])
+                #expect(ByteOrder.compare(left.span, right.span) == Order.bytewise(left, right))
+                #expect(ByteOrder.commonPrefix(left, right) == place)
+            }
+        }
+    }
+
     @Test("knows what two strings of bytes start with in common")
     func prefix() {
         #expect(ByteOrder.commonPrefix([], [1]) == 0)
         #expect(ByteOrder.commonPrefix([1, 2, 3], [1, 2]) == 2)
         #expect(ByteOrder.commonPrefix([1, 2, 3], [1, 9, 3]) == 1)
+    }
+}
+
+private enum Order {
+    /// One byte after the other.
+    static func bytewise(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        for (x, y) in zip(left, right) where x != y { return x < y ? -1 : 1 }
+        return (left.count - right.count).signum()
     }
 }

@@ -74,7 +74,7 @@ struct HeaderTests {
         refusesHeader(worst, "not a vault", .notAVault)
         refusesHeader(patched(patched(bytes, 8, u16(2)), 12, u32(0)), "format 2", .unsupportedVersion)
         refusesHeader(patched(bytes, 8, u16(0)), "format 0", .unsupportedVersion)
-        refusesHeader(patched(bytes, 12, u32(0)), "a header of 0 bytes")
+        refusesHeader(patched(bytes, 12, u32(0)), "an invalid length: 0 bytes")
         for index in 0..<8 { refusesHeader(patched(bytes, index, [bytes[index] ^ 1]), "not a vault", .notAVault) }
         for length in 0..<16 { refusesHeader(Array(bytes[..<length]), "not a vault", .notAVault) }
     }
@@ -83,7 +83,7 @@ struct HeaderTests {
     func lengths() throws {
         let (_, bytes) = try Self.sample()
         for length in [0, 1, 4095, 4097, 1 << 20 + 4096, 1 << 20 + 1, 1 << 31, .max] as [UInt32] {
-            refusesHeader(patched(bytes, 12, u32(length)), "a header of \(length) bytes")
+            refusesHeader(patched(bytes, 12, u32(length)), "an invalid length: \(length) bytes")
         }
         refusesHeader(patched(bytes, 12, u32(UInt32(bytes.count + 4096))), "truncated")
         refusesHeader(bytes + [0], "truncated")
@@ -214,9 +214,9 @@ struct ExtensionTests {
         for flags in 4...255 as ClosedRange<UInt8> {
             refuses(.headerInvalid, "unknown flags") { () throws(FormatError) in _ = try read(bytes(flags)) }
         }
-        refuses(.headerInvalid, "name of 0 bytes") { () throws(FormatError) in _ = try read(bytes(0, [])) }
+        refuses(.headerInvalid, "name has 0 bytes") { () throws(FormatError) in _ = try read(bytes(0, [])) }
         for count in [65, 255] {
-            refuses(.headerInvalid, "name of \(count) bytes") { () throws(FormatError) in
+            refuses(.headerInvalid, "name has \(count) bytes") { () throws(FormatError) in
                 _ = try read(bytes(0, [UInt8](repeating: 97, count: count)))
             }
         }

@@ -84,6 +84,6 @@ struct HistoryTests {
     func padding() {
         let bytes = sample(2).encode()
         for place in 16 + 96..<bytes.count { refusesHistory(patched(bytes, place, [1]), "not zero") }
-        refusesHistory(bytes + [UInt8](repeating: 0, count: 256), "longer than it needs")
+        refusesHistory(bytes + [UInt8](repeating: 0, count: 256), "longer than necessary")
     }
 }

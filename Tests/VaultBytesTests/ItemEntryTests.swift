@@ -65,7 +65,7 @@ struct ItemEntryTests {
         let bytes = encoded(Self.sample(versions: 1))
         let place = encoded(Self.sample()).count - 1
         #expect(bytes[place] == 1)
-        refusesEntry(patched(bytes, place, [0]), "left over")
+        refusesEntry(patched(bytes, place, [0]), "unexpected bytes remain")
     }
 }
 
@@ -112,7 +112,7 @@ struct TombstoneTests {
         #expect(try read(bytes) == entry)
         hasOneEncoding(bytes, seed: 1) { changed throws(FormatError) in try read(changed).encode() }
         refusesTruncations(bytes) { bytes throws(FormatError) in _ = try read(bytes) }
-        refuses(.structureInvalid, "left over") { () throws(FormatError) in _ = try read(bytes + [0]) }
+        refuses(.structureInvalid, "unexpected bytes remain") { () throws(FormatError) in _ = try read(bytes + [0]) }
     }
 
     @Test("is later than its item, and has devices within their limit")

@@ -49,7 +49,7 @@ struct KeyFieldsTests {
         for bad in [[], [65], [65, 0], [0, 0xFF], [0, 0xFF, 0]] as [[UInt8]] {
             refuses(.structureInvalid, "missing") { () throws(FormatError) in _ = try decoded(bad) }
         }
-        refuses(.structureInvalid, "left over") { () throws(FormatError) in _ = try decoded([0, 0, 0]) }
+        refuses(.structureInvalid, "unexpected bytes remain") { () throws(FormatError) in _ = try decoded([0, 0, 0]) }
     }
 
     @Test("have at most 4096 bytes before escaping (R-6.1)")

@@ -79,7 +79,7 @@ struct KeyringTests {
     @Test("states how many earlier values an item keeps: 0 to 50")
     func keeping() throws {
         #expect(Keyring().keeping == .init(count: 0))
-        for count in [51, 255] { refusesRing("a setting of \(count)") { $0.keeping.count = count } }
+        for count in [51, 255] { refusesRing("to keep is out of range: \(count)") { $0.keeping.count = count } }
         var ring = Self.sample()
         ring.keeping = .init(count: 50, revision: .max, device: .zero)
         #expect(try read(ring).keeping == ring.keeping)
@@ -132,10 +132,10 @@ struct KeyringTests {
         refusesRing("accessibility is unknown") { changed(1, accessibility: 0)(&$0) }
         refusesRing("accessibility is unknown") { changed(1, accessibility: 8)(&$0) }
         let device = Bytes16(high: 1, low: 1)
-        for index in 0..<3 { refusesRing("device does not fit") { changed(index, group: 1, device: device)(&$0) } }
-        for index in 3..<7 { refusesRing("device does not fit") { changed(index, group: 1, device: .zero)(&$0) } }
-        refusesRing("device does not fit") { changed(0, accessibility: 4)(&$0) }
-        for index in [1, 2, 3, 5, 6] { refusesRing("that it cannot have") { changed(index, group: 0)(&$0) } }
+        for index in 0..<3 { refusesRing("device does not match") { changed(index, group: 1, device: device)(&$0) } }
+        for index in 3..<7 { refusesRing("device does not match") { changed(index, group: 1, device: .zero)(&$0) } }
+        refusesRing("device does not match") { changed(0, accessibility: 4)(&$0) }
+        for index in [1, 2, 3, 5, 6] { refusesRing("that is not allowed") { changed(index, group: 0)(&$0) } }
         var ring = Self.sample(compartments: 7)
         for index in [0, 4] { changed(index, group: 0)(&ring) }
         changed(6, number: 1 << 63 - 1)(&ring)
@@ -149,7 +149,7 @@ struct KeyringTests {
     @Test("has devices that differ and are not zero (R-5.14)")
     func devices() {
         refusesRing("a device twice") { $0.devices[1] = $0.devices[0] }
-        refusesRing("or a zero one") { $0.devices[0] = .zero }
+        refusesRing("whose id is zero") { $0.devices[0] = .zero }
     }
 
     @Test("has removed slots in strictly ascending order of ids (R-5.14)")

@@ -35,7 +35,7 @@ struct OwnerPartTests {
         let bytes = Self.sample().encode()
         hasOneEncoding(bytes, seed: 4) { changed throws(FormatError) in try OwnerPart(changed.span, .full).encode() }
         refusesTruncations(bytes) { bytes throws(FormatError) in _ = try OwnerPart(bytes.span, .full) }
-        refusesPart(bytes + [UInt8](repeating: 0, count: 128), "longer than it needs")
+        refusesPart(bytes + [UInt8](repeating: 0, count: 128), "longer than necessary")
     }
 
     @Test("has a wrapping key only if its kind depends on the epoch (R-3.15)")
@@ -54,7 +54,7 @@ struct OwnerPartTests {
         #expect(
             try OwnerPart(Self.sample(name: String(repeating: "n", count: 63)).encode().span, .full).name.count == 63)
         let bytes = Self.sample(name: "abc").encode()
-        for length in [64, 255] as [UInt8] { refusesPart(patched(bytes, 0, [length]), "name of \(length) bytes") }
+        for length in [64, 255] as [UInt8] { refusesPart(patched(bytes, 0, [length]), "name has \(length) bytes") }
         for place in 4..<64 { refusesPart(patched(bytes, place, [0x80]), "not zero") }
         refusesPart(patched(bytes, 1, [0xFF]), "UTF-8")
     }
@@ -66,7 +66,7 @@ struct OwnerPartTests {
             refusesPart(patched(bytes, 96, u64(revision)), "revision is out of range")
         }
         #expect(try OwnerPart(patched(bytes, 96, u64(1 << 63 - 1)).span, .full).revision == 1 << 63 - 1)
-        for size in [16_385, .max] as [UInt16] { refusesPart(patched(bytes, 120, u16(size)), "data of \(size) bytes") }
+        for size in [16_385, .max] as [UInt16] { refusesPart(patched(bytes, 120, u16(size)), "data has \(size) bytes") }
         refusesPart(patched(bytes, 120, u16(7)), "")
     }
 }

@@ -119,11 +119,11 @@ struct PageTests {
     func prefix() throws {
         _ = try read(Self.leaf(["a", "b"], prefix: "k"))
         _ = try read(Self.leaf(["", "b"], prefix: "k"))
-        refusesPage(Self.leaf(["ka", "kb"]), "shorter than it could be")
-        refusesPage(Self.leaf(["only"]), "shorter than it could be")
-        refusesPage(Self.inner(["ka", "kb"]), "shorter than it could be")
-        refusesPage(Self.inner(["only"]), "shorter than it could be")
-        refusesPage(Self.inner([], prefix: "k"), "a prefix without keys")
+        refusesPage(Self.leaf(["ka", "kb"]), "shorter than possible")
+        refusesPage(Self.leaf(["only"]), "shorter than possible")
+        refusesPage(Self.inner(["ka", "kb"]), "shorter than possible")
+        refusesPage(Self.inner(["only"]), "shorter than possible")
+        refusesPage(Self.inner([], prefix: "k"), "without keys has a prefix")
     }
 
     @Test("has zeros to the next step, and no more (R-1.2, R-5.11)")
@@ -155,7 +155,7 @@ struct PageTests {
 
     @Test("has as many entries as it says: a leaf 1 to 4096, an inner page 0 to 4096 (R-5.9)")
     func counts() throws {
-        refusesPage(Raw(entries: []), "without entries")
+        refusesPage(Raw(entries: []), "has no entries")
         for count in [4097, Int.max] {
             var raw = Self.leaf(["a", "b"])
             raw.count = count

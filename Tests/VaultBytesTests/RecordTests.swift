@@ -26,7 +26,7 @@ struct ItemRecordTests {
             #expect(RecordLayout.form(bytes.span) == .item)
             #expect(bytes[layout.key].elementsEqual([1, 2]))
             guard case .item(let secret, let list) = layout.content else {
-                Issue.record("form is not the one")
+                Issue.record("form does not match")
                 return
             }
             #expect(secret.count == size && bytes[secret].allSatisfy { $0 == 9 })
@@ -55,7 +55,7 @@ struct ItemRecordTests {
     @Test("of another form is refused as such (R-5.4)")
     func forms() {
         for form in [1, 2, 3, 255] as [UInt8] {
-            refuses(.unsupportedForm, "form is not the one") { () throws(FormatError) in
+            refuses(.unsupportedForm, "form does not match") { () throws(FormatError) in
                 _ = try read(Self.body(form: form))
             }
         }
@@ -113,7 +113,7 @@ struct AttributeRecordTests {
             let bytes = Self.body(flags: flags, name: Array("über".utf8), value: 4097)
             let layout = try read(bytes)
             guard case .attribute(let name, let read, let value) = layout.content else {
-                Issue.record("form is not the one")
+                Issue.record("form does not match")
                 return
             }
             #expect(String(decoding: bytes[name], as: UTF8.self) == "über" && read.rawValue == flags)
@@ -127,7 +127,7 @@ struct AttributeRecordTests {
     @Test("of another form is refused as such (R-5.4)")
     func forms() {
         for form in [0, 2, 255] as [UInt8] {
-            refuses(.unsupportedForm, "form is not the one") { () throws(FormatError) in
+            refuses(.unsupportedForm, "form does not match") { () throws(FormatError) in
                 _ = try read(patched(Self.body(), 0, [form]))
             }
         }
@@ -145,7 +145,7 @@ struct AttributeRecordTests {
         for size in [0, 4096] { refusesBody(Self.body(value: size), "wrong place") }
         #expect(try read(Self.body(value: 16 << 20)).key.count == 2)
         refusesBody(Self.body(value: (16 << 20) + 1), "16777217")
-        refusesBody(Self.body(name: []), "without a name")
+        refusesBody(Self.body(name: []), "has no name")
         refusesBody(Self.body(name: [0xC3]), "UTF-8")
         #expect(try read(Self.body(name: [UInt8](repeating: 97, count: 255))).key.count == 2)
     }

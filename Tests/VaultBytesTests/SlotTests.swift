@@ -144,12 +144,12 @@ struct SlotTests {
 
     @Test("has 272 to 65,536 bytes, parameters of at most 17,408 and an owner part of 168 to 17,408 (section 11)")
     func lengths() throws {
-        for length in [0, 1, 271, 65_537, 1 << 31] { refusesSlot(Raw(length: length), "a slot of \(length) bytes") }
+        for length in [0, 1, 271, 65_537, 1 << 31] { refusesSlot(Raw(length: length), "a slot has \(length) bytes") }
         refusesSlot(Raw(length: 327), "")
         refusesSlot(Raw(length: 329), "past the end")
         _ = try Self.read(Raw(kind: 0x03, sealed: 16).bytes)
         _ = try Self.read(Raw(kind: 0x03, sealed: 65_536 - 56 - 32 - 168).bytes)
-        refusesSlot(Raw(kind: 0x03, sealed: 65_537 - 56 - 32 - 168), "a slot of 65537 bytes")
+        refusesSlot(Raw(kind: 0x03, sealed: 65_537 - 56 - 32 - 168), "a slot has 65537 bytes")
         for length in [17_409, 1 << 31, .max] as [UInt32] {
             refusesSlot(Raw(parameterLength: length), "parameters have \(length)")
         }
@@ -190,7 +190,7 @@ struct SlotParametersTests {
             let slot = try SlotTests.read(SlotTests.Raw(factors: factors, parameters: bytes).bytes)
             #expect((slot.known?.stretch != nil) == slot.factors.isStretched)
             #expect((slot.known?.provider != nil) == slot.factors.contains(.externalKey))
-            refusesParameters(factors, bytes + [0], "left over")
+            refusesParameters(factors, bytes + [0], "unexpected bytes remain")
             for length in 0..<bytes.count { refusesParameters(factors, Array(bytes[..<length]), "") }
             // Those of other factors do not fit.
             for (other, otherBytes) in parts where otherBytes != bytes { refusesParameters(other, bytes, "") }
@@ -220,8 +220,8 @@ struct SlotParametersTests {
             #expect(slot.known?.provider?.name == String(decoding: name, as: UTF8.self))
             #expect(slot.known?.provider?.parameters.count == 16_384)
         }
-        refusesParameters(0x10, provider([]), "name of 0 bytes")
-        refusesParameters(0x10, provider([UInt8](repeating: 97, count: 65)), "name of 65 bytes")
+        refusesParameters(0x10, provider([]), "name has 0 bytes")
+        refusesParameters(0x10, provider([UInt8](repeating: 97, count: 65)), "name has 65 bytes")
         for byte in [0, 32, 127, 0x80, 0xFF] as [UInt8] { refusesParameters(0x10, provider([97, byte]), "printable") }
         refusesParameters(0x10, provider([97], 16_385), "16385")
         for name in ["", " ", "a b", "é", String(repeating: "a", count: 65)] {

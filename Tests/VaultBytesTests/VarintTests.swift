@@ -36,8 +36,8 @@ struct VarintTests {
     @Test("has the fewest bytes possible (R-1.1)", arguments: 1...8)
     func overlong(count: Int) {
         let bytes = [UInt8](repeating: 0x80, count: count) + [0]
-        refuses(.structureInvalid, "longer than it needs") { () throws(FormatError) in _ = try read(bytes) }
-        refuses(.structureInvalid, "longer than it needs") { () throws(FormatError) in
+        refuses(.structureInvalid, "longer than necessary") { () throws(FormatError) in _ = try read(bytes) }
+        refuses(.structureInvalid, "longer than necessary") { () throws(FormatError) in
             _ = try read(patched(bytes, 0, [0xFF]))
         }
     }

@@ -72,9 +72,9 @@ struct VersionsTests {
                 try versions.check(other, at: 0)
             }
         }
-        refusesEntry("of another item") { $0.id = .zero }
-        refusesEntry("of another item") { $0.versions = nil }
-        refusesEntry("of another item") { $0.versions?.count = 2 }
+        refusesEntry("belongs to another item") { $0.id = .zero }
+        refusesEntry("belongs to another item") { $0.versions = nil }
+        refusesEntry("belongs to another item") { $0.versions?.count = 2 }
         refusesEntry("not earlier") { $0.revision = 1 }
         // The last one is (2, 0): of the item's own revision, by another device or by the same.
         refusesEntry("not earlier") { $0.device = 0 }

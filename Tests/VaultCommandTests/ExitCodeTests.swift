@@ -1,6 +1,8 @@
+import ArgumentParser
 import Foundation
 import Testing
 import VaultFmt
+import VaultLocal
 
 @testable import VaultCommand
 
@@ -18,7 +20,19 @@ struct ExitCodeTests {
         try sandbox.fails(64, "missing value", "list", "--port")
         try sandbox.fails(64, "unexpected", "get", "a", "b", "c")
         try sandbox.fails(64, "no item is named", "get")
-        try sandbox.fails(64, "at most 4096", "set", String(repeating: "x", count: 5000), input: "s".utf8)
+        try sandbox.fails(64, "the maximum is 4096", "set", String(repeating: "x", count: 5000), input: "s".utf8)
+        try sandbox.fails(64, "an address is an attribute: --attribute url=ADDRESS", "set", "a", "--url", "b")
+        try sandbox.fails(64, "did you mean '--account'?", "set", "a", "-u", "b")
+        try sandbox.fails(64, "give --add-tag to add a tag", "update", "a", "--tag", "b")
+        try sandbox.fails(64, "vaultfmt update SERVICE ACCOUNT --add-tag TAG", "set", "a", "--tag", "b")
+        try sandbox.fails(64, "write '> FILE' after the command", "get", "a", "--output", "b")
+        try sandbox.fails(64, "vaultfmt update NAME --attach FILE", "get", "a", "--attach", "b")
+        try sandbox.fails(64, "store a second secret as a separate item", "set", "a", "--hidden", "b")
+        try sandbox.fails(64, "slot remove", "slot", "add", "--grant-group", "g", "--expires", "1h")
+        try sandbox.fails(64, "takes only 'off'", "update", "a", "--attribute", "check=ignore")
+        try sandbox.fails(64, "--remove-attribute file:FILE", "update", "a", "--detach", "b")
+        try sandbox.fails(64, "'vaultfmt compact'", "rm", "--purge", "a")
+        try sandbox.fails(64, "vaultfmt set --vault FILE NAME", "move", "a", "--to-vault", "b")
         let terminal = try PseudoTerminal(sandbox, shell: #""$0" get $'\xff'; echo "ended: $?""#)
         try terminal.expect("not valid UTF-8")
         try terminal.expect("ended: 64")
@@ -42,7 +56,7 @@ struct ExitCodeTests {
         let record = try #require(bytes.firstRange(of: Array("vREC".utf8)))
         bytes[record.lowerBound + 80] ^= 1
         try sandbox.write("test.vault", bytes)
-        try sandbox.fails(65, "rolled back", "get", "svc")
+        try sandbox.fails(65, "damaged or cut off", "get", "svc")
         sandbox.environment["XDG_STATE_HOME"] = sandbox.path("another machine")
         try sandbox.fails(1, "no item", "get", "svc")
     }
@@ -55,7 +69,7 @@ struct ExitCodeTests {
         try sandbox.ok("rekey", "--kdf", "testing")
         let after = try sandbox.read("test.vault")
         try sandbox.write("test.vault", before.prefix(8192) + after.dropFirst(8192))
-        try sandbox.fails(65, "somebody changed this file", "list")
+        try sandbox.fails(65, "this file was deliberately modified", "list")
     }
 
     @Test("66: no such file")
@@ -64,7 +78,7 @@ struct ExitCodeTests {
         try sandbox.fails(66, "vaultfmt create", "list")
         try sandbox.fails(66, "no such file", "inspect")
         try sandbox.fails(66, "there is no vault", "verify", sandbox.path("absent"))
-        try sandbox.fails(66, "make it first", "create", sandbox.path("no/folder/new.vault"), "--kdf", "testing")
+        try sandbox.fails(66, "create it first", "create", sandbox.path("no/folder/new.vault"), "--kdf", "testing")
     }
 
     @Test("69: a later version")
@@ -165,6 +179,15 @@ struct ExitCodeTests {
         let names = commands.compactMap { $0["commandName"] as? String }
         #expect(names.contains("help") && names.contains("create"))
         #expect(Set(names).count == names.count)
+    }
+
+    @Test("every page of help fits 40 lines of 80 columns")
+    func helpFits() throws {
+        for (path, command) in CommandNameTests.all() where command.configuration.shouldDisplay {
+            let lines = try Help.page(path, isWhole: false, columns: 80)
+            #expect(lines.count <= HelpPage.mostLines, "\(path): \(lines.count) lines")
+            #expect(lines.allSatisfy { TerminalText.width($0) <= 80 }, "\(path)")
+        }
     }
 
     @Test("every command's help has two examples")

@@ -19,7 +19,7 @@ struct FactorTests {
         try sandbox.write("pass", [0xFF, 0xFE])
         try sandbox.fails(64, "UTF-8", "list")
         try sandbox.fails(66, "passphrase file", "list", "--passphrase-file", sandbox.path("absent"))
-        try sandbox.fails(64, "standard input cannot give both", "set", "x", "--passphrase-fd", "0", input: "p".utf8)
+        try sandbox.fails(64, "standard input cannot provide both", "set", "x", "--passphrase-fd", "0", input: "p".utf8)
     }
 
     @Test("a key file with a passphrase needs both, whichever way they come")
@@ -68,13 +68,13 @@ struct FactorTests {
         let run = try sandbox.ok("rekey", "--key-file", key, "--remove-key-file", "--kdf", "testing")
         #expect(run.error.contains("it opens with a passphrase;"))
         try sandbox.ok("list")
-        try sandbox.fails(64, "takes no key file", "rekey", "--remove-key-file")
-        try sandbox.fails(64, "it is all that opens the slot", "rekey", "--remove-passphrase")
+        try sandbox.fails(64, "uses no key file", "rekey", "--remove-key-file")
+        try sandbox.fails(64, "nothing else opens the slot", "rekey", "--remove-passphrase")
         #expect(try sandbox.ok("rekey", "--new-key-file", key, "--kdf", "testing").error.contains("both of them"))
         try sandbox.ok("rekey", "--key-file", key, "--remove-passphrase", "--kdf", "testing")
         sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
         try sandbox.ok("list", "--key-file", key)
-        try sandbox.fails(64, "exclude each other", "rekey", "--remove-passphrase", "--remove-key-file")
+        try sandbox.fails(64, "cannot be combined", "rekey", "--remove-passphrase", "--remove-key-file")
         let added = try sandbox.ok(
             "slot", "add", "--key-file", key, "--new-raw-key-file", try sandbox.write("raw", (0..<32).map { UInt8($0) })
         )
@@ -99,7 +99,7 @@ struct FactorTests {
             #expect(!run.error.contains("weak, about"), "\(passphrase)")
         }
         let run = try sandbox.ok("create", "--kdf-time", "0.001", sandbox.path("slow"))
-        #expect(run.error.contains("the default cost takes longer"))
+        #expect(run.error.contains("using the default cost"))
         #expect(try sandbox.ok("slot", "list", sandbox.path("slow")).output.contains("256 MiB"))
     }
 
@@ -113,7 +113,7 @@ struct FactorTests {
         try sandbox.fails(77, "it opens with a raw key (--raw-key-file)", "get", "svc")
         let short = try sandbox.write("short", [1, 2, 3])
         try sandbox.fails(64, "exactly 32 bytes", "get", "svc", "--raw-key-file", short)
-        try sandbox.fails(64, "stands alone", "get", "svc", "--raw-key-file", key, "--key-file", short)
+        try sandbox.fails(64, "cannot be combined", "get", "svc", "--raw-key-file", key, "--key-file", short)
     }
 
     @Test("slots are listed, added, named and removed; the last full one stays")

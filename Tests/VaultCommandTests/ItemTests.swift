@@ -25,7 +25,7 @@ struct ItemTests {
         try sandbox.fails(64, "is empty", "move", "svc", "--to-service", "")
         #expect(try sandbox.ok("list").lines.count == 1)
         let terminal = try PseudoTerminal(sandbox, "set", "svc", "ann")
-        for question in ["Secret for", "again: "] {
+        for question in ["'ann', replacing its current one: ", "again: "] {
             try terminal.expect(question)
             try terminal.answerHidden("")
         }
@@ -59,6 +59,14 @@ struct ItemTests {
         let again = try PseudoTerminal(sandbox, "set", "other", "--generate")
         #expect(try again.finish() == 0)
         #expect(again.screen.contains("vaultfmt: replaced the secret of generic-password 'other' ''"))
+        // A script is told too.
+        #expect(
+            try sandbox.ok("set", "other", input: "x".utf8).error
+                == "vaultfmt: replaced the secret of generic-password 'other' ''; 'vaultfmt undo' restores the old one\n"
+        )
+        try sandbox.fails(
+            64, "--vault is given twice", "get", "other", "--vault", sandbox.vault, "--vault", "other.vault")
+        try sandbox.fails(64, "--vault is given twice", "get", "other", "-f", sandbox.vault, "-f", sandbox.vault)
     }
 
     @Test("a secret that is set comes back byte for byte, and nothing else")
@@ -70,11 +78,22 @@ struct ItemTests {
         #expect(run.error == "")
     }
 
-    @Test("one newline at the end of a pipe is dropped, unless --exact")
+    @Test("among the items of one service, the one without an account can be named")
+    func withoutAccount() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "none".utf8)
+        try sandbox.ok("set", "svc", "ann", input: "ann".utf8)
+        try sandbox.fails(2, "add the account ('' for none)", "get", "svc")
+        #expect(try sandbox.ok("get", "svc", "").output == "none")
+    }
+
+    @Test("the newline at the end of a single piped line is dropped, unless --exact; several lines stay as they are")
     func newline() throws {
         let sandbox = try Sandbox.withVault()
-        try sandbox.ok("set", "two", input: "x\n\n".utf8)
-        #expect(try sandbox.ok("get", "two").output == "x\n")
+        for (piped, stored) in [("x\n", "x"), ("x\r\n", "x"), ("x\n\n", "x\n\n"), ("-----\nkey\n", "-----\nkey\n")] {
+            try sandbox.ok("set", "svc", input: piped.utf8)
+            #expect(try sandbox.ok("get", "svc").output == stored)
+        }
         try sandbox.ok("set", "exact", "--exact", input: "x\n".utf8)
         #expect(try sandbox.ok("get", "exact").output == "x\n")
         try sandbox.ok("set", "empty", "--allow-empty", input: "".utf8)
@@ -89,7 +108,7 @@ struct ItemTests {
         try sandbox.ok("set", "large", "--secret-file", file)
         #expect(try sandbox.ok("get", "large").bytes == bytes)
         try sandbox.write("large", bytes + [0])
-        try sandbox.fails(64, "longer than 16777216 bytes", "set", "large", "--secret-file", file)
+        try sandbox.fails(64, "longer than the maximum of 16777216 bytes", "set", "large", "--secret-file", file)
         try sandbox.fails(66, "No such file", "set", "large", "--secret-file", sandbox.path("absent"))
     }
 
@@ -105,14 +124,14 @@ struct ItemTests {
         #expect(two.count == 40)
         #expect(try sandbox.ok("get", "three").output != one)
         #expect((one + two).allSatisfy { $0.isASCII && !$0.isWhitespace })
-        try sandbox.fails(64, "1 to 4096", "set", "four", "--generate=0")
+        try sandbox.fails(64, "between 1 and 4096", "set", "four", "--generate=0")
     }
 
     @Test("add refuses an item that exists, and leaves it as it was")
     func addDuplicate() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("add", "svc", "alice", input: "first".utf8)
-        try sandbox.fails(1, "exists already", "add", "svc", "alice", input: "second".utf8)
+        try sandbox.fails(1, "already exists", "add", "svc", "alice", input: "second".utf8)
         #expect(try sandbox.ok("get", "svc").output == "first")
     }
 
@@ -188,7 +207,7 @@ struct ItemTests {
         #expect(try sandbox.ok("get", "--server", "db.example.org", "--port", "5432").output == "pg")
         #expect(try sandbox.ok("get", "db.example.org", "--field", "protocol").output == "postgres")
         try sandbox.fails(
-            64, "--port does not go with", "set", "x", "--class", "generic-password", "--port", "1", input: "".utf8)
+            64, "--port does not apply to", "set", "x", "--class", "generic-password", "--port", "1", input: "".utf8)
         try sandbox.fails(64, "is given twice", "set", "a", "--server", "b", input: "".utf8)
     }
 
@@ -234,7 +253,7 @@ struct ItemTests {
         try sandbox.fails(1, "no item", "get", "old")
         #expect(try sandbox.ok("get", "new", "alice", "--group", "work").output == "s")
         #expect(try sandbox.ok("get", "new", "--field", "label").output == "L")
-        try sandbox.fails(1, "exists already", "move", "new", "--to-service", "taken", "--to-group", "")
+        try sandbox.fails(1, "already exists", "move", "new", "--to-service", "taken", "--to-group", "")
         try sandbox.fails(64, "no server", "move", "new", "--to-port", "1")
         try sandbox.fails(64, "nothing to change", "move", "new")
     }
@@ -245,7 +264,7 @@ struct ItemTests {
         try sandbox.ok("set", "svc", "alice", input: "s".utf8)
         try sandbox.fails(64, "give --yes", "remove", "svc")
         let run = try sandbox.ok("rm", "svc", "--yes")
-        #expect(run.error.contains("until 'vaultfmt compact', and in older copies"))
+        #expect(run.error.contains("'vaultfmt undo' brings it back until 'vaultfmt compact' is run; older copies of"))
         try sandbox.fails(1, "no item", "get", "svc")
     }
 
@@ -255,10 +274,11 @@ struct ItemTests {
         for account in ["a", "b", "c"] { try sandbox.ok("set", "svc", account, "--group", "g", input: "s".utf8) }
         try sandbox.ok("set", "other", input: "s".utf8)
         try sandbox.fails(2, "3 items", "remove", "svc", "--yes")
+        try sandbox.fails(2, "or --all for all of them", "remove", "svc", "--yes")
         let run = try sandbox.ok("remove", "--group", "g", "--all", "--yes")
         #expect(run.error.hasPrefix("vaultfmt: 3 items match\n"))
         #expect(try sandbox.ok("list").lines.count == 1)
-        try sandbox.fails(1, "nothing matches", "remove", "--group", "g", "--all", "--yes")
+        try sandbox.fails(1, "no item has the group 'g'", "remove", "--group", "g", "--all", "--yes")
     }
 
     @Test("get --json is the whole item, secrets that are not text in base 64")

@@ -62,7 +62,7 @@ struct MergeTests {
         // The other machine takes this one's state, and both are the same.
         try machines.change("copy.vault") { sandbox, path in
             let run = try sandbox.ok("merge", path, sandbox.vault)
-            #expect(run.output.contains("took its place"))
+            #expect(run.output.contains("replaced it"))
         }
         #expect(try sandbox.ok("diff", sandbox.vault, copy).output == "")
     }
@@ -98,7 +98,7 @@ struct MergeTests {
         #expect(settled.error.contains("with secret, 'label' as chosen"))
         #expect(try machines.secret("svc") == "here")
         #expect(try sandbox.ok("get", "svc", "--field", "label").output == "A")
-        #expect(try sandbox.ok("conflicts").error.contains("nothing is left to settle"))
+        #expect(try sandbox.ok("conflicts").error.contains("there are no conflicts to settle"))
         #expect(try sandbox.ok("conflicts", "settle", "--all").error.contains("settled 0 items"))
     }
 
@@ -111,7 +111,7 @@ struct MergeTests {
         let before = try sandbox.read("test.vault")
         try sandbox.fails(64, "is another vault", "merge", sandbox.vault, sandbox.path("other.vault"))
         try sandbox.fails(66, "there is no vault", "merge", sandbox.vault, sandbox.path("none.vault"))
-        try sandbox.fails(64, "no copy is named", "merge", sandbox.vault)
+        try sandbox.fails(64, "no copy is given", "merge", sandbox.vault)
         try sandbox.fails(64, "leave", "merge", sandbox.vault, copy, "--conflicts")
         try sandbox.write("bad.vault", sandbox.read("test.vault").prefix(5000))
         try sandbox.fails(65, "truncated", "merge", sandbox.vault, sandbox.path("bad.vault"))
@@ -136,8 +136,8 @@ struct MergeTests {
         }
         try sandbox.fails(65, "--accept-old-keys", "merge", sandbox.vault, copy)
         // By itself, never: it does not even open with the new key.
-        let run = try sandbox.fails(3, "left as it is", "merge", sandbox.vault, "--conflicts")
-        #expect(run.output.contains("does not open with the key"))
+        let run = try sandbox.fails(3, "left unchanged", "merge", sandbox.vault, "--conflicts")
+        #expect(run.output.contains("does not open with this vault's key"))
         #expect(machines.exists("test.sync-conflict-20260101-101010-ABCDEFG.vault"))
         let listed = try sandbox.ok("merge", sandbox.vault, copy, "--accept-old-keys", "--dry-run")
         #expect(
@@ -167,7 +167,7 @@ struct MergeTests {
             let slots = try sandbox.ok("slot", "list", path)
             #expect(run.output.contains("slot taken") && slots.output.contains("usb"))
         }
-        #expect(try sandbox.ok("merge", sandbox.vault, copy).output.contains("slot not taken, --keep-slots takes it"))
+        #expect(try sandbox.ok("merge", sandbox.vault, copy).output.contains("slot not kept; --keep-slots keeps it"))
         #expect(try sandbox.ok("slot", "list").output.contains("usb") == false)
     }
 
@@ -225,7 +225,7 @@ struct MergeTests {
         var bytes = try sandbox.read("test.vault")
         for index in 0..<4 { bytes[68 + 32 + index] = 0xFF }
         try sandbox.write("test (conflict 5).vault", Headers.sealed(bytes))
-        let run = try sandbox.fails(3, "files were left as they are", "merge", "--conflicts")
+        let run = try sandbox.fails(3, "files were left unchanged", "merge", "--conflicts")
         for number in 0..<2 { #expect(try machines.secret("new\(number)") == "n\(number)") }
         #expect(machines.exists("test.vault.merged/test.sync-conflict-a.vault"))
         #expect(machines.exists("test.vault.merged/test (conflicted copy).vault"))

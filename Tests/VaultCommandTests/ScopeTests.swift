@@ -45,9 +45,12 @@ struct ScopeTests {
         "S1: the help of --grant-group says that its holder lists all names, and that secrets it could read should be changed"
     )
     func help() throws {
-        let words = try Sandbox().ok("slot", "add", "--help").output.split(whereSeparator: \.isWhitespace).joined(
-            separator: " ")
-        #expect(words.contains("the names, labels and dates of every item"))
+        func words(_ option: String) throws -> String {
+            try Sandbox().ok("slot", "add", option).output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        }
+        #expect(try words("--help").contains("only to this group and to the names of all items"))
+        let words = try words("--help-all")
+        #expect(words.contains("the names, labels and dates of all items"))
         #expect(words.contains("change the secret itself"))
     }
 
@@ -99,12 +102,12 @@ struct ScopeTests {
         var run = try sandbox.fails(
             3, "not proven", "salvage", sandbox.vault, "--output", sandbox.path("new.vault"), "--kdf", "testing")
         #expect(
-            run.error.contains("not proven to be an owner's, left out: generic-password 'deploy'")
+            run.error.contains("not proven to come from an owner, left out: generic-password 'deploy'")
                 && run.error.contains("recovered 1 "))
         run = try sandbox.fails(
             3, "not proven", "salvage", sandbox.vault, "--output", sandbox.path("all.vault"), "--kdf", "testing",
             "--include-unproven")
-        #expect(run.error.contains("taken: generic-password 'deploy'"))
+        #expect(run.error.contains("included: generic-password 'deploy'"))
         #expect(try sandbox.ok("get", "deploy", "-f", sandbox.path("all.vault")).output == "first")
     }
 }

@@ -37,7 +37,7 @@ import Testing
             let run = try sandbox.shell("unshare --user --map-root-user --mount bash -eu start \(arguments)")
             #expect(run.status == 69 && run.bytes.isEmpty, "\(run.status)")
             #expect(
-                run.error.hasPrefix("vaultfmt: the system's random number generator does not answer"), "\(run.error)")
+                run.error.hasPrefix("vaultfmt: the system's random number generator does not respond"), "\(run.error)")
             #expect(run.error.utf8.count { $0 == 0x0A } == 1)
         }
         #expect(!FileManager.default.fileExists(atPath: sandbox.vault))

@@ -27,8 +27,9 @@ struct UnlockTests {
         try sandbox.unlock(for: "1s")
         try Patience.until("the vault is locked again") { try sandbox.run("list").status != 0 }
         try sandbox.fails(77, "there is no terminal", "list")
-        try sandbox.fails(64, "'31d' is invalid", "unlock", "--for", "31d")
-        try sandbox.fails(64, "'0s' is invalid", "unlock", "--for", "0s")
+        let form = "'--for <time>': give a number with s, m, h or d, such as 15m, up to 30d"
+        try sandbox.fails(64, form, "unlock", "--for", "31d")
+        try sandbox.fails(64, "up to 30d", "unlock", "--for", "0s")
     }
 
     @Test("factors that are given come before what is kept, and unlocking itself needs them")
@@ -54,7 +55,7 @@ struct UnlockTests {
         #expect(try sandbox.ok("list").lines.count == 2)
         #expect(try sandbox.ok("get", "ci").output == "secret of ci")
         try sandbox.fails(77, "does not grant", "get", "private")
-        try sandbox.fails(77, "reading only", "set", "x", input: "s".utf8)
+        try sandbox.fails(77, "only read access", "set", "x", input: "s".utf8)
         try sandbox.ok("lock")
     }
 
@@ -93,7 +94,7 @@ struct UnlockTests {
         var bytes = whole
         bytes[4095] ^= 1  // the last byte of the header's MACs
         try sandbox.write("test.vault", bytes)
-        try sandbox.fails(65, "does not authenticate", "list")
+        try sandbox.fails(65, "cannot be authenticated", "list")
         try sandbox.write("test.vault", old)
         try sandbox.fails(65, "rolled back", "list")
         try sandbox.write("test.vault", whole)
@@ -111,7 +112,7 @@ struct UnlockTests {
         sandbox.forgetPassphrase()
         try sandbox.okShell(
             "keyctl session - vaultfmt list --no-input; vaultfmt list --no-input; keyctl session - vaultfmt lock")
-        try sandbox.fails(77, "--no-input forbids asking", "list", "--no-input")
+        try sandbox.fails(77, "--no-input forbids prompting", "list", "--no-input")
     }
 
     @Test("lock --all locks every vault of the user")
@@ -132,7 +133,7 @@ struct UnlockTests {
               if vaultfmt list --no-input; then exit 1; fi
               if vaultfmt list --no-input -f second.vault; then exit 1; fi'
             """)
-        #expect(run.error.contains("locked 2 vaults") && run.error.contains("has keyrings of its own"))
+        #expect(run.error.contains("locked 2 vaults") && run.error.contains("has its own keyrings"))
         try sandbox.fails(64, "leave out the file", "lock", "--all", sandbox.vault)
     }
 

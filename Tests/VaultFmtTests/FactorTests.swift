@@ -52,7 +52,9 @@ struct FactorTests {
         let path = folder.file("a.vault")
         _ = try create(path, try Fast.factors())
         fails(.noSlotOpens, "wrong passphrase") { _ = try Vault.open(path, factors: try Fast.factors("other")) }
-        fails(.noSlotOpens, "it has slots for: passphrase") { _ = try Vault.open(path, factors: try Fast.rawKey()) }
+        fails(.noSlotOpens, "the vault has slots for: passphrase") {
+            _ = try Vault.open(path, factors: try Fast.rawKey())
+        }
     }
 
     @Test("with a passphrase composed or decomposed open the same vault")

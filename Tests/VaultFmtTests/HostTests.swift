@@ -31,7 +31,12 @@ struct HostTests {
     private func inChild(_ body: () throws -> Int32) -> Int32 {
         let pid = test_fork()
         if pid == 0 {
-            alarm(20)
+            // Dispatch's threads block signals.
+            var alarms = sigset_t()
+            sigemptyset(&alarms)
+            sigaddset(&alarms, SIGALRM)
+            pthread_sigmask(SIG_UNBLOCK, &alarms, nil)
+            alarm(60)
             do { _exit(try body()) } catch { _exit(99) }
         }
         var status: Int32 = 0
@@ -170,6 +175,70 @@ struct HostTests {
         #expect(try vault.text(key) == "1")
     }
 
+    @Test("divide work between threads in a child too, also with what the parent has used (C2)")
+    func forkedWorkers() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        try Fast.create(path).transaction { (transaction) throws(VaultError) in
+            for number in 0..<1000 { try transaction.add(try password("s", "\(number)"), secret: Secret(text: "x")) }
+        }
+        let workers = Workers(4)
+        func sum() -> Int { workers.map(100) { part, _ in part }.reduce(0, +) }
+        #expect(sum() == 4950)
+        let code = inChild {
+            guard sum() == 4950, sum() == 4950 else { return 50 }
+            var options = OpenOptions()
+            options.threads = 8
+            var count: Int32 = 0
+            let own = try Vault.open(path, factors: try Fast.rawKey(), options: options)
+            try own.forEachSecret { (_, _) throws(VaultError) in count += 1 }
+            return count == 1000 ? 0 : 51
+        }
+        #expect(code == 0)
+        #expect(sum() == 4950)
+    }
+
+    @Test("fork while calls start, use and end threads of the library: neither waits for the other for ever (C4)")
+    func forksAndWorkers() throws {
+        let code = inChild {
+            let left = Shared()
+            for _ in 0..<3 {
+                Thread.detachNewThread {
+                    for _ in 0..<150 { ForkGate.inside { _ = Workers(3).map(2) { part, _ in part } } }
+                    left.number.withLock { $0 += 1 }
+                }
+            }
+            while left.number.withLock({ $0 }) < 3 {
+                let pid = test_fork()
+                if pid == 0 { _exit(0) }
+                while waitpid(pid, nil, 0) < 0, errno == EINTR {}
+            }
+            return 0
+        }
+        #expect(code == 0)
+    }
+
+    @Test("let a child's threads wait for each other, for what its parent has used (C2)")
+    func forkedWaiting() throws {
+        let guarded = Shared()
+        guarded.number.withLock { $0 += 1 }
+        let code = inChild {
+            let done = DispatchSemaphore(value: 0)
+            guarded.number.withLock { number in
+                Thread.detachNewThread {
+                    guarded.number.withLock { $0 += 1 }
+                    done.signal()
+                }
+                // The other thread has begun to wait.
+                usleep(100_000)
+                number += 1
+            }
+            done.wait()
+            return guarded.number.withLock { Int32($0) }
+        }
+        #expect(code == 3)
+    }
+
     @Test("have memory that was promised: what is too much is outOfMemory before anything is allocated (C9, H12)")
     func memory() throws {
         let tooMuch = 1 << 46
@@ -177,4 +246,8 @@ struct HostTests {
         fails(.outOfMemory) { _ = try Secret(allocating: tooMuch) }
         #expect(try Memory.bytes(1 << 20).count == 1 << 20)
     }
+}
+
+private final class Shared: Sendable {
+    let number = Guarded(0)
 }

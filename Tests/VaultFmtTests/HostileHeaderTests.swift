@@ -84,7 +84,7 @@ struct HostileHeaderTests {
         for figures in [
             u32(8, 1, 0), u32(8, 0, 1), u32(7, 1, 1), u32(0, 0, 0), u32(.max, 1, 0x100_0000), u32(.max, .max, .max),
         ] {
-            fails(.headerInvalid, "KDF figures") { try open(patched(Self.figures[slot], figures)) }
+            fails(.headerInvalid, "KDF parameters") { try open(patched(Self.figures[slot], figures)) }
         }
     }
 

@@ -46,7 +46,7 @@ struct HostileTreeTests {
         let reader = try Fast.open(path, writable: false)
         // 3^15 pages, if each were gone through as often as it is named.
         let report = try reader.verify()
-        #expect(report.problems.contains { $0.what.contains("named twice") } && report.problemCount < 100)
+        #expect(report.problems.contains { $0.what.contains("referenced twice") } && report.problemCount < 100)
         fails(.structureInvalid) { _ = try reader.dump() }
         let salvaged = try Vault.salvage(
             path, factors: try Fast.rawKey(), to: folder.file("b.vault"), newFactors: try Fast.rawKey())

@@ -143,9 +143,9 @@ struct ItemClassTests {
         fails(.limitExceeded, "the issuer") {
             _ = try ItemKey.certificate(type: 0, issuer: [UInt8](repeating: 1, count: 4097), serialNumber: [])
         }
-        fails(.limitExceeded, "take 8200 bytes") { _ = try ItemKey.genericPassword(service: most, account: most) }
+        fails(.limitExceeded, "have 8200 bytes") { _ = try ItemKey.genericPassword(service: most, account: most) }
         // Zeros take two bytes each.
-        fails(.limitExceeded, "at most 8192") {
+        fails(.limitExceeded, "the maximum is 8192") {
             _ = try ItemKey.genericPassword(service: String(repeating: "\0", count: 4093))
         }
         #expect(try ItemKey.genericPassword(service: String(repeating: "\0", count: 4092)).bytes.count == 8192)

@@ -125,7 +125,7 @@ struct RecoveryTests {
         #expect(truncate(path, 80 << 20) == 0)
         defer { truncate(path, 0) }
         let writer = try Fast.open(path)
-        fails(.limitExceeded, "kept aside") { _ = try writer.repair() }
+        fails(.limitExceeded, "set aside") { _ = try writer.repair() }
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 80 << 20)
         #expect(folder.names == ["a.vault"])
         #expect(truncate(path, off_t(ends[3])) == 0)

@@ -199,11 +199,11 @@ struct ReplacingTests {
         let vault = try Fast.create(path)
         try vault.put(key, "x")
         try FileManager.default.moveItem(atPath: path, toPath: folder.file("kept.vault"))
-        fails(.noSuchFile, "no longer there") { try vault.refresh() }
+        fails(.noSuchFile, "no longer exists") { try vault.refresh() }
         fails(.noSuchFile) { try vault.put(key, "y") }
         #expect(try vault.text(key) == "x")
         _ = try Fast.create(path)
-        fails(.tampered, "another vault") { try vault.refresh() }
+        fails(.tampered, "a different vault") { try vault.refresh() }
         fails(.tampered) { try vault.put(key, "y") }
         #expect(try vault.text(key) == "x")
         try remove(path)

@@ -239,7 +239,7 @@ struct SalvageTests {
         #expect(report.lost.map(\.key) == [other])
         for frame in try frames(bytes) where frame.type == .keyring { bytes[frame.range.lowerBound + 60] ^= 2 }
         try write(bytes, path)
-        fails(.authenticationFailed, "no keyring") { _ = try salvage(path, folder) }
+        fails(.authenticationFailed, "none of the vault's keyrings") { _ = try salvage(path, folder) }
         #expect(folder.names == ["a.vault"])
     }
 

@@ -287,7 +287,7 @@ struct ScopedSlotTests {
         let place = Int(item.entry.record.offset)
         bytes.replaceSubrange(place..<place + forged.count, with: forged)
         try write(bytes, path)
-        fails(.authenticationFailed, "not the one that the index names") { _ = try Fast.open(path).text(work) }
+        fails(.authenticationFailed, "not the one that the index refers to") { _ = try Fast.open(path).text(work) }
         #expect(try Fast.open(path).verify().problemCount > 0)
         #expect(try owner.text(home) == "home")
     }

@@ -227,10 +227,10 @@ struct TransactionTests {
             }
         }
         for transaction in kept {
-            fails(.invalidArgument, "ends with its closure") {
+            fails(.invalidArgument, "after its closure has returned") {
                 try transaction.add(try password("s"), secret: Secret(text: ""))
             }
-            fails(.invalidArgument, "ends with its closure") { _ = try transaction.item(try password("s")) }
+            fails(.invalidArgument, "after its closure has returned") { _ = try transaction.item(try password("s")) }
         }
         #expect(try vault.allItems().isEmpty)
     }

@@ -120,9 +120,9 @@ struct VerifyTests {
         let changes: [(String, (inout Commit) -> Void)] = [
             ("items", { $0.items += 1 }), ("tombstones", { $0.tombstones += 1 }), ("live bytes", { $0.liveBytes -= 1 }),
             // As long as a history, and none.
-            ("where a history", { $0.history = $0.keyring }),
+            ("instead of a history", { $0.history = $0.keyring }),
             (
-                "is not what it says",
+                "does not match its commit",
                 {
                     $0.digest = .zero
                     $0.wasSyncedFirst = true
@@ -150,7 +150,7 @@ struct VerifyTests {
             }
         }
         let problems = try Fast.open(path).verify().problems.map(\.what)
-        #expect(problems.contains { $0.contains("two entries have one id") }, "\(problems)")
+        #expect(problems.contains { $0.contains("two entries have the same id") }, "\(problems)")
     }
 
     @Test("needs no check of the keyring's revisions: a vault with one from the future does not open (R-6.8)")
@@ -166,7 +166,7 @@ struct VerifyTests {
         try recommit(path) { $0.clock = revision - 1 }
         let error = #expect(throws: VaultError.self) { _ = try Fast.open(path) }
         #expect(error?.code == .structureInvalid)
-        #expect(error?.detail.contains("revision in the keyring is after") == true, "\(String(describing: error))")
+        #expect(error?.detail.contains("revision in the keyring is later") == true, "\(String(describing: error))")
     }
 
     @Test("calls a tail and an incomplete generation what they are")

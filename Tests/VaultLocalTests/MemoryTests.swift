@@ -158,6 +158,23 @@ struct MemoryTests {
         #expect(try ci.open().text == "0")
     }
 
+    @Test("M2: what a scoped slot has seen shows an owner that the vault belongs to others, and nothing else")
+    func scopedKnowsOwners() throws {
+        _ = try one.open().addSlot(Keys.raw(7), grantedGroups: [""])
+        let ci = Owner(folder, "ci")
+        #expect(try ci.open(key: 7, writable: false).text == "0")
+        let sound = try folder.read("a.vault")
+        try plain(writable: true).rotate(keeping: 1)
+        let rotated = try folder.read("a.vault")
+        try folder.write("a.vault", try StrangersVault.withoutHandOvers(rotated, rawKey: 1))
+        #expect(code { _ = try ci.open() } == .foreignOwner)
+        #expect(try ci.machine.remembered(plain().id) == nil)
+        try folder.write("a.vault", rotated)
+        #expect(try ci.open().text == "0", "the old key handed over to the new one")
+        try folder.write("a.vault", sound)
+        #expect(code { _ = try ci.open() } == .foreignOwner, "it is known to be another's now")
+    }
+
     @Test("M2: what this machine saw as an owner binds a scoped opening")
     func ownerBindsScoped() throws {
         let owner = try one.open()
@@ -375,7 +392,7 @@ struct MemoryTests {
         let others = ["notes.txt", "\(hex)-\(hex)", "\(hex).1"]
         for name in left + others { try folder.write("one/anchors/\(name)", "x".utf8) }
         try one.set("1")
-        #expect(try folder.names("one/anchors") == ([".lock", "\(id).owner"] + others).sorted())
+        #expect(try folder.names("one/anchors") == ([".lock", "\(id).made", "\(id).owner"] + others).sorted())
         let files = RecordingFileSystem()
         let machine = Machine(one.machine.places, place: Store.Place(fileSystem: files), notices: one.said.hear)
         var options = OpenOptions()
@@ -473,7 +490,7 @@ struct MemoryTests {
     @Test("a first sight is said once, and a folder that cannot be written is a warning")
     func notices() throws {
         for _ in 0..<2 { _ = try two.open() }
-        #expect(two.said.all.count == 1 && two.said.all[0].text.hasPrefix("first sight"))
+        #expect(two.said.all.count == 1 && two.said.all[0].text.hasPrefix("this machine has not seen"))
         try folder.write("three", "no folder".utf8)
         let three = Owner(folder, "three")
         let vault = try three.open()

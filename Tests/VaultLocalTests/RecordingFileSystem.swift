@@ -9,6 +9,7 @@ final class RecordingFileSystem: FileSystem {
     private let record = Mutex<[String]>([])
     private let failing = Mutex<String?>(nil)
     private let failingFolder = Mutex<String?>(nil)
+    private let losing = Mutex(0)
 
     var calls: [String] { record.withLock { $0 } }
     func forget() { record.withLock { $0 = [] } }
@@ -16,6 +17,17 @@ final class RecordingFileSystem: FileSystem {
     func failSyncs(of name: String?) { failing.withLock { $0 = name } }
     /// Makes syncs of the folder fail that are asked for by a file of this name.
     func failFolderSyncs(of name: String?) { failingFolder.withLock { $0 = name } }
+
+    /// Removes the next so many new files before they are locked, as another process does that takes them for a dead
+    /// writer's.
+    func lose(_ count: Int) { losing.withLock { $0 = count } }
+
+    private func isLost() -> Bool {
+        losing.withLock { count in
+            defer { count = max(0, count - 1) }
+            return count > 0
+        }
+    }
 
     fileprivate func note(_ call: String, _ path: String) {
         record.withLock { $0.append("\(call) \(Self.name(path))") }
@@ -37,7 +49,9 @@ final class RecordingFileSystem: FileSystem {
     }
     func create(_ path: String) throws(VaultError) -> any FileHandle {
         note("create", path)
-        return RecordingFile(try real.create(path), path, self)
+        let file = RecordingFile(try real.create(path), path, self)
+        if isLost() { try real.remove(path) }
+        return file
     }
     func resolve(_ path: String) throws(VaultError) -> String { try real.resolve(path) }
     func identity(of path: String) throws(VaultError) -> FileIdentity? { try real.identity(of: path) }

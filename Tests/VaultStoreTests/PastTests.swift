@@ -220,10 +220,10 @@ struct PastTests {
         commit.predecessor = .init(generation: 2, chain: .zero)
         try write(Array(bytes.dropLast(512)) + Forger.seal(commit, store, owner: Lab.vaultKey), path)
         let opened = try Lab.open(path)
-        fails(.structureInvalid, "history without the predecessor") { _ = try opened.verdict(on: old) }
+        fails(.structureInvalid, "history lacks the predecessor") { _ = try opened.verdict(on: old) }
         commit.history = nil
         try write(Array(bytes.dropLast(512)) + Forger.seal(commit, store, owner: Lab.vaultKey), path)
-        fails(.structureInvalid, "names no history") { _ = try Lab.open(path).verdict(on: old) }
+        fails(.structureInvalid, "does not refer to a history") { _ = try Lab.open(path).verdict(on: old) }
     }
 }
 

@@ -22,11 +22,11 @@ private final class CountingFactor: SlotFactor {
     /// The parameters of the slots of each call.
     var asked: [[[UInt8]]] { calls.withLock { $0 } }
 
-    func wrap() throws(VaultError) -> WrappedKey {
+    func wrap(for slot: SlotPlace) throws(VaultError) -> WrappedKey {
         WrappedKey(parameters: [5], ownersData: [6, 7], key: Secret(repeating: 5))
     }
 
-    func rewrap(ownersData: [UInt8]) throws(VaultError) -> WrappedKey? { nil }
+    func rewrap(ownersData: [UInt8], for slot: SlotPlace) throws(VaultError) -> WrappedKey? { nil }
 
     func unwrap(_ slots: [ExternalSlot], into candidates: inout KeyCandidates) throws(VaultError) {
         calls.withLock { $0.append(slots.map(\.parameters)) }

@@ -11,7 +11,11 @@ def number(value):
 
 
 def ratio(line):
-    return "–" if line["ratio"] is None else f"{line['ratio']:.2f}"
+    """With the interval that the rounds give, where that is not the same."""
+    if line["ratio"] is None:
+        return "–"
+    shown, low, high = (f"{line[name]:.2f}" for name in ("ratio", "low", "high"))
+    return shown if low == high else f"{shown} ({low}–{high})"
 
 
 def goal(line):

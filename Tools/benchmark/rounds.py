@@ -1,9 +1,11 @@
 """Rounds of the same work by ours and by the peer, in turn; the median of each figure counts."""
+import os
 import statistics
+import subprocess
 
 from programs import figures, say
 from rows import (
-    FLAT, GROWTH_ROWS, LARGE_ROWS, MERGE_CHANGES, MERGE_ITEMS, MERGE_ROWS, ROWS, SCOPED_OPEN, SLOT_ROWS, VARIANT_ROWS, VARIANT_WORK, VARIANTS,
+    COLD_ROWS, COLD_WORK, FLAT, GROWTH_ROWS, LARGE_ROWS, MERGE_CHANGES, MERGE_ITEMS, MERGE_ROWS, ROWS, SCOPED_OPEN, SLOT_ROWS, VARIANT_ROWS, VARIANT_WORK, VARIANTS,
     WHEEL_ROWS, limit, needed, result)
 
 # Kinds of work that follow each other, ours and the peer's. What stands alone has no like at the other.
@@ -13,11 +15,32 @@ WORK = [("fill", "fill"), ("open", "open"), ("get", "get"), ("scan", "scan"), ("
 
 def warm(path):
     """Reads a file, if it is there: a system that takes what nobody has used for a while out of its cache would have the disk measured."""
-    for part in (path, path.with_name(path.name + "-wal")):
-        if part.exists():
-            with open(part, "rb") as file:
-                while file.read(1 << 20):
-                    pass
+    for part in parts(path):
+        with open(part, "rb") as file:
+            while file.read(1 << 20):
+                pass
+
+
+def parts(path):
+    """A file, and what SQLite has beside it."""
+    return [part for part in (path, path.with_name(path.name + "-wal")) if part.exists()]
+
+
+def cool(path):
+    """Has the system forget what it has of a file in memory."""
+    for part in parts(path):
+        file = os.open(part, os.O_RDONLY)
+        try:
+            # What is not on the disk cannot be forgotten.
+            os.fsync(file)
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(file)
+
+
+def file_system(folder):
+    """Its type, as the system calls it."""
+    return subprocess.run(["stat", "--file-system", "--format=%T", folder], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
 class Samples:
@@ -27,6 +50,9 @@ class Samples:
     def add(self, who, found):
         for name, value in found.items():
             self.values.setdefault((who, name), []).append(value)
+
+    def all(self, who, name):
+        return self.values.get((who, name))
 
     def median(self, who, name):
         values = self.values.get((who, name))
@@ -47,6 +73,8 @@ class Size:
         self.paths = {who: programs.folder / f"{who}-{items}" for who in self.all}
         self.aged = {who: programs.folder / f"{who}-{items}-aged" for who in ("ours", "peer")}
         self.limits, self.growth, self.shape = [], {}, {}
+        # Files of a tmpfs are nowhere else than in memory.
+        self.has_disk = file_system(programs.folder) not in ("tmpfs", "ramfs")
 
     def measure(self):
         for number in range(self.rounds):
@@ -70,6 +98,10 @@ class Size:
                 if work == "fill" and "peak_memory" in found:
                     found["fill_memory_mb"] = found.pop("peak_memory") / 1e6
                 self.samples.add(who, found)
+                if work in COLD_WORK and who != "wheel" and self.has_disk:
+                    cool(self.paths[who])
+                    found = self.programs.work(who, work, self.paths[who], self.items)
+                    self.samples.add(who, {f"cold_{name}": value for name, value in found.items()})
             if ours == "fill" and is_first:
                 self.shape = figures([self.programs.ours, "shape", self.paths["ours"]])
             if ours == "fill" and is_first and self.changes:
@@ -117,15 +149,26 @@ class Size:
             samples.values[who, "peak_memory_mb"] = [samples.most(who, "peak_memory") / 1e6]
         for row in ROWS:
             at_least = [limit(row, self.shape, known) for known in self.limits] if row.limit else []
+            ours = samples.all("ours", row.ours or row.name) or []
+            base = {"peer": samples.all("peer", row.peer), "limit": at_least, "bound": [row.bound(self.items)] * len(ours) if row.bound else None}
             yield result(
                 row, self.items, samples.median("ours", row.ours or row.name), samples.median("peer", row.peer),
-                statistics.median(at_least) if at_least else None)
+                statistics.median(at_least) if at_least else None, (ours, base[row.against]))
         if self.growth:
             yield from self.growth_results()
         for row in (*VARIANT_ROWS, SCOPED_OPEN):
-            yield result(row, self.items, samples.median(row.name.split("_")[0], row.ours), samples.median("ours", row.peer))
+            variant = row.name.split("_")[0]
+            yield result(
+                row, self.items, samples.median(variant, row.ours), samples.median("ours", row.peer),
+                rounds=(samples.all(variant, row.ours), samples.all("ours", row.peer)))
+        for row in COLD_ROWS:
+            yield result(
+                row, self.items, samples.median("ours", row.name), samples.median("peer", row.peer),
+                rounds=(samples.all("ours", row.name), samples.all("peer", row.peer)))
         for row in WHEEL_ROWS if self.programs.python else ():
-            yield result(row, self.items, samples.median("ours", row.ours), samples.median("wheel", row.peer))
+            yield result(
+                row, self.items, samples.median("ours", row.ours), samples.median("wheel", row.peer),
+                rounds=(samples.all("ours", row.ours), samples.all("wheel", row.peer)))
 
     def growth_results(self):
         ours, peer = self.growth["ours"], self.growth["peer"]
@@ -165,8 +208,11 @@ def large(programs, rounds):
         limits.append(programs.cost(needed(LARGE_ROWS, {})))
     remove(path)
     for row in LARGE_ROWS:
-        at_least = statistics.median(limit(row, {}, known) for known in limits) if row.limit else None
-        yield result(row, 1, samples.median("ours", row.ours or row.name), limit=at_least)
+        at_least = [limit(row, {}, known) for known in limits] if row.limit else None
+        ours = samples.all("ours", row.ours or row.name)
+        base = at_least if row.against == "limit" else [row.bound(1)] * rounds
+        yield result(
+            row, 1, samples.median("ours", row.ours or row.name), limit=statistics.median(at_least) if at_least else None, rounds=(ours, base))
 
 
 def slots(programs):
@@ -193,4 +239,6 @@ def merge(programs, rounds):
         for name in names:
             remove(name)
     for row in MERGE_ROWS:
-        yield result(row, MERGE_ITEMS, samples.median("ours", row.name), samples.median("ours", row.peer))
+        ours = samples.all("ours", row.name)
+        base = samples.all("ours", row.peer) if row.against == "peer" else [row.bound(MERGE_ITEMS)] * rounds
+        yield result(row, MERGE_ITEMS, samples.median("ours", row.name), samples.median("ours", row.peer), rounds=(ours, base))

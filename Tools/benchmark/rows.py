@@ -2,6 +2,8 @@
 import dataclasses
 from typing import Callable, Optional
 
+from intervals import interval
+
 COMMIT = 480  # bytes of a commit that are sealed
 MIB = 1 << 20
 
@@ -155,6 +157,12 @@ WHEEL_ROWS = [
     for row in ROWS
     if row.peer in ("open_get_us", "get_us", "durable_update_us", "fill_us_per_item", "rekey_us_per_item") or row.name == "scan_us_per_item"
 ]
+# The same with nothing of the file in memory at the start: what is read comes from the disk.
+COLD_WORK = ("get", "scan")
+COLD_ROWS = [
+    Row("cold_get_us", "read one, vault open, nothing of the file in memory at first", "µs", "cold_get_us", lambda n: None, drawn=False),
+    Row("cold_scan_us_per_item", "read everything, likewise, per item", "µs", "cold_scan_us_per_item", lambda n: None, drawn=False),
+]
 FLAT = Row(
     "open_get_flat", "opening the largest vault, compared with the smallest", "×", "open_get_flat", against="bound", bound=lambda n: 1.5,
     drawn=False)
@@ -184,8 +192,9 @@ def limit(row, shape, known):
     return row.limit(shape, Costs(known)) if row.limit else None
 
 
-def result(row, items, ours, peer=None, limit=None):
-    """A line of the table. `ratio` is to what `against` says, and reaches its goal, where there is one, if it is at most that."""
+def result(row, items, ours, peer=None, limit=None, rounds=(None, None)):
+    """A line of the table. `ratio` is to what `against` says. It reaches its goal, where there is one, if the whole interval that the rounds (ours, and
+    what they are compared with) give is at most that."""
     if ours is None:
         return None
     bound = row.bound(items) if row.bound else None
@@ -193,5 +202,6 @@ def result(row, items, ours, peer=None, limit=None):
     ratio = ours / base if base else None
     goal = row.goal(items)
     line = {"row": row.name, "items": items, "ours": ours, "peer": peer, "limit": limit, "ratio": ratio, "goal": goal}
-    reached = None if goal is None or ratio is None else ratio <= goal
-    return line | {"against": row.against, "bound": bound, "unit": row.unit, "says": row.says, "drawn": row.drawn, "reached": reached}
+    low, high = interval(*rounds) or (ratio, ratio)
+    reached = None if goal is None or ratio is None else high <= goal
+    return line | {"low": low, "high": high} | {"against": row.against, "bound": bound, "unit": row.unit, "says": row.says, "drawn": row.drawn, "reached": reached}

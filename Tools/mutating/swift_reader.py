@@ -94,8 +94,8 @@ package.targets.append(
     .executableTarget(
         name: "reader-mutants",
         dependencies: [
-            "CMutants", "VectorMaking", "TestSupport", "Fuzzing", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore",
-            "CSodium",
+            "CMutants", "VectorMaking", "TestSupport", "Fuzzing", "VaultAge", "VaultFmt", "VaultBytes", "VaultCrypto",
+            "VaultStore", "CSodium",
         ],
         path: "Tests/ReaderMutants", swiftSettings: settings))
 """

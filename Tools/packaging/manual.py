@@ -11,7 +11,11 @@ import sys
 from collections.abc import Iterator
 
 # Names under which other programs start a command; vaultfmt-askpass is also the name of its page.
-ALIASES = {"git-credential": "git-credential-vaultfmt", "docker-credential": "docker-credential-vaultfmt"}
+ALIASES = {
+    "git-credential": "git-credential-vaultfmt",
+    "docker-credential": "docker-credential-vaultfmt",
+    "age-plugin": "age-plugin-vaultfmt",
+}
 
 
 def escaped(text: str) -> str:

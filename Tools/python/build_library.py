@@ -1,4 +1,4 @@
-"""Builds the C library and what cffi reads of its header, for the wheel that is being made."""
+"""Builds the C library and the declarations that cffi reads from its header, for the wheel being built."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIBRARY = "libvaultfmt.so.1"
 
 
 def declarations(header: str) -> str:
-    """The header without what cffi does not read: comments, functions with a body, and macros that are no numbers."""
+    """Returns the header without the parts that cffi cannot read: comments, function bodies, and macros that are not numbers."""
     header = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
     header = re.sub(r'#ifdef __cplusplus\n.*?#endif\n', "", header, flags=re.S)
     header = re.sub(r"static inline [^{]*\{.*?\n\}", "", header, flags=re.S)
@@ -29,7 +29,7 @@ def declarations(header: str) -> str:
 
 
 class BuildLibrary(BuildHookInterface[Any]):
-    """Puts the library and the declarations beside the modules, and tells that the wheel is for this kind of machine and any Python 3."""
+    """Puts the library and the declarations next to the modules, and marks the wheel as for this kind of machine and any Python 3."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":

@@ -101,7 +101,7 @@ uint64_t interchange_xml_line(void *handle) {
 
 const char *interchange_xml_error(void *handle) {
     struct parser *parser = handle;
-    if (parser->has_document_type) return "it has a document type, which is not allowed";
+    if (parser->has_document_type) return "it has a document type declaration, which is not allowed";
     const char *words = expat.XML_ErrorString(expat.XML_GetErrorCode(parser->expat));
     return words == NULL ? "it is not well-formed" : words;
 }

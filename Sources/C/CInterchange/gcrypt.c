@@ -29,7 +29,8 @@ int interchange_load_gcrypt(void) {
         return 0;
     if (gcrypt.gcry_check_version("1.9.0") == NULL) return 0;
     if (!gcrypt.gcry_control(GCRYCTL_INITIALIZATION_FINISHED_P)) {
-        /* Its own locked memory is 32 KiB and ends the program where it is used up; contexts are wiped anyway. */
+        /* libgcrypt has only 32 KiB of locked memory and ends the program when that is used up; contexts are wiped
+           anyway. */
         gcrypt.gcry_control(GCRYCTL_DISABLE_SECMEM, 0);
         gcrypt.gcry_control(GCRYCTL_INITIALIZATION_FINISHED, 0);
     }
@@ -93,8 +94,8 @@ int interchange_cipher_decrypt(void *handle, void *bytes, size_t size) {
 
 void interchange_cipher_close(void *handle) { gcrypt.gcry_cipher_close(handle); }
 
-/* CBC over zeros from the initialisation vector B is E(B), E(E(B)), …: the chain of one half, without a call for each
-   round. Only its last block is wanted, which is what CBC-MAC gives. */
+/* CBC over zeros from the initialisation vector B is E(B), E(E(B)), …: the chain for one half of the key, without a
+   call for each round. Only the last block is needed, and that is what CBC-MAC returns. */
 static int iterate(const void *seed, void *block, uint64_t rounds) {
     enum { step = 4096 };
     static const unsigned char zeros[step * 16];

@@ -10,6 +10,7 @@ static int (*const loaders[])(void) = {
     [INTERCHANGE_GCRYPT] = interchange_load_gcrypt,
     [INTERCHANGE_ZLIB] = interchange_load_zlib,
     [INTERCHANGE_EXPAT] = interchange_load_expat,
+    [INTERCHANGE_ZXCVBN] = interchange_load_zxcvbn,
 };
 enum { library_count = sizeof loaders / sizeof loaders[0] };
 
@@ -29,6 +30,7 @@ const char *interchange_package(enum interchange_library library) {
     case INTERCHANGE_GCRYPT: return "libgcrypt20";
     case INTERCHANGE_ZLIB: return "zlib1g";
     case INTERCHANGE_EXPAT: return "libexpat1";
+    case INTERCHANGE_ZXCVBN: return "libzxcvbn0";
     }
     return "";
 }
@@ -54,7 +56,7 @@ void interchange_free(void *block) {
     free(block);
 }
 
-/* More threads than this need not be started: lanes are a part of the result, threads are not. */
+/* The maximum number of threads: unlike the number of lanes, the number of threads does not affect the result. */
 enum { most_threads = 16 };
 
 int interchange_argon2(const struct interchange_argon2 *p, void *key) {

@@ -3,13 +3,14 @@
 #include "interchange.h"
 #include <dlfcn.h>
 
-/* Fills a table of typed function pointers: each is the library's own declaration. */
+/* Fills in an entry of a table of function pointers, whose types are those of the library's own declarations. */
 #define FIND(library, table, function) \
     (((table).function = (__typeof__((table).function))dlsym((library), #function)) != NULL)
 
 int interchange_load_gcrypt(void);
 int interchange_load_zlib(void);
 int interchange_load_expat(void);
+int interchange_load_zxcvbn(void);
 
 void interchange_wipe(void *bytes, size_t size);
 void *interchange_allocate(size_t size);

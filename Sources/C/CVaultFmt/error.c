@@ -29,7 +29,7 @@ void vaultfmt_internal_set_error(const char *text, size_t size, int32_t has_offs
     size_t length = size;
     if (length >= sizeof last.text) {
         length = sizeof last.text - 1;
-        /* Not within a character. */
+        /* Do not split a character. */
         while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) length--;
     }
     memcpy(last.text, text, length);
@@ -40,7 +40,7 @@ void vaultfmt_internal_set_error(const char *text, size_t size, int32_t has_offs
 
 const char *vaultfmt_version(void) { return VAULTFMT_VERSION; }
 
-/* Through a volatile pointer, so that it is not left out as of no use. */
+/* memset is called through a volatile pointer, so that the compiler cannot remove the call as useless. */
 void vaultfmt_wipe(void *memory, size_t size) {
     static void *(*const volatile set)(void *, int, size_t) = memset;
     if (memory != NULL) set(memory, 0, size);

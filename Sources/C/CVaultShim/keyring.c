@@ -1,4 +1,4 @@
-/* The kernel's key retention service (keyrings(7)), by its system calls: libkeyutils would be one more library, for three of them. */
+/* The kernel's key retention service (keyrings(7)), called directly: three system calls do not justify another library, libkeyutils. */
 #define _GNU_SOURCE
 #include "vault_shim.h"
 #include <errno.h>
@@ -8,15 +8,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* All arguments are given always: the kernel reads five registers. */
+/* All arguments are always passed, because the kernel reads five registers. */
 static long keyctl(int operation, long a, long b, long c, long d) {
     long result = syscall(SYS_keyctl, (long)operation, a, b, c, d);
     return result >= 0 ? result : -errno;
 }
 
-/* A key may be read by who possesses it, and a session that was started anew (by pam_keyinit, systemd or keyctl) does not possess the user
-   keyring, which is the user's own all the same. A link from the keyring of this thread is possession; it ends with the thread, and no
-   program that is started inherits it. */
+/* Reading a key requires possessing it, and a new session (started by pam_keyinit, systemd or keyctl) does not possess the user keyring, although
+   that belongs to the user. A link from this thread's keyring gives possession; it ends with the thread, and programs started from here do not
+   inherit it. */
 static long possess_user_keyring(void) { return keyctl(KEYCTL_LINK, KEY_SPEC_USER_KEYRING, KEY_SPEC_THREAD_KEYRING, 0, 0); }
 
 static long find(const char *description) {
@@ -25,7 +25,7 @@ static long find(const char *description) {
     return keyctl(KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, (long)"user", (long)description, 0);
 }
 
-/* Revoked, a key's payload is wiped at once, whoever else has found it; the link goes too. */
+/* Revoking a key wipes its payload at once, even if others have found the key; the link is removed too. */
 static long drop(long key) {
     long result = keyctl(KEYCTL_REVOKE, key, 0, 0, 0);
     keyctl(KEYCTL_UNLINK, key, KEY_SPEC_USER_KEYRING, 0, 0);
@@ -35,7 +35,7 @@ static long drop(long key) {
 int64_t vault_key_keep(const char *description, const void *payload, size_t size, uint32_t seconds) {
     long result = possess_user_keyring();
     if (result < 0) return result;
-    /* It is put where others find it only when it has its timeout. */
+    /* The key is made visible to others only after its timeout has been set. */
     long key = syscall(SYS_add_key, "user", description, payload, size, (long)KEY_SPEC_THREAD_KEYRING);
     if (key < 0) return -errno;
     result = keyctl(KEYCTL_SET_TIMEOUT, key, (long)seconds, 0, 0);
@@ -80,7 +80,7 @@ int64_t vault_keys(const char *prefix, int32_t *found, size_t count) {
     int32_t *keys = malloc((size_t)size);
     if (!keys) return -ENOMEM;
     long read = keyctl(KEYCTL_READ, KEY_SPEC_USER_KEYRING, (long)keys, size, 0);
-    if (read > size) read = size; /* Others were added meanwhile. */
+    if (read > size) read = size; /* Keys were added in the meantime. */
     int64_t matching = 0;
     for (long at = 0; at < read / (long)sizeof *keys; at++) {
         if (!has_prefix(keys[at], prefix)) continue;

@@ -1,5 +1,5 @@
-/* The one place that opens files. A program whose standard descriptors are closed gets their numbers for the next files that it opens, and
-   whatever is then printed goes into them: no file of ours is ever on a descriptor below 3. */
+/* All files are opened here. If a program's standard descriptors are closed, the next files that it opens get their numbers, and anything printed is
+   written to those files. Therefore, no file of ours ever has a descriptor below 3. */
 #define _GNU_SOURCE
 #include "vault_shim.h"
 #include <errno.h>
@@ -11,8 +11,8 @@ enum { FIRST_FREE = STDERR_FILENO + 1 };
 
 static int is_closed(int fd) { return fcntl(fd, F_GETFD) < 0 && errno == EBADF; }
 
-/* Takes the closed ones of the standard descriptors, so that the next file cannot get them. Another thread that writes to one meanwhile fails as before:
-   nothing can be read from or written to an O_PATH descriptor. Returns how many are held. */
+/* Occupies the closed standard descriptors, so that the next file cannot get them. A write to one of them by another thread still fails, because
+   an O_PATH descriptor can be neither read nor written. Returns how many are occupied. */
 static int hold_standard(int held[FIRST_FREE]) {
     int count = 0;
     if (!is_closed(0) && !is_closed(1) && !is_closed(2)) return 0;
@@ -28,7 +28,7 @@ static int hold_standard(int held[FIRST_FREE]) {
     return count;
 }
 
-/* A file got a standard descriptor after all, which another thread closed just now. */
+/* Moves a file that got a standard descriptor after all, because another thread has just closed that descriptor. */
 static int raise_descriptor(int fd) {
     int raised = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
     int error = errno;
@@ -37,7 +37,7 @@ static int raise_descriptor(int fd) {
     return raised;
 }
 
-/* The umask may have taken the owner's rights from a file that the owner is to open again. */
+/* Restores the owner's permissions, which the umask may have removed from a file that the owner must be able to reopen. */
 static int give_mode(int fd, mode_t mode) {
     struct stat status;
     if (fstat(fd, &status) != 0) return -1;
@@ -78,12 +78,13 @@ DIR *vault_open_directory(const char *path) {
 int vault_fill_standard_descriptors(void) {
     for (int fd = 0; fd < FIRST_FREE; fd++) {
         if (!is_closed(fd)) continue;
-        /* The wrong way round, so that reading a closed input and writing to a closed output are errors, here and in every child. */
+        /* The access modes are reversed on purpose, so that reading from a closed input or writing to a closed output is an error, here and in every
+           child. */
         int opened = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
         if (opened < 0) opened = open("/", O_PATH);
         if (opened < 0) return -errno;
         if (opened != fd) {
-            /* A lower one was closed by another thread: there is none in a program that starts. */
+            /* A lower descriptor was closed by another thread; that cannot happen while a program starts. */
             close(opened);
             return -EBADF;
         }

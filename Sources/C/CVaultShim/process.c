@@ -1,7 +1,8 @@
-/* What must hold in programs that fork and that have threads. */
+/* Support for programs that fork and programs with threads. */
 #define _GNU_SOURCE
 #include "vault_shim.h"
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -9,9 +10,10 @@
 
 /* The kernel zeroes this page in every child, however it was forked. */
 static _Atomic(_Atomic uint64_t *) page;
-/* What `page` points to where there is no such page (before Linux 4.14, or without memory): the process id has to do then. */
+/* The target of `page` if there is no such page (before Linux 4.14, or if memory is exhausted), in which case the process id is
+   used instead. */
 static _Atomic uint64_t no_page;
-/* The last number given in this line of processes; a child inherits its parent's. */
+/* The last number assigned in this line of processes; a child inherits it from its parent. */
 static _Atomic uint64_t last_process;
 
 static _Atomic uint64_t *find_page(void) {
@@ -41,26 +43,33 @@ uint64_t vault_thread(void) {
     return thread;
 }
 
+/* Counts the processors in the kernel's mask, which is set by taskset and containers. The mask holds at most 1024; callers never need more. */
+int vault_processors(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 static pthread_mutex_t memory = PTHREAD_MUTEX_INITIALIZER;
 
 void vault_memory_lock(void) { pthread_mutex_lock(&memory); }
 void vault_memory_unlock(void) { pthread_mutex_unlock(&memory); }
 
 int vault_memory_has(size_t size) {
-    /* Through a volatile pointer: a compiler leaves out what is freed without being used, and assumes that it was there. */
+    /* Called through a volatile pointer, because a compiler would optimize away an allocation that is freed without being used, and assume that it
+       succeeded. */
     static void *(*const volatile allocate)(size_t) = malloc;
     void *found = allocate(size);
     free(found);
     return found != NULL;
 }
 
-/* The Swift runtime has locks, on its tables of types for one. If a thread holds one during a fork, it stays locked in the
- * child. Only a thread inside the library can hold one, so a fork waits until there is none. */
+/* The Swift runtime has locks, for example on its type tables. If a thread holds one during a fork, it stays locked in the child. Only a thread
+   inside the library can hold one, so a fork waits until there is no such thread. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_change = PTHREAD_COND_INITIALIZER;
 static unsigned int inside, forking;
 static _Thread_local unsigned int depth;
-/* What fork() restores: it is no cancellation point, and the wait below would be one. */
+/* The cancellation state for fork() to restore: fork() is not a cancellation point, but the wait below would be one. */
 static _Thread_local int cancelling;
 
 void vault_enter(void) {
@@ -91,7 +100,7 @@ unsigned int vault_step_out(void) {
     return entered;
 }
 
-/* Does not wait for a fork that is itself waiting: it may be waiting for a thread that waits for this one. */
+/* Does not wait for a fork that is itself waiting, because that fork may be waiting for a thread that waits for this one. */
 void vault_step_in(unsigned int entered) {
     if (entered == 0) return;
     pthread_mutex_lock(&gate);
@@ -118,7 +127,7 @@ static void in_parent(void) {
     pthread_setcancelstate(cancelling, NULL);
 }
 
-/* In the child, mutexes are held by a thread that has another id there, and no other thread is inside. */
+/* In the child, the mutexes are held by a thread with a different id, and no other thread is inside the library. */
 static void in_child(void) {
     memory = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     gate = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;

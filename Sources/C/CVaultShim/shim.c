@@ -12,7 +12,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* One byte far behind any content (section 7.4 of the specification): where locks are mandatory, readers are not stopped. */
+/* The lock covers one byte far beyond any content (section 7.4 of the specification), so that readers are not blocked on systems with mandatory
+   locks. */
 #define LOCK_OFFSET ((off_t)1 << 48)
 
 static int set_lock(int fd, short type) {
@@ -24,7 +25,7 @@ int vault_lock_exclusive(int fd) { return set_lock(fd, F_WRLCK); }
 int vault_unlock(int fd) { return set_lock(fd, F_UNLCK); }
 
 int vault_lock_is_held(int fd) {
-    /* A read lock is asked about: it conflicts with a writer's lock only, and needs no write access. */
+    /* The query is for a read lock, which conflicts only with a writer's lock and needs no write access. */
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = LOCK_OFFSET, .l_len = 1};
     if (fcntl(fd, F_OFD_GETLK, &lock) != 0) return -errno;
     return lock.l_type == F_UNLCK ? 0 : 1;
@@ -35,17 +36,17 @@ const char *vault_next_name(DIR *directory) {
     return entry == NULL ? NULL : entry->d_name;
 }
 
-/* Where the file system knows hard links: the second name is made only if it is free. */
+/* For file systems with hard links: the second name is created only if it is not in use. */
 static int rename_by_link(const char *from, const char *to) {
     if (link(from, to) != 0) return -errno;
     if (unlink(from) == 0) return 0;
-    /* The file must not keep two names: a vault that has two is never replaced. */
+    /* The file must not keep two names, because a vault with two names is never replaced. */
     int error = errno;
     unlink(to);
     return -error;
 }
 
-/* Where it knows nothing of this: an empty file takes the name, if it is free, and is replaced. */
+/* For other file systems: an empty file is created under the name, if it is not in use, and is then replaced. */
 static int rename_over_own(const char *from, const char *to) {
     int fd = vault_open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd < 0) return fd;
@@ -58,7 +59,7 @@ static int rename_over_own(const char *from, const char *to) {
 
 int vault_rename_noreplace(const char *from, const char *to) {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
-    /* The kernel or the file system does not know the flag: FUSE, NFS, 9p. */
+    /* The kernel or the file system does not support the flag, as with FUSE, NFS and 9p. */
     if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return -errno;
     int result = rename_by_link(from, to);
     switch (-result) {
@@ -69,7 +70,7 @@ int vault_rename_noreplace(const char *from, const char *to) {
 
 int vault_open_unnamed(const char *folder) {
     int fd = vault_open(folder, O_WRONLY | O_TMPFILE, 0600);
-    /* Whatever the umask. */
+    /* Sets the mode regardless of the umask. */
     if (fd >= 0 && fchmod(fd, 0600) != 0) {
         int error = errno;
         close(fd);
@@ -87,7 +88,7 @@ int vault_link_open(int fd, const char *path) {
 int vault_sync_directory(const char *path) {
     int fd = vault_open(path, O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0) return fd;
-    /* Some file systems cannot sync directories, and need not. */
+    /* Some file systems cannot sync directories and do not need to. */
     int result = fsync(fd) == 0 || errno == EINVAL || errno == EROFS ? 0 : -errno;
     close(fd);
     return result;
@@ -95,7 +96,7 @@ int vault_sync_directory(const char *path) {
 
 int64_t vault_write_at(int fd, const void *bytes, size_t size, int64_t offset) {
     struct rlimit limit;
-    /* Beyond the limit, the kernel would end the process with SIGXFSZ, which is the program's to catch and not a library's. */
+    /* Beyond the limit, the kernel would end the process with SIGXFSZ, which a program may catch but a library should not. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)offset >= limit.rlim_cur) return -EFBIG;
     ssize_t written = pwrite(fd, bytes, size, offset);
     return written >= 0 ? written : -errno;
@@ -114,6 +115,8 @@ int vault_duplicate(int fd, int least) {
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, least);
     return copy >= 0 ? copy : -errno;
 }
+
+int vault_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC) == 0 ? 0 : -errno; }
 
 int vault_is_in_memory(int fd) {
     struct statfs info;
@@ -136,8 +139,8 @@ int vault_set_attribute(int fd, const char *name, const void *value, size_t size
 }
 
 int vault_harden_process(void) {
-    /* 1, not 0: where core_pattern names a program, Linux starts it whatever the limit is, but for a limit of 1. It is inherited; what
-       prctl sets ends with exec. A limit that somebody set to 0 cannot be raised. */
+    /* The limit is 1, not 0: if core_pattern names a program, Linux starts it for any limit except 1. The limit is inherited, whereas the prctl
+       setting ends with exec. A limit that was already set to 0 cannot be raised. */
     const struct rlimit one = {1, 1}, none = {0, 0};
     if (setrlimit(RLIMIT_CORE, &one) != 0 && setrlimit(RLIMIT_CORE, &none) != 0) return -errno;
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -errno;

@@ -1,5 +1,5 @@
-/* stat(2) for Swift. If one compiler process reads such a file and Foundation, it takes the members of the system's
-   structure for CoreFoundation's, and refuses them. */
+/* stat(2) for Swift. If one compiler process reads both a file that uses the system's structure and Foundation, it mistakes the structure's members
+   for CoreFoundation's and rejects them. */
 #define _GNU_SOURCE
 #include "vault_shim.h"
 #include <sys/stat.h>

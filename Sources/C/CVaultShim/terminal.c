@@ -20,14 +20,14 @@ enum { caught_count = sizeof caught / sizeof caught[0] };
 static struct {
     volatile sig_atomic_t state;
     int terminal, lock, note;
-    /* As the terminal was, and as it was last set. */
+    /* The terminal's modes before the turn, and those that were last set. */
     struct termios before, set;
     struct sigaction actions[caught_count];
 } turn = {.state = VAULT_TURN_NONE, .terminal = -1, .lock = -1, .note = -1};
 
 int vault_terminal_is_foreground(int terminal) {
     pid_t group = tcgetpgrp(terminal);
-    /* 0: a group of another process namespace. */
+    /* 0 means a group in another process namespace. */
     return group <= 0 || group == getpgrp();
 }
 
@@ -73,26 +73,27 @@ static int is_same(const struct termios *a, const struct termios *b) {
     return a->c_iflag == b->c_iflag && a->c_oflag == b->c_oflag && a->c_lflag == b->c_lflag;
 }
 
-/* Sets the terminal, also from the background, drops what was typed so far, and notes what it was set to: drivers need not set all that they are asked. */
+/* Sets the terminal's modes, even from the background, discards pending input, and records the resulting modes, because drivers need not apply all
+   that was requested. */
 static int set_modes(const struct termios *modes) {
     sigset_t output, before;
     sigemptyset(&output);
     sigaddset(&output, SIGTTOU);
     pthread_sigmask(SIG_BLOCK, &output, &before);
-    /* Not TCSAFLUSH, which waits until the terminal has shown everything: one that is held with Ctrl-S never does. */
+    /* TCSAFLUSH is not used because it waits until all output has been shown, which never happens while the terminal is stopped with Ctrl-S. */
     int result = tcsetattr(turn.terminal, TCSANOW, modes) == 0 && tcgetattr(turn.terminal, &turn.set) == 0 ? 0 : -errno;
     tcflush(turn.terminal, TCIFLUSH);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return result;
 }
 
-/* What another program has set meanwhile stays as it is. */
+/* Restores the modes, unless another program has changed them in the meantime. */
 static void restore(void) {
     struct termios now;
     if (tcgetattr(turn.terminal, &now) == 0 && is_same(&now, &turn.set)) set_modes(&turn.before);
 }
 
-/* Does what the signal does by default, within its handler. */
+/* Performs the default action of a signal from within its handler. */
 static void act_on(int signal) {
     const struct sigaction by_default = {.sa_handler = SIG_DFL};
     struct sigaction mine;
@@ -102,11 +103,11 @@ static void act_on(int signal) {
     sigaddset(&set, signal);
     raise(signal);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-    /* Here only after a stop. */
+    /* This is reached only after a stop. */
     sigaction(signal, &mine, NULL);
 }
 
-/* What a parent has ignored stays ignored, as nohup wants it; but Ctrl-C at a question is an answer to it. */
+/* Signals that the parent ignored stay ignored, as nohup requires; but Ctrl-C at a question counts as an answer. */
 static int is_ignored(int signal) {
     if (turn.state == VAULT_TURN_ASKING && (signal == SIGINT || signal == SIGQUIT)) return 0;
     for (int i = 0; i < caught_count; i++)
@@ -119,13 +120,13 @@ static void handle(int signal) {
     const int number = errno;
     if (turn.state == VAULT_TURN_ASKING) {
         const unsigned char byte = (unsigned char)signal;
-        /* A full pipe holds enough signals to wake whoever waits. */
+        /* A full pipe contains enough signals to wake any waiter. */
         if (write(turn.note, &byte, 1) < 0) errno = 0;
     } else {
         if (turn.state == VAULT_TURN_WORKING) {
             turn.state = VAULT_TURN_LOST;
             restore();
-            /* What ends the process leaves the lock to its guardian, which puts back only what it has the lock for. */
+            /* A signal that ends the process leaves the lock to the guardian, which restores the terminal only if it has the lock. */
             const int is_stop = signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
             if (turn.lock >= 0 && is_stop) flock(turn.lock, LOCK_UN);
         }
@@ -151,7 +152,7 @@ int vault_turn_begin(int terminal, int lock, int note) {
     return 0;
 }
 
-/* The lines of a terminal that a program left without them come as lines, and its keys interrupt. */
+/* Returns the modes to set. Even if another program has left the terminal in raw mode, input is read by lines and the interrupt keys work. */
 static struct termios modes_of(int is_hidden) {
     struct termios modes = turn.before;
     modes.c_lflag |= ICANON | ISIG;
@@ -189,11 +190,15 @@ void vault_turn_end(void) {
 
 void vault_terminal_restore(int terminal, int lock, const struct vault_terminal_modes *modes) {
     struct termios before, hidden, now;
-    /* It is held already, but where the process gave it up before it was killed: then the terminal may be another's by now. */
+    /* The lock is already held, unless the process gave it up before it was killed; in that case, another process may be using the terminal by now. */
     if (flock(lock, LOCK_EX | LOCK_NB) != 0) return;
     memcpy(&before, modes->before, sizeof before);
     memcpy(&hidden, modes->hidden, sizeof hidden);
-    /* Either side of the comparison is as the driver has it, but for flags that it does not know. */
-    if (tcgetattr(terminal, &now) != 0 || (now.c_lflag & (ECHO | ICANON)) != (hidden.c_lflag & (ECHO | ICANON))) return;
+    /* Both sides of the comparison are as reported by the driver, except for flags that it does not support. */
+    if (tcgetattr(terminal, &now) != 0) return;
+    const int asked = (now.c_lflag & (ECHO | ICANON)) == (hidden.c_lflag & (ECHO | ICANON));
+    /* A menu that reads single keys also turns IEXTEN off, which shells at their prompts do not do. */
+    const int chose = (now.c_lflag & (ECHO | ICANON | IEXTEN | ISIG)) == ISIG && (hidden.c_lflag & IEXTEN) != 0;
+    if (!asked && !chose) return;
     if (tcsetattr(terminal, TCSANOW, &before) == 0) tcflush(terminal, TCIFLUSH);
 }

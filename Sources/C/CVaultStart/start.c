@@ -1,5 +1,5 @@
-/* The system's random number generator must answer before anything of this program runs: the Swift runtime wants random bytes as it is loaded, libsodium as it
-   is initialised, and both abort without a word of what is wrong where there is none. */
+/* Checks that the system's random number generator is available before any other code of this program runs: the Swift runtime needs random bytes when it is
+   loaded, and libsodium when it is initialised, and both abort without explanation if there are none. */
 #define _GNU_SOURCE
 #include "vault_start.h"
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 enum { UNAVAILABLE = 69 };
 
-/* Where the kernel has no getrandom, it is read instead. */
+/* Without getrandom in the kernel, /dev/urandom is read instead. */
 static int device_answers(void) {
     struct stat status;
     char byte;
@@ -24,7 +24,7 @@ static int device_answers(void) {
 
 static void check_random_source(void) {
     static const char message[] =
-        "vaultfmt: the system's random number generator does not answer: allow the system call getrandom, or provide /dev/urandom\n";
+        "vaultfmt: the system's random number generator does not respond: allow the system call getrandom, or provide /dev/urandom\n";
     char byte;
     ssize_t count;
     do count = getrandom(&byte, 1, 0);
@@ -34,5 +34,5 @@ static void check_random_source(void) {
     _exit(UNAVAILABLE);
 }
 
-/* Before the constructors of all libraries, those of the Swift runtime too. */
+/* This runs before the constructors of all libraries, including those of the Swift runtime. */
 __attribute__((section(".preinit_array"), used)) static void (*const first)(void) = check_random_source;

@@ -2,11 +2,12 @@ internal import CVaultFmt
 internal import VaultFmt
 internal import VaultStore
 
-/// Memory that a caller gets: a structure and all it points to, in one piece that is wiped when it is freed.
+/// Memory returned to a caller: a structure and everything that it points to, in a single allocation that is wiped when
+/// freed.
 final class Block {
     private static let headSize = 16
 
-    // Held for what the structure points to.
+    // Kept alive because the structure points into them.
     private let memory: Secret
     private let secret: Secret?
 
@@ -15,8 +16,8 @@ final class Block {
         self.secret = secret
     }
 
-    /// Makes a structure. `fill` is called twice, first to find out how much it puts into the arena; a secret that it
-    /// points to lives as long.
+    /// Makes a structure. `fill` is called twice, the first time to determine how much it puts into the arena. A secret
+    /// that the structure points to is kept alive with it.
     static func make<T>(holding secret: consuming Secret? = nil, _ fill: (inout Arena) -> T) throws(VaultError)
         -> UnsafePointer<T>
     {
@@ -29,7 +30,7 @@ final class Block {
         var arena = Arena(memory: base + start)
         let structure = (base + headSize).bindMemory(to: T.self, capacity: 1)
         structure.initialize(to: fill(&arena))
-        // In front of the structure stands what owns it.
+        // The owner is stored in front of the structure.
         base.storeBytes(of: Unmanaged.passRetained(Block(memory, secret)).toOpaque(), as: UnsafeMutableRawPointer.self)
         return UnsafePointer(structure)
     }
@@ -41,14 +42,15 @@ final class Block {
     }
 }
 
-/// The part of a block behind its structure, filled from front to back. Without memory, it only sums up sizes.
+/// The part of a block that follows its structure, filled from front to back. If it has no memory, it only adds up the
+/// sizes.
 struct Arena {
     private let memory: UnsafeMutableRawPointer?
     private var used = 0
 
     init(memory: UnsafeMutableRawPointer?) { self.memory = memory }
 
-    /// A multiple of 16, never 0: an empty value points to something, too.
+    /// The size, a multiple of 16 and never 0, because even an empty value points to something.
     var size: Int { used / 16 * 16 + 16 }
 
     private mutating func allocate(_ count: Int) -> UnsafeMutableRawPointer? {
@@ -67,7 +69,7 @@ struct Arena {
             data: place.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }, size: bytes.count)
     }
 
-    /// Without a copy in ordinary memory.
+    /// Appends bytes without a copy in ordinary memory.
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> vaultfmt_bytes {
         let place = allocate(bytes.count)
         if let place, let start = bytes.baseAddress { place.copyMemory(from: start, byteCount: bytes.count) }
@@ -77,7 +79,7 @@ struct Arena {
 
     mutating func append(_ text: String) -> vaultfmt_bytes { append(Array(text.utf8)) }
 
-    /// An array in one piece, for values whose size stays what it is. Never NULL.
+    /// Appends a contiguous array, for values whose size will never change; never returns NULL.
     mutating func append<T>(_ values: [T]) -> UnsafePointer<T>? {
         used = (used + 15) / 16 * 16
         let place = allocate(values.count * MemoryLayout<T>.stride)?.bindMemory(to: T.self, capacity: values.count)
@@ -85,7 +87,7 @@ struct Arena {
         return UnsafePointer(place)
     }
 
-    /// An array of pointers, for structures that may get more members.
+    /// Appends an array of pointers, for structures that may get more members.
     mutating func appendPointers<T>(_ values: [T]) -> UnsafePointer<UnsafePointer<T>?>? {
         var pointers: [UnsafePointer<T>?] = []
         for value in values { pointers.append(append([value])) }

@@ -1,4 +1,4 @@
-// The header documents these functions, and gives them their names.
+// The header documents and names these functions.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, AlwaysUseLowerCamelCase
 
 public import CVaultFmt
@@ -55,13 +55,13 @@ public func vaultfmt_each_secret(
                 defer { Block.free(structure) }
                 guard ForkGate.outside({ function(context, structure) }) == 0 else {
                     hasEnded = true
-                    throw VaultError(.invalidArgument, "the caller has ended it")
+                    throw VaultError(.invalidArgument, "the caller ended the iteration")
                 }
             }
         } catch {
             guard hasEnded else { throw error }
         }
-        // What the function called may have left a text.
+        // A call made by the function may have left an error text.
         vaultfmt_internal_clear_error()
     }
 }

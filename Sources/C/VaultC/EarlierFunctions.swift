@@ -1,4 +1,4 @@
-// The header documents these functions, and gives them their names.
+// The header documents and names these functions.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, AlwaysUseLowerCamelCase
 
 public import CVaultFmt

@@ -1,18 +1,18 @@
-internal import Synchronization
 internal import VaultFmt
+internal import VaultStore
 
-/// What a `vaultfmt_vault` is: an open vault, which other handles may share, and the transaction that was begun on this
-/// handle.
+/// The object behind a `vaultfmt_vault`: an open vault, which other handles may share, and the transaction begun on
+/// this handle.
 final class VaultHandle: Sendable {
     let vault: Vault
-    private let open = Mutex<OpenTransaction?>(nil)
+    private let open = Guarded<OpenTransaction?>(nil)
 
     init(_ vault: Vault) { self.vault = vault }
 
     /// The transaction of this handle, if this thread began it.
     var transaction: OpenTransaction? {
         get throws(VaultError) {
-            // Before the mutex, which a thread of the parent may have held.
+            // This check precedes the mutex, which a thread of the parent may have held.
             guard vault.isOfThisProcess else { throw VaultError.otherProcess }
             return open.withLock { $0 }.flatMap { $0.isOfThisThread ? $0 : nil }
         }
@@ -20,7 +20,7 @@ final class VaultHandle: Sendable {
 
     func begin() throws(VaultError) {
         let transaction = try vault.begin()
-        // Nobody else's can be there: the vault is this one's until it ends.
+        // There cannot be another transaction, because this one has exclusive use of the vault until it ends.
         open.withLock { $0 = transaction }
     }
 
@@ -37,19 +37,19 @@ final class VaultHandle: Sendable {
         try body(transaction)
     }
 
-    /// Makes changes: in the transaction that is open on this thread, or in one of their own.
+    /// Makes changes in the transaction that is open on this thread, or in a new one.
     func changing<R>(_ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R {
         if let transaction = try transaction { return try transaction.perform(body) }
         return try vault.transaction(body)
     }
 }
 
-/// What a `vaultfmt_cursor` is.
+/// The object behind a `vaultfmt_cursor`.
 final class CursorHandle: Sendable {
-    private let cursor: Mutex<ItemCursor>
+    private let cursor: Guarded<ItemCursor>
     let process = OwnProcess()
 
-    init(_ cursor: ItemCursor) { self.cursor = Mutex(cursor) }
+    init(_ cursor: ItemCursor) { self.cursor = Guarded(cursor) }
 
     func next() throws(VaultError) -> Item? {
         try process.require()
@@ -63,7 +63,7 @@ final class CursorHandle: Sendable {
     }
 }
 
-/// Objects as C sees them: pointers that own.
+/// Objects as seen by C: owning pointers.
 enum Handle {
     static func owning(_ object: some AnyObject) -> OpaquePointer {
         OpaquePointer(Unmanaged.passRetained(object).toOpaque())
@@ -71,7 +71,7 @@ enum Handle {
 
     static func vault(_ pointer: OpaquePointer?) throws(VaultError) -> VaultHandle { try object(pointer, "vault") }
 
-    /// Lends an object to a function of the caller's.
+    /// Passes an object to a caller's function without transferring ownership.
     static func lent(_ object: some AnyObject) -> OpaquePointer {
         OpaquePointer(Unmanaged.passUnretained(object).toOpaque())
     }

@@ -2,24 +2,25 @@ internal import CVaultFmt
 internal import VaultBytes
 internal import VaultFmt
 
-/// What callers pass in: checked, and copied.
+/// Checks and copies the arguments that callers pass.
 enum Input {
-    /// More than any secret, passphrase or key file may have: nothing so large is copied to find out.
+    /// A limit above that of any secret, passphrase or key file, so that oversized input is rejected before it is
+    /// copied.
     private static let mostBytes = 128 << 20
 
     static func buffer(_ bytes: vaultfmt_bytes) throws(VaultError) -> UnsafeRawBufferPointer? {
         guard let data = bytes.data else {
-            guard bytes.size == 0 else { throw VaultError(.invalidArgument, "bytes with a size have no pointer") }
+            guard bytes.size == 0 else { throw VaultError(.invalidArgument, "a NULL pointer with a nonzero size") }
             return nil
         }
-        // A size beyond half of the address space comes as a negative number.
+        // A size of more than half of the address space appears as a negative number.
         guard (0...mostBytes).contains(bytes.size) else {
-            throw VaultError(.limitExceeded, "\(UInt(bitPattern: bytes.size)) bytes are more than anything may have")
+            throw VaultError(.limitExceeded, "\(UInt(bitPattern: bytes.size)) bytes exceeds the maximum size")
         }
         return UnsafeRawBufferPointer(start: data, count: bytes.size)
     }
 
-    /// Nil where it was not given.
+    /// Returns a secret; nil if it was not given.
     static func secret(_ bytes: vaultfmt_bytes) throws(VaultError) -> Secret? {
         guard let buffer = try buffer(bytes) else { return nil }
         return try Secret(allocatingCopyOf: buffer)
@@ -37,7 +38,7 @@ enum Input {
         return try Memory.allocating(buffer.count) { Array(buffer) }
     }
 
-    /// A path, or other text that ends with a NUL.
+    /// Returns a path or other NUL-terminated text.
     static func string(_ text: UnsafePointer<CChar>?, _ name: StaticString) throws(VaultError) -> String {
         guard let text = String(validatingCString: try given(text, name)) else {
             throw VaultError(.invalidArgument, "\(name) is not UTF-8")
@@ -48,7 +49,7 @@ enum Input {
     static func elements<T>(_ start: UnsafePointer<T>?, _ count: Int, _ name: StaticString) throws(VaultError)
         -> UnsafeBufferPointer<T>
     {
-        guard (0...65_536).contains(count) else { throw VaultError(.limitExceeded, "\(name) are more than 65536") }
+        guard (0...65_536).contains(count) else { throw VaultError(.limitExceeded, "\(name): more than 65536 entries") }
         return UnsafeBufferPointer(start: count == 0 ? nil : try given(start, name), count: count)
     }
 
@@ -58,13 +59,14 @@ enum Input {
         let given = try given(pointer, sized: \.struct_size, "factors")
         if let rawKey = try secret(given.raw_key) {
             guard given.passphrase.data == nil, given.key_file.data == nil, given.external == nil else {
-                throw VaultError(.invalidArgument, "a raw key is the only factor of its slot")
+                throw VaultError(.invalidArgument, "a raw key cannot be combined with other factors")
             }
             return try Factors(rawKey: rawKey)
         }
         if let external = given.external {
             guard given.key_file.data == nil else {
-                throw VaultError(.invalidArgument, "an external key is combined with a passphrase, not with a key file")
+                throw VaultError(
+                    .invalidArgument, "an external key can be combined with a passphrase, but not with a key file")
             }
             return try Factors(external: try CallersProvider(external), passphrase: try secret(given.passphrase))
         }
@@ -86,7 +88,7 @@ enum Input {
 
     static func slotID(_ bytes: [UInt8]) throws(VaultError) -> SlotID {
         guard let id = SlotID(hex: Hex.encode(bytes)) else {
-            throw VaultError(.invalidArgument, "a slot's id has 16 bytes")
+            throw VaultError(.invalidArgument, "a slot id must be 16 bytes long")
         }
         return id
     }

@@ -4,7 +4,7 @@ internal import VaultFmt
 extension Input {
     static func itemClass(_ number: UInt32) throws(VaultError) -> ItemClass {
         guard let itemClass = UInt8(exactly: number).flatMap({ ItemClass(rawValue: $0) }) else {
-            throw VaultError(.invalidArgument, "there is no item class \(number)")
+            throw VaultError(.invalidArgument, "unknown item class \(number)")
         }
         return itemClass
     }
@@ -13,7 +13,7 @@ extension Input {
         let key = try given(pointer, "key").pointee
         let itemClass = try itemClass(key.item_class)
         if let foreign = foreignMember(key, itemClass) {
-            // It would be lost without a word.
+            // Otherwise, the member would be silently ignored.
             throw VaultError(.invalidArgument, "an item of class \(itemClass.name) has no \(foreign)")
         }
         let group = try text(key.group, "group") ?? ""
@@ -37,7 +37,7 @@ extension Input {
         }
     }
 
-    /// The first member that is set and that keys of the class do not have.
+    /// Returns the first member that is set but that keys of the class do not have.
     private static func foreignMember(_ key: vaultfmt_key, _ itemClass: ItemClass) -> String? {
         if itemClass.isDefined, key.text_count != 0 { return "texts" }
         return ItemKey.Field.allCases.first { field in
@@ -65,7 +65,7 @@ extension ItemKey.Field {
         case number(WritableKeyPath<vaultfmt_key, UInt32>)
     }
 
-    /// The name of the member: `security_domain`.
+    /// The name of the member, such as `security_domain`.
     var cName: String { words.joined(separator: "_") }
 
     var member: Member {

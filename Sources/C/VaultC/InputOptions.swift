@@ -14,7 +14,8 @@ extension Input {
         if let text = given.anchor { options.anchor = try anchor(text) }
         if given.owners.data != nil || given.owners.size != 0 {
             guard let owners = OwnersPublicKey(bytes: try array(given.owners)) else {
-                throw VaultError(.invalidArgument, "an owners' public key has 32 bytes, not \(given.owners.size)")
+                throw VaultError(
+                    .invalidArgument, "the owners' public key must be 32 bytes long, not \(given.owners.size)")
             }
             options.owners = owners
         }
@@ -37,7 +38,7 @@ extension Input {
 
     static func anchor(_ text: UnsafePointer<CChar>?) throws(VaultError) -> Anchor {
         guard let anchor = Anchor(try string(text, "anchor")) else {
-            throw VaultError(.invalidArgument, "this is not an anchor: VAULT:GENERATION:CHAIN:OWNERS")
+            throw VaultError(.invalidArgument, "not an anchor of the form VAULT:GENERATION:CHAIN:OWNERS")
         }
         return anchor
     }
@@ -54,7 +55,7 @@ extension Input {
         return options
     }
 
-    /// From milliseconds.
+    /// Converts a number of milliseconds.
     private static func wait(_ milliseconds: Int64) throws(VaultError) -> Duration {
         guard milliseconds >= 0 else { throw VaultError(.invalidArgument, "lock_wait is negative") }
         return .milliseconds(milliseconds)
@@ -65,12 +66,12 @@ extension Input {
     static func accessibility(_ number: UInt32) throws(VaultError) -> Accessibility? {
         guard number != 0 else { return nil }
         guard let value = UInt8(exactly: number).flatMap({ Accessibility(rawValue: $0) }) else {
-            throw VaultError(.invalidArgument, "there is no accessibility \(number)")
+            throw VaultError(.invalidArgument, "unknown accessibility \(number)")
         }
         return value
     }
 
-    /// What `vaultfmt_details` say.
+    /// The contents of `vaultfmt_details`.
     struct Details {
         var attributes = AttributeChanges()
         var accessibility: Accessibility?
@@ -99,7 +100,7 @@ extension Input {
         for given in try elements(start, count, "attributes") {
             let name = try attributeName(given.name)
             guard names.insert(Array(name.utf8)).inserted else {
-                throw VaultError(.invalidArgument, "an attribute is named twice")
+                throw VaultError(.invalidArgument, "an attribute is specified twice")
             }
             let flags = try flags(given)
             if let attribute = try attribute(name, given.value, flags) {
@@ -118,16 +119,17 @@ extension Input {
         return name
     }
 
-    /// Those that are stated; nil if none are.
+    /// Returns the flags if they are given; otherwise nil.
     private static func flags(_ given: vaultfmt_attribute) throws(VaultError) -> Attribute.Flags? {
         let states = try flag(given.states_flags, "states_flags")
         guard let flags = UInt8(exactly: given.flags), states || flags == 0 else {
-            throw VaultError(.invalidArgument, "an attribute's flags need states_flags, and are less than 256")
+            throw VaultError(.invalidArgument, "an attribute's flags require states_flags and must be less than 256")
         }
         return states ? Attribute.Flags(rawValue: flags) : nil
     }
 
-    /// Nil without a value. A value that is sealed, or may turn out to be, stays in wiped memory.
+    /// Returns an attribute; nil if it has no value. A value that is or may be sealed is kept in memory that is wiped
+    /// after use.
     private static func attribute(
         _ name: String, _ value: vaultfmt_bytes, _ flags: Attribute.Flags?
     ) throws(VaultError) -> Attribute? {
@@ -155,7 +157,7 @@ extension Input {
         let given = try given(pointer, sized: \.struct_size, "values")
         try requireZero(given.reserved)
         guard let secret = try secret(given.secret) else {
-            throw VaultError(.invalidArgument, "the secret is NULL; an empty one has a pointer")
+            throw VaultError(.invalidArgument, "the secret is NULL; an empty one needs a non-NULL pointer")
         }
         let attributes = try attributeChanges(given.attributes, given.attribute_count)
         guard attributes.remove.isEmpty else {
@@ -180,7 +182,7 @@ extension Input {
         query.accessibility = try accessibility(given.accessibility)
         if given.port != -1 {
             guard let port = UInt32(exactly: given.port) else {
-                throw VaultError(.invalidArgument, "there is no port \(given.port)")
+                throw VaultError(.invalidArgument, "\(given.port) is not a valid port")
             }
             query[.port] = .number(port)
         }

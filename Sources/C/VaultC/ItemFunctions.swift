@@ -1,4 +1,4 @@
-// The header documents these functions, and gives them their names.
+// The header documents and names these functions.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, AlwaysUseLowerCamelCase
 
 public import CVaultFmt
@@ -121,7 +121,7 @@ public func vaultfmt_set(
 
 private func requiredSecret(_ bytes: vaultfmt_bytes) throws(VaultError) -> Secret {
     guard let secret = try Input.secret(bytes) else {
-        throw VaultError(.invalidArgument, "the secret is NULL; an empty one has a pointer")
+        throw VaultError(.invalidArgument, "the secret is NULL; an empty one needs a non-NULL pointer")
     }
     return secret
 }
@@ -135,7 +135,7 @@ public func vaultfmt_update(
         let key = try Input.key(key)
         let details = try Input.details(details)
         guard details.created == nil, details.modified == nil else {
-            throw VaultError(.invalidArgument, "updating an item does not set its times")
+            throw VaultError(.invalidArgument, "an update cannot set an item's times")
         }
         try handle.changing { (transaction) throws(VaultError) in
             try transaction.update(key, attributes: details.attributes, accessibility: details.accessibility)

@@ -1,4 +1,4 @@
-// The header documents these functions, and gives them their names.
+// The header documents and names these functions.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, AlwaysUseLowerCamelCase
 
 public import CVaultFmt
@@ -13,7 +13,7 @@ public func vaultfmt_local_default_path(_ path: UnsafeMutablePointer<CChar>?, _ 
         let out = try given(path, "path")
         let text = Array(try Places().vault.utf8CString)
         guard text.count <= size else {
-            throw VaultError(.limitExceeded, "the path of the default vault has \(text.count) bytes")
+            throw VaultError(.limitExceeded, "the path of the default vault is too long: \(text.count) bytes")
         }
         for (index, byte) in text.enumerated() { out[index] = byte }
     }
@@ -71,7 +71,7 @@ public func vaultfmt_local_accept(
 }
 
 extension Input {
-    /// The machine that the options describe, and the vault that is meant.
+    /// Returns the machine described by the options and the path of the vault.
     static func machine(
         _ options: UnsafePointer<vaultfmt_local_options>?, _ path: UnsafePointer<CChar>?
     ) throws(VaultError) -> (machine: Machine, path: String) {
@@ -95,7 +95,7 @@ extension Input {
     }
 }
 
-/// The caller's function for notices. The caller sees to it that any thread may call it.
+/// The caller's function for notices. The caller ensures that any thread may call it.
 private struct Listener: @unchecked Sendable {
     let notice: (@convention(c) (UnsafeMutableRawPointer?, UInt32, UnsafePointer<CChar>?) -> Void)?
     let context: UnsafeMutableRawPointer?

@@ -2,16 +2,16 @@ internal import CVaultFmt
 internal import VaultBytes
 internal import VaultFmt
 
-/// What callers get: structures of the header.
+/// Makes the structures of the header that are returned to callers.
 enum Output {
-    /// An item without a secret, or with one that is lent, and outlives what is made here.
+    /// Makes an item without a secret, or with a borrowed one that must outlive the result.
     static func item(
         _ item: Item, lending secret: UnsafeRawBufferPointer? = nil, refusal: vaultfmt_status = 0
     ) throws(VaultError) -> UnsafePointer<vaultfmt_item> {
         try Block.make { arena in structure(item, secret.map(bytes), refusal, &arena) }
     }
 
-    /// An item with its secret.
+    /// Makes an item with its secret.
     static func item(_ opened: consuming OpenedItem) throws(VaultError) -> UnsafePointer<vaultfmt_item> {
         let item = opened.item
         let secret = opened.takeSecret()
@@ -48,7 +48,7 @@ enum Output {
         return out
     }
 
-    /// All of them; those that were not read have a value of NULL.
+    /// Makes an array of all attributes; those that were not read have a NULL value.
     private static func attributes(
         _ attributes: Attributes, _ arena: inout Arena
     ) -> (UnsafePointer<vaultfmt_attribute>?, count: Int) {
@@ -62,7 +62,7 @@ enum Output {
         return (arena.append(list), list.count)
     }
 
-    /// A value on its own.
+    /// Makes a single value.
     static func value(_ secret: consuming Secret) throws(VaultError) -> UnsafePointer<vaultfmt_value> {
         let lent = secret.withUnsafeBytes { bytes($0) }
         return try Block.make(holding: secret) { _ in vaultfmt_value(bytes: lent) }
@@ -82,7 +82,7 @@ enum Output {
         }
     }
 
-    /// An earlier value with its secret.
+    /// Makes an earlier value with its secret.
     static func earlierValue(
         _ opened: consuming OpenedEarlierValue
     ) throws(VaultError) -> UnsafePointer<vaultfmt_earlier_value> {
@@ -118,7 +118,7 @@ enum Output {
             case (.number(let path), .number(let number)): out[keyPath: path] = number
             case (.bytes(let path), .text(let text)): out[keyPath: path] = arena.append(text)
             case (.bytes(let path), .bytes(let bytes)): out[keyPath: path] = arena.append(bytes)
-            default: preconditionFailure("a member of a field has the field's kind")
+            default: preconditionFailure("a field's member must have the field's kind")
             }
         }
         if !key.itemClass.isDefined { (out.texts, out.text_count) = texts(key.texts, &arena) }
@@ -153,7 +153,7 @@ enum Output {
         return out
     }
 
-    /// What a change of slots did.
+    /// Makes the report of a change to slots.
     static func report(
         _ id: SlotID?, dropped: [SlotInfo], kept: [ItemKey]
     ) throws(VaultError) -> UnsafePointer<vaultfmt_slot_report> {
@@ -176,7 +176,7 @@ enum Output {
         return arena.appendPointers(list)
     }
 
-    /// The kind of a tail, its size, and the generation that is incomplete.
+    /// Returns the kind of a tail, its size, and the incomplete generation.
     static func tail(_ tail: TailState) -> (kind: UInt32, size: UInt64, generation: UInt64) {
         switch tail {
         case .clean: (UInt32(VAULTFMT_TAIL_CLEAN), 0, 0)
@@ -187,7 +187,7 @@ enum Output {
         }
     }
 
-    /// Fills an array of fixed size, which C gives as a tuple: as much as fits, the rest stays zero.
+    /// Fills a fixed-size C array, which is imported as a tuple, with as much as fits; the rest stays zero.
     static func fill<Tuple>(_ tuple: inout Tuple, _ bytes: [UInt8]) {
         withUnsafeMutableBytes(of: &tuple) { $0.copyBytes(from: bytes.prefix($0.count)) }
     }

@@ -3,7 +3,8 @@ internal import VaultBytes
 internal import VaultFmt
 internal import VaultStore
 
-/// A provider whose functions the caller has. They run on the thread of the call that needs them, until it returns.
+/// A provider implemented by the caller's functions. They run on the thread of the call that needs them, and only until
+/// that call returns.
 struct CallersProvider: SlotFactor, @unchecked Sendable {  // The caller's pointers: any thread of a call may use them.
     let provider: String
     private let functions: vaultfmt_provider
@@ -14,26 +15,26 @@ struct CallersProvider: SlotFactor, @unchecked Sendable {  // The caller's point
         provider = try Input.string(functions.name, "the provider's name")
     }
 
-    func wrap() throws(VaultError) -> WrappedKey {
+    func wrap(for slot: SlotPlace) throws(VaultError) -> WrappedKey {
         guard let function = functions.wrap else {
-            throw VaultError(.invalidArgument, "the provider \"\(provider)\" makes no keys for new slots")
+            throw VaultError(.invalidArgument, "the provider \"\(provider)\" cannot create keys for new slots")
         }
         let wrapped = WrappedHandle()
-        try call("make a key") { function(functions.context, Handle.lent(wrapped)) }
+        try call("create a key") { function(functions.context, Handle.lent(wrapped)) }
         guard let made = wrapped.take() else {
-            throw VaultError(.invalidArgument, "the provider \"\(provider)\" made no key")
+            throw VaultError(.invalidArgument, "the provider \"\(provider)\" did not return a key")
         }
         return made
     }
 
-    func rewrap(ownersData: [UInt8]) throws(VaultError) -> WrappedKey? {
+    func rewrap(ownersData: [UInt8], for slot: SlotPlace) throws(VaultError) -> WrappedKey? {
         guard let function = functions.rewrap else { return nil }
         let wrapped = WrappedHandle()
-        // An empty value has a pointer, as everywhere.
+        // As everywhere in the interface, an empty value has a non-NULL pointer.
         let bytes = ownersData.isEmpty ? [0] : ownersData
         try bytes.withUnsafeBufferPointer { (bytes) throws(VaultError) in
             let data = vaultfmt_bytes(data: bytes.baseAddress, size: ownersData.count)
-            try call("make a key again") { function(functions.context, data, Handle.lent(wrapped)) }
+            try call("recreate a key") { function(functions.context, data, Handle.lent(wrapped)) }
         }
         return wrapped.take()
     }
@@ -62,12 +63,12 @@ struct CallersProvider: SlotFactor, @unchecked Sendable {  // The caller's point
         let slots: UnsafePointer<vaultfmt_external_slot>?
     }
 
-    /// Runs a function of the caller's. Its failure is the call's, with the text that it left.
+    /// Runs one of the caller's functions. If it fails, the call fails with the error text that the function has set.
     private func call(_ what: StaticString, _ function: () -> vaultfmt_status) throws(VaultError) {
         vaultfmt_internal_clear_error()
         let status = ForkGate.outside(function)
         let text = String(cString: vaultfmt_error_text())
-        // What it called itself may have left a text.
+        // A call made by the function may have left an error text.
         vaultfmt_internal_clear_error()
         guard status != 0 else { return }
         let said = text.isEmpty ? "the provider \"\(provider)\" could not \(what)" : Self.line(text)
@@ -79,7 +80,7 @@ struct CallersProvider: SlotFactor, @unchecked Sendable {  // The caller's point
     }
 }
 
-/// What a `vaultfmt_wrapped` is.
+/// The object behind a `vaultfmt_wrapped`.
 final class WrappedHandle {
     private var made: WrappedKey?
 
@@ -90,23 +91,23 @@ final class WrappedHandle {
     func take() -> WrappedKey? { made.take() }
 }
 
-/// What a `vaultfmt_candidates` is.
+/// The object behind a `vaultfmt_candidates`.
 final class CandidatesHandle {
-    /// For each slot.
+    /// The candidate keys for each slot.
     private(set) var keys: [[CandidateKey]]
 
     init(slots: Int) { keys = Array(repeating: [], count: slots) }
 
     func add(_ key: consuming Secret, for slot: Int) throws(VaultError) {
         guard keys.indices.contains(slot) else {
-            throw VaultError(.invalidArgument, "there is no slot \(UInt(bitPattern: slot)) of this provider")
+            throw VaultError(.invalidArgument, "this provider has no slot \(UInt(bitPattern: slot))")
         }
         guard keys[slot].count < Format.Limit.candidates else { return }
         keys[slot].append(CandidateKey(key))
     }
 }
 
-/// A key where a copyable value is needed.
+/// A key in a form that can be copied.
 final class CandidateKey {
     let secret: Secret
 

@@ -1,4 +1,4 @@
-// The header documents these functions, and gives them their names.
+// The header documents and names these functions.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, AlwaysUseLowerCamelCase
 
 public import CVaultFmt
@@ -13,7 +13,7 @@ public func vaultfmt_wrapped_set(
         let wrapped = try Handle.wrapped(wrapped)
         guard (0...Format.Limit.providerParameters).contains(parameters.size),
             (0...Format.Limit.providerData).contains(owners_data.size)
-        else { throw VaultError(.limitExceeded, "a provider's parameters and data have at most 16,384 bytes each") }
+        else { throw VaultError(.limitExceeded, "a provider's parameters and data must not exceed 16,384 bytes each") }
         wrapped.set(try Input.array(parameters), try Input.array(owners_data), try externalKey(key))
     }
 }
@@ -27,7 +27,8 @@ public func vaultfmt_candidates_add(
 
 private func externalKey(_ bytes: vaultfmt_bytes) throws(VaultError) -> Secret {
     guard bytes.size == Format.keySize, let key = try Input.secret(bytes) else {
-        throw VaultError(.invalidArgument, "an external key has exactly 32 bytes, not \(UInt(bitPattern: bytes.size))")
+        throw VaultError(
+            .invalidArgument, "an external key must be exactly 32 bytes long, not \(UInt(bitPattern: bytes.size))")
     }
     return key
 }

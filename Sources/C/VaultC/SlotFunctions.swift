@@ -1,4 +1,4 @@
-// The header documents these functions, and gives them their names.
+// The header documents and names these functions.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, AlwaysUseLowerCamelCase
 
 public import CVaultFmt
@@ -24,7 +24,7 @@ public func vaultfmt_slots_free(_ slots: UnsafePointer<vaultfmt_slots>?) { Block
 public func vaultfmt_slot_report_free(_ report: UnsafePointer<vaultfmt_slot_report>?) { Block.free(report) }
 
 extension UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?> {
-    /// Tells the caller what a change did.
+    /// Writes the result of a change for the caller.
     fileprivate func write(_ change: SlotChange) throws(VaultError) {
         pointee = try Output.report(change.id, dropped: change.dropped, kept: change.keptForDevices)
     }
@@ -64,7 +64,7 @@ private func cost(_ options: vaultfmt_slot_options) -> KDFCost {
 private func groups(_ options: vaultfmt_slot_options) throws(VaultError) -> [String]? {
     guard try flag(options.is_scoped, "is_scoped") else {
         guard options.group_count == 0 else {
-            throw VaultError(.invalidArgument, "a slot that is not scoped has no groups")
+            throw VaultError(.invalidArgument, "only a scoped slot can have groups")
         }
         return nil
     }
@@ -98,7 +98,7 @@ public func vaultfmt_slot_change(
         let change: SlotChange
         if let options = try optional(options, sized: \.struct_size, "options") {
             guard options.is_scoped == 0, options.group_count == 0, options.name.data == nil else {
-                throw VaultError(.invalidArgument, "a slot keeps its name and its groups when its factors are changed")
+                throw VaultError(.invalidArgument, "changing a slot's factors cannot change its name or groups")
             }
             let keepsCost = options.kdf_memory == 0 && options.kdf_passes == 0 && options.kdf_lanes == 0
             change = try vault.changeFactors(

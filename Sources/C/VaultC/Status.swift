@@ -2,9 +2,9 @@ internal import CVaultFmt
 internal import VaultFmt
 internal import VaultStore
 
-/// Runs the body of a C function: its error becomes a status, and the text that this thread can ask for.
+/// Runs the body of a C function. An error becomes a status, and its text is stored for this thread.
 ///
-/// It throws nothing but `VaultError`, as all of the library does.
+/// Like everything in the library, the body throws only `VaultError`.
 func status(_ body: () throws -> Void) -> vaultfmt_status {
     let cancelState = vaultfmt_internal_begin()
     defer { vaultfmt_internal_end(cancelState) }
@@ -18,7 +18,7 @@ func status(_ body: () throws -> Void) -> vaultfmt_status {
     }
 }
 
-/// Keeps the text and the offset for this thread.
+/// Stores an error's text and offset for this thread.
 private func keep(_ error: VaultError) -> vaultfmt_status {
     var text = error.detail
     text.withUTF8 { text in
@@ -29,13 +29,13 @@ private func keep(_ error: VaultError) -> vaultfmt_status {
     return error.code.rawValue
 }
 
-/// A pointer that a caller has to give.
+/// Returns the target of a required pointer.
 func given<T>(_ pointer: T?, _ name: StaticString) throws(VaultError) -> T {
     guard let pointer else { throw VaultError(.invalidArgument, "\(name) is NULL") }
     return pointer
 }
 
-/// A structure that a caller has filled in, and that must be of the size that this library knows.
+/// Returns a required structure filled in by the caller, whose size must be the one that this library knows.
 func given<T>(_ pointer: UnsafePointer<T>?, sized size: KeyPath<T, UInt32>, _ name: StaticString) throws(VaultError)
     -> T
 {
@@ -44,7 +44,7 @@ func given<T>(_ pointer: UnsafePointer<T>?, sized size: KeyPath<T, UInt32>, _ na
     return value
 }
 
-/// The same for one that may be left out.
+/// Returns an optional structure filled in by the caller; nil if it is omitted.
 func optional<T>(_ pointer: UnsafePointer<T>?, sized size: KeyPath<T, UInt32>, _ name: StaticString) throws(VaultError)
     -> T?
 {
@@ -54,16 +54,16 @@ func optional<T>(_ pointer: UnsafePointer<T>?, sized size: KeyPath<T, UInt32>, _
 func check<T>(size: UInt32, of type: T.Type, _ name: StaticString) throws(VaultError) {
     guard Int(size) == MemoryLayout<T>.stride else {
         throw VaultError(
-            .invalidArgument, "\(name) has a size that this library does not know: initialise it with its macro")
+            .invalidArgument, "\(name) has an unknown size; initialise it with its macro")
     }
 }
 
-/// A number of the caller's that stands for yes or no.
+/// Returns a Boolean that the caller passes as 0 or 1.
 func flag(_ value: UInt32, _ name: StaticString) throws(VaultError) -> Bool {
-    guard value <= 1 else { throw VaultError(.invalidArgument, "\(name) is 0 or 1, not \(value)") }
+    guard value <= 1 else { throw VaultError(.invalidArgument, "\(name) must be 0 or 1, not \(value)") }
     return value == 1
 }
 
 func requireZero(_ value: UInt32) throws(VaultError) {
-    guard value == 0 else { throw VaultError(.invalidArgument, "a reserved member is not 0") }
+    guard value == 0 else { throw VaultError(.invalidArgument, "a reserved member must be 0") }
 }

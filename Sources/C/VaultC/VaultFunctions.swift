@@ -1,4 +1,4 @@
-// The header documents these functions, and gives them their names.
+// The header documents and names these functions.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, AlwaysUseLowerCamelCase
 
 public import CVaultFmt
@@ -44,9 +44,10 @@ public func vaultfmt_open(
 public func vaultfmt_close(_ vault: OpaquePointer?) {
     _ = status {
         guard vault != nil else { return }
-        // In a child process all of it is left as it is: what threads of the parent were at work on may not be whole.
+        // In a child process, nothing is released, because data that threads of the parent were changing may be
+        // inconsistent.
         guard try Handle.vault(vault).vault.isOfThisProcess else { return }
-        // A transaction that is open on it is rolled back.
+        // This rolls back any open transaction on the handle.
         Handle.release(vault, VaultHandle.self)
     }
 }
@@ -86,7 +87,7 @@ public func vaultfmt_unlock(
     }
 }
 
-// MARK: unlocking once
+// MARK: keeping vaults unlocked
 
 @c @implementation
 public func vaultfmt_keep_unlocked(_ vault: OpaquePointer?, _ seconds: UInt32) -> vaultfmt_status {
@@ -104,7 +105,7 @@ public func vaultfmt_open_unlocked(
         let options = try Input.openOptions(options)
         guard let opened = try Machine(notices: { _ in }).openUnlocked(try Input.string(path, "path"), options: options)
         else {
-            throw VaultError(.noSlotOpens, "the vault is not kept unlocked")
+            throw VaultError(.noSlotOpens, "the vault has not been unlocked")
         }
         out.pointee = Handle.owning(VaultHandle(opened))
     }

@@ -1,23 +1,23 @@
-/// When an item's secret can be read. Without secure hardware this is the absence of a key, not its enforcement.
+/// When an item's secret can be read. Without secure hardware, this is enforced only by the absence of a key.
 public enum Accessibility: Sendable, CaseIterable {
     /// While the vault is unlocked.
     case whenUnlocked
-    /// From the first unlocking on, also after `Keychain.lock()`.
+    /// After the vault has been unlocked once, even after `Keychain.lock()`.
     case afterFirstUnlock
-    /// As `afterFirstUnlock`: a vault cannot be read before it was opened once.
+    /// The same as `afterFirstUnlock`: a vault cannot be read before it has been opened once.
     case always
-    /// As `whenUnlockedThisDeviceOnly`: a vault has no passcode.
+    /// The same as `whenUnlockedThisDeviceOnly`: a vault has no passcode.
     case whenPasscodeSetThisDeviceOnly
-    /// While the vault is unlocked, and with the device file of the machine that stored it only.
+    /// While the vault is unlocked, and only with the device file of the machine that stored the item.
     case whenUnlockedThisDeviceOnly
-    /// As `afterFirstUnlock`, and with the device file of the machine that stored it only.
+    /// The same as `afterFirstUnlock`, but only with the device file of the machine that stored the item.
     case afterFirstUnlockThisDeviceOnly
-    /// As `afterFirstUnlockThisDeviceOnly`.
+    /// The same as `afterFirstUnlockThisDeviceOnly`.
     case alwaysThisDeviceOnly
 }
 
 extension Accessibility: RawRepresentable, CustomStringConvertible {
-    /// The case of a constant's value; nil for any other text.
+    /// Creates the case for the value of a constant, or returns nil for any other string.
     public init?(rawValue: String) {
         guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
         self = found
@@ -26,7 +26,7 @@ extension Accessibility: RawRepresentable, CustomStringConvertible {
     /// The value of its `kSecAttrAccessible…` constant.
     public var rawValue: String { code.value }
 
-    /// Its name, as the constant ends.
+    /// The constant's name without its prefix.
     public var description: String { code.name }
 
     private var code: (name: String, value: String) {

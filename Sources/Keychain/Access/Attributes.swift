@@ -1,18 +1,18 @@
 public import Foundation
 public import KeychainCore
 
-/// When an item's secret can be read, and who must agree.
+/// When an item's secret can be read, and who must approve it.
 public typealias SecAccessControl = KeychainCore.SecAccessControl
 
-/// The attributes of an item, with its secret and the references to it. Those that an item does not have are nil.
+/// The attributes of an item, with its secret and the references to it. Attributes that the item does not have are nil.
 ///
-/// The secret is ordinary memory here, which nobody wipes: let go of it soon.
+/// Here the secret is in ordinary memory that is never wiped, so release it soon.
 public struct Attributes {
     private let attributes: [String: Any]
 
     init(_ attributes: [String: Any]) { self.attributes = attributes }
 
-    /// Any attribute by its `kSecAttr…` constant, `kSecValueData` and the references included.
+    /// Any attribute, by its `kSecAttr…` constant, including `kSecValueData` and the references.
     public subscript(key: String) -> Any? { attributes[key] }
 
     private func text(_ code: String) -> String? { attributes[code] as? String }
@@ -21,43 +21,43 @@ public struct Attributes {
     public var `class`: String? { text(SecKey.itemClass) }
     /// The secret.
     public var data: Data? { attributes[SecKey.valueData] as? Data }
-    /// A reference: here the same as the persistent one.
+    /// A reference; here the same as the persistent reference.
     public var ref: Data? { attributes[SecKey.valueReference] as? Data }
-    /// What finds the item again by `kSecValuePersistentRef`, also after the vault was closed, and after the item was
-    /// renamed; not after it was removed.
+    /// A reference that finds the item again through `kSecValuePersistentRef`. It stays valid when the vault is closed
+    /// and when the item is renamed, until the item is removed.
     public var persistentRef: Data? { attributes[SecKey.valuePersistentReference] as? Data }
 
     /// The value of a `kSecAttrAccessible…` constant.
     public var accessible: String? { text(SecKey.accessible) }
-    /// When the secret can be read and who must agree.
+    /// When the secret can be read, and who must approve it.
     public var accessControl: SecAccessControl? { attributes[SecKey.accessControl] as? SecAccessControl }
     /// The access group; empty for the default one.
     public var accessGroup: String? { text(SecKey.accessGroup) }
-    /// Whether it is meant to be synchronised.
+    /// Whether the item is meant to be synchronized.
     public var synchronizable: Bool? { attributes[SecKey.synchronizable] as? Bool }
-    /// When it was made.
+    /// The creation date.
     public var creationDate: Date? { attributes[SecKey.creationDate] as? Date }
-    /// When it was changed last.
+    /// The date of the last change.
     public var modificationDate: Date? { attributes[SecKey.modificationDate] as? Date }
-    /// What kind of item it is, in words.
+    /// A description of the kind of item.
     public var attributeDescription: String? { text(SecKey.description) }
-    /// Notes on it.
+    /// Notes on the item.
     public var comment: String? { text(SecKey.comment) }
-    /// Who made it: a text, or a number's digits.
+    /// The creator: a string, or the digits of a number.
     public var creator: String? { textOrDigits(SecKey.creator) }
-    /// Its type: a text, or a number's digits.
+    /// The type: a string, or the digits of a number.
     public var type: String? { textOrDigits(SecKey.type) }
-    /// Its name for people.
+    /// The display name.
     public var label: String? { text(SecKey.label) }
-    /// Whether it should not be shown.
+    /// Whether the item should not be shown.
     public var isInvisible: Bool? { attributes[SecKey.isInvisible] as? Bool }
-    /// Whether there is deliberately no password.
+    /// Whether the item deliberately has no password.
     public var isNegative: Bool? { attributes[SecKey.isNegative] as? Bool }
-    /// The account: what a `Keychain` calls key.
+    /// The account, which `Keychain` calls the key.
     public var account: String? { text(SecKey.account) }
     /// The service of a generic password.
     public var service: String? { text(SecKey.service) }
-    /// Whatever the program stored beside a generic password.
+    /// Arbitrary data that the program stored with a generic password.
     public var generic: Data? { attributes[SecKey.generic] as? Data }
     /// The security domain of an internet password.
     public var securityDomain: String? { text(SecKey.securityDomain) }
@@ -76,7 +76,7 @@ public struct Attributes {
 }
 
 extension Attributes: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The attributes by Apple's codes. Foundation shows only the size of the secret.
+    /// The attributes, by Apple's codes. Foundation shows only the size of the secret.
     public var description: String { "\(attributes)" }
 
     /// The same as the description.

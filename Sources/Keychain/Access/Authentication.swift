@@ -1,19 +1,19 @@
 internal import KeychainCore
 
-/// An item whose secret somebody must agree to have read.
+/// A request to approve reading an item's secret.
 public struct AuthenticationRequest {
     /// The service or server.
     public let place: String
     /// The key.
     public let key: String
-    /// Who must agree.
+    /// Who must approve.
     public let policy: AuthenticationPolicy
-    /// The reading `Keychain`'s `authenticationPrompt`.
+    /// The `authenticationPrompt` of the `Keychain` that reads it.
     public let prompt: String?
-    /// The reading `Keychain`'s `authenticationContext`.
+    /// The `authenticationContext` of the `Keychain` that reads it.
     public let context: AnyObject?
 
-    /// Makes one, for a program that asks in its own name.
+    /// Creates a request, for a program that asks on its own behalf.
     public init(
         place: String, key: String, policy: AuthenticationPolicy, prompt: String? = nil, context: AnyObject? = nil
     ) {
@@ -26,13 +26,13 @@ public struct AuthenticationRequest {
 }
 
 extension Keychain {
-    /// Asks whether the secret of an item with an authentication policy may be read; false refuses it with
-    /// `Status.authFailed`.
+    /// A handler that decides whether the secret of an item with an authentication policy may be read; if it returns
+    /// false, the call fails with `Status.authFailed`.
     ///
-    /// A file cannot ask for a finger, so the program must: every reading of such an item's secret calls this, on the
-    /// thread that reads. Nil, as at the start, means that nobody can be asked: items with a policy cannot be stored
-    /// (`Status.unimplemented`), nor read (`interactionNotAllowed`). The policy is a promise of programs that use these
-    /// APIs; it encrypts nothing.
+    /// A file cannot ask for a fingerprint, so the program must. The handler is called for every read of such a secret,
+    /// on the reading thread. If it is nil, which is the default, the user cannot be asked: items with a policy cannot
+    /// be stored (`Status.unimplemented`) or read (`interactionNotAllowed`). The policy is only honored by programs
+    /// that use these APIs; it does not encrypt anything.
     public static var authenticate: (@Sendable (AuthenticationRequest) -> Bool)? {
         get {
             guard let handler = Authentication.handler else { return nil }

@@ -1,4 +1,4 @@
-/// How an internet password is given.
+/// The authentication type of an internet password.
 public enum AuthenticationType: Sendable, CaseIterable {
     /// Windows NT LAN Manager.
     case ntlm
@@ -14,12 +14,12 @@ public enum AuthenticationType: Sendable, CaseIterable {
     case httpDigest
     /// A form on a page.
     case htmlForm
-    /// The default; in a vault the same as none.
+    /// The default; a vault treats it as no type.
     case `default`
 }
 
 extension AuthenticationType: RawRepresentable, CustomStringConvertible {
-    /// The case of a constant's value; nil for any other text.
+    /// Creates the case for the value of a constant, or returns nil for any other string.
     public init?(rawValue: String) {
         guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
         self = found
@@ -28,7 +28,7 @@ extension AuthenticationType: RawRepresentable, CustomStringConvertible {
     /// The value of its `kSecAttrAuthenticationType…` constant.
     public var rawValue: String { code.value }
 
-    /// Its name, as the constant ends.
+    /// The constant's name without its prefix.
     public var description: String { code.name }
 
     private var code: (name: String, value: String) {

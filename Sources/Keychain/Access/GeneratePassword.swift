@@ -1,10 +1,10 @@
 internal import VaultFmt
 
 extension Keychain {
-    /// A random password in the form `xxx-xxx-xxx-xxx`, of letters and digits that are not easily confused, at least
-    /// one of each kind.
+    /// Returns a random password in the form `xxx-xxx-xxx-xxx`, made of letters and digits that are not easily
+    /// confused, with at least one of each kind.
     ///
-    /// 12 characters of 54; every password of the form is as likely as the others.
+    /// It has 12 characters from a set of 54; all passwords of this form are equally likely.
     public static func generatePassword() -> String {
         let sets = ["abcdefghkmnopqrstuvwxy", "ABCDEFGHJKLMNPQRSTUVWXYZ", "3456789"].map { Array($0) }
         let all = sets.joined().map { $0 }
@@ -15,8 +15,7 @@ extension Keychain {
         }
     }
 
-    /// Characters that are each as likely as the others: bytes beyond the last multiple of their number are drawn
-    /// again.
+    /// Draws characters uniformly: bytes beyond the last multiple of the number of characters are rejected.
     private static func draw(_ count: Int, from characters: [Character]) -> [Character] {
         let usable = 256 / characters.count * characters.count
         var drawn: [Character] = []

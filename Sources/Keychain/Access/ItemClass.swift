@@ -1,6 +1,6 @@
 internal import VaultFmt
 
-/// Generic or internet passwords; the module `SecItem` has certificates, keys and identities too.
+/// Generic or internet passwords. The module `SecItem` also supports certificates, keys and identities.
 public enum ItemClass: Sendable, CaseIterable {
     /// A password for a service.
     case genericPassword
@@ -9,7 +9,7 @@ public enum ItemClass: Sendable, CaseIterable {
 }
 
 extension ItemClass: RawRepresentable, CustomStringConvertible {
-    /// The case of a constant's value; nil for any other text.
+    /// Creates the case for the value of a constant, or returns nil for any other string.
     public init?(rawValue: String) {
         guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
         self = found
@@ -18,7 +18,7 @@ extension ItemClass: RawRepresentable, CustomStringConvertible {
     /// The value of its `kSecClass…` constant.
     public var rawValue: String { code.value }
 
-    /// Its name, as the constant ends.
+    /// The constant's name without its prefix.
     public var description: String { code.name }
 
     private var code: (name: String, value: String) {

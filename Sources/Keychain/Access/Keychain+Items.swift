@@ -4,19 +4,19 @@ internal import KeychainCore
 extension Keychain {
     // MARK: reading
 
-    /// The secret of a key as text; nil if there is none.
+    /// Returns the secret for the given key as text, or nil if there is none.
     ///
     /// - Parameters:
     ///   - key: The account of the item.
-    ///   - ignoringAttributeSynchronizable: Whether an item counts that is synchronizable where this `Keychain` is not,
-    ///     and the other way round.
+    ///   - ignoringAttributeSynchronizable: Whether items match even if their `synchronizable` differs from that of
+    ///     this `Keychain`.
     /// - Returns: The text, or nil if there is no such item.
-    /// - Throws: `Status.conversionError` if it is not UTF-8; else as `getData`.
+    /// - Throws: `Status.conversionError` if it is not UTF-8; otherwise as `getData`.
     public func get(_ key: String, ignoringAttributeSynchronizable: Bool = true) throws -> String? {
         try getString(key, ignoringAttributeSynchronizable: ignoringAttributeSynchronizable)
     }
 
-    /// The secret of a key as text; nil if there is none. See `get`.
+    /// Returns the secret for the given key as text, or nil if there is none. See `get`.
     public func getString(_ key: String, ignoringAttributeSynchronizable: Bool = true) throws -> String? {
         guard let data = try getData(key, ignoringAttributeSynchronizable: ignoringAttributeSynchronizable) else {
             return nil
@@ -25,20 +25,20 @@ extension Keychain {
         return text
     }
 
-    /// The secret of a key; nil if there is none.
+    /// Returns the secret for the given key, or nil if there is none.
     ///
-    /// - Throws: `Status.interactionNotAllowed` if the vault is locked, or somebody must be asked and cannot;
+    /// - Throws: `Status.interactionNotAllowed` if the vault is locked, or the user must be asked and cannot be;
     ///   `authFailed` if the vault's slot does not grant the access group, the vault does not open, or the program's
-    ///   authentication refuses; `dataNotAvailable` for an item of another device; `decode` for a damaged one; else as
-    ///   the guide's table says. Why exactly is in `lastFailure`.
+    ///   authentication handler refuses; `dataNotAvailable` if the item belongs to another device; `decode` if it is
+    ///   damaged; other errors as listed in the guide. `lastFailure` contains the exact reason.
     public func getData(_ key: String, ignoringAttributeSynchronizable: Bool = true) throws -> Data? {
         var query = query(ignoringAttributeSynchronizable, key)
         query[SecKey.returnData] = true
         return try find(query).first?.secret
     }
 
-    /// Calls `handler` with the attributes of a key's item, its secret and references among them, or with nil if there
-    /// is none; returns what it returns.
+    /// Calls `handler` with the attributes of the item for the given key, including its secret and references, or with
+    /// nil if there is no item, and returns the handler's result.
     public func get<T>(_ key: String, ignoringAttributeSynchronizable: Bool = true, handler: (Attributes?) -> T) throws
         -> T
     {
@@ -53,13 +53,13 @@ extension Keychain {
         return handler(found.map { Attributes($0) })
     }
 
-    /// Whether there is an item of a key. Nobody is asked, whatever its policy.
+    /// Returns whether there is an item for the given key. The user is not asked, whatever the item's policy is.
     ///
     /// - Parameters:
     ///   - key: The account of the item.
-    ///   - withoutAuthenticationUI: Whether an item counts that may not be read because the user may not be asked.
-    /// - Returns: Whether there is one.
-    /// - Throws: A `Status`, if the vault cannot be read.
+    ///   - withoutAuthenticationUI: Whether to count an item that cannot be read because the user must not be asked.
+    /// - Returns: Whether there is an item.
+    /// - Throws: A `Status` if the vault cannot be read.
     public func contains(_ key: String, withoutAuthenticationUI: Bool = false) throws -> Bool {
         var query = query(true, key)
         if withoutAuthenticationUI { query[SecKey.useAuthenticationUI] = authenticationUIOrFail.rawValue }
@@ -77,18 +77,18 @@ extension Keychain {
 
     // MARK: writing
 
-    /// Stores a text as the secret of a key: a new item, or the one that is there, whose attributes that are not named
-    /// stay. See `set(_:key:)` for `Data`.
+    /// Stores a string as the secret for a key, in a new item or in the existing one, whose other attributes are kept.
+    /// See `set(_:key:)` for `Data`.
     public func set(_ value: String, key: String, ignoringAttributeSynchronizable: Bool = true) throws {
         try set(Data(value.utf8), key: key, ignoringAttributeSynchronizable: ignoringAttributeSynchronizable)
     }
 
-    /// Stores the secret of a key: a new item, or the one that is there, whose attributes that are not named stay.
+    /// Stores the secret for a key, in a new item or in the existing one, whose other attributes are kept.
     ///
-    /// Durable when it returns. Without an access group, items of the key in all groups are changed.
+    /// The change is durable on return. Without an access group, items with this key are changed in all groups.
     /// - Throws: `Status.unimplemented` for a policy without `authenticate`; `authFailed` if a scoped slot opened the
     ///   vault; `interactionNotAllowed` if it is locked; `dataTooLarge`, `diskFull`, `io`; `notAvailable` if another
-    ///   process writes for too long.
+    ///   process holds the write lock for too long.
     public func set(_ value: Data, key: String, ignoringAttributeSynchronizable: Bool = true) throws {
         let query = query(ignoringAttributeSynchronizable, key)
         try call { () throws(KeychainFailure) in
@@ -97,7 +97,8 @@ extension Keychain {
         }
     }
 
-    /// Removes the item of a key; none is no error. What was encrypted stays in the file until it is compacted.
+    /// Removes the item for the given key; it is not an error if there is none. The encrypted data stays in the file
+    /// until it is compacted.
     public func remove(_ key: String, ignoringAttributeSynchronizable: Bool = true) throws {
         try remove(matching: query(ignoringAttributeSynchronizable, key))
     }
@@ -113,10 +114,10 @@ extension Keychain {
 
     // MARK: subscripts
 
-    // The original's subscripts hide errors, and so must these; `lastFailure` and the notice handler have them.
+    // The original's subscripts hide errors, so these must, too; `lastFailure` and the notice handler report them.
 
-    /// The secret of a key as text. Nil if there is none or it cannot be read; nil removes it. What fails is found in
-    /// `lastFailure` only.
+    /// The secret for the given key as text; nil if there is none or it cannot be read. Assigning nil removes the item.
+    /// Errors are reported only in `lastFailure`.
     public subscript(key: String) -> String? {
         get { ignoringErrors { try get(key) } }
         set { ignoringErrors { if let newValue { try set(newValue, key: key) } else { try remove(key) } } }
@@ -128,14 +129,14 @@ extension Keychain {
         set { self[key] = newValue }
     }
 
-    /// The secret of a key. Nil if there is none or it cannot be read; nil removes it. What fails is found in
-    /// `lastFailure` only.
+    /// The secret for the given key; nil if there is none or it cannot be read. Assigning nil removes the item. Errors
+    /// are reported only in `lastFailure`.
     public subscript(data key: String) -> Data? {
         get { ignoringErrors { try getData(key) } }
         set { ignoringErrors { if let newValue { try set(newValue, key: key) } else { try remove(key) } } }
     }
 
-    /// The attributes of a key's item, its secret among them. Nil if there is none or it cannot be read.
+    /// The attributes of the item for the given key, including its secret; nil if there is none or it cannot be read.
     public subscript(attributes key: String) -> Attributes? { ignoringErrors { try get(key) { $0 } } }
 
     private func ignoringErrors<T>(_ body: () throws -> T?) -> T? {

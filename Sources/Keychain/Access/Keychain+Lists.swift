@@ -2,23 +2,24 @@ internal import Foundation
 internal import KeychainCore
 
 extension Keychain {
-    /// The keys of its items, in the order of the vault. Empty if they cannot be read; `lastFailure` says why.
+    /// Returns the keys of this keychain's items, in the vault's order. The array is empty if they cannot be read;
+    /// `lastFailure` says why.
     public func allKeys() -> [String] { items().compactMap { Self.text($0[SecKey.account]) } }
 
-    /// Its items: `class`, `service` or `server`, `key`, `accessGroup`, `protocol`, `authenticationType`,
-    /// `accessibility`, `synchronizable`.
+    /// Returns this keychain's items, with `class`, `service` or `server`, `key`, `accessGroup`, `protocol`,
+    /// `authenticationType`, `accessibility`, `synchronizable`.
     ///
-    /// No secrets, as with the original on macOS; on iOS it has them under `value`. Empty if they cannot be read;
-    /// `lastFailure` says why.
+    /// Secrets are not included, as in the original library on macOS; on iOS, that library includes them as `value`.
+    /// The array is empty if the items cannot be read; `lastFailure` says why.
     public func allItems() -> [[String: Any]] { items().map { Self.readable($0, itemClass) } }
 
-    /// Service or server, and key, of all items of a class.
+    /// Returns the service or server, and the key, of all items of a class.
     public static func allKeys(_ itemClass: ItemClass) -> [(String, String)] {
         let place = itemClass == .genericPassword ? SecKey.service : SecKey.server
         return items(itemClass).map { (text($0[place]) ?? "", text($0[SecKey.account]) ?? "") }
     }
 
-    /// All items of a class, of every service and server, synchronizable or not: as `allItems()`.
+    /// Returns all items of a class, for every service and server, synchronizable or not, in the form of `allItems()`.
     public static func allItems(_ itemClass: ItemClass) -> [[String: Any]] {
         items(itemClass).map { readable($0, itemClass) }
     }
@@ -41,12 +42,12 @@ extension Keychain {
         }
     }
 
-    /// A text that `SecItemAdd` may have been given as bytes.
+    /// Returns a value as text, which `SecItemAdd` may have been given as bytes.
     private static func text(_ value: Any?) -> String? {
         value as? String ?? (value as? Data).flatMap { String(data: $0, encoding: .utf8) }
     }
 
-    /// Attributes by names for people.
+    /// Returns attributes under human-readable names.
     private static func readable(_ attributes: [String: Any], _ itemClass: ItemClass) -> [String: Any] {
         var item: [String: Any] = ["class": itemClass.description]
         func text(_ code: String) -> String? { Self.text(attributes[code]) }
@@ -67,13 +68,13 @@ extension Keychain {
 }
 
 extension Keychain: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Its items, one a line, without secrets.
+    /// The items, one per line, without secrets.
     public var description: String {
         let items = allItems()
         guard !items.isEmpty else { return "[]" }
         return "[\n" + items.map { "  \($0)\n" }.joined() + "]"
     }
 
-    /// Its items with all attributes, by Apple's codes, without secrets.
+    /// The items with all attributes, by Apple's codes, without secrets.
     public var debugDescription: String { "\(items())" }
 }

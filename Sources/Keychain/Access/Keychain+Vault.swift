@@ -1,43 +1,46 @@
 internal import KeychainCore
 public import VaultFmt
 
-/// Which vault it is, and what it says.
+/// The vault in use, and its notices.
 extension Keychain {
-    /// Makes every `Keychain` of this process use a vault from now on, with whatever the slot that opened it grants.
-    /// Open it for changing, unless it is only to be read, and with a device, if items of this device only are to be
+    /// Makes every `Keychain` in this process use the given vault from now on, with the access granted by the slot that
+    /// opened it. Open it for changing unless it will only be read, and with a device if device-only items are to be
     /// stored.
     ///
-    /// Without this it is the vault that `VAULTFMT_VAULT` names, opened with `VAULTFMT_KEY_FILE`,
-    /// `VAULTFMT_PASSPHRASE_FILE` or `VAULTFMT_PASSPHRASE`; and without that variable, the default vault
-    /// `$XDG_DATA_HOME/vaultfmt/default.vault`. Where there is none yet, and no factor is named, the first call makes
-    /// it, with the key file `$XDG_CONFIG_HOME/vaultfmt/default.key`, both readable by the user alone, and says so.
+    /// By default, the vault named by `VAULTFMT_VAULT` is used, opened with `VAULTFMT_KEY_FILE`,
+    /// `VAULTFMT_PASSPHRASE_FILE` or `VAULTFMT_PASSPHRASE`. Without that variable, it is the default vault
+    /// `$XDG_DATA_HOME/vaultfmt/default.vault`. If that does not exist and no factor is named, the first call creates
+    /// it together with the key file `$XDG_CONFIG_HOME/vaultfmt/default.key`, both readable only by the user, and
+    /// reports this in a notice.
     public static func configure(vault: Vault) { VaultInUse.use(vault) }
 
-    /// Makes the next call open the vault that the environment says, as at the start of the program.
+    /// Makes the next call open the vault specified by the environment, as at program start.
     public static func configureFromEnvironment() { VaultInUse.useEnvironment() }
 
-    /// The vault in use, opened if need be: for what this API does not have. Throws a `Status`.
+    /// The vault in use, opened if necessary, for operations that this API lacks. Throws a `Status`.
     public static var vault: Vault {
         get throws { try call { () throws(KeychainFailure) in try VaultInUse.current() } }
     }
 
-    /// Locks the vault in use: wipes the keys of items that are accessible when unlocked only. Those are listed, and
-    /// their secrets refused with `Status.interactionNotAllowed`, as is every change. Throws a `Status` if the vault
-    /// was not open yet and does not open.
+    /// Locks the vault in use, wiping the keys of items that are accessible only when it is unlocked. Such items are
+    /// still listed, but reading their secrets, and any change, fails with `Status.interactionNotAllowed`. Throws a
+    /// `Status` if the vault was not open yet and cannot be opened.
     public static func lock() throws { try vault.lock() }
 
-    /// Unlocks it with what the environment says. Throws `Status.param` for a vault given by `configure(vault:)`, whose
-    /// own `unlock` takes the factors; `authFailed` if they do not open it.
+    /// Unlocks the vault with the factors from the environment. Throws `Status.param` for a vault set with
+    /// `configure(vault:)`, which must be unlocked with its own `unlock`, and `authFailed` if the factors do not open
+    /// it.
     public static func unlock() throws { try call { () throws(KeychainFailure) in try VaultInUse.unlock() } }
 
-    /// Why the last call of this thread that failed did so: one line with the vault's path and the reason; nil if none
-    /// has. May hold names, never a secret.
+    /// The reason for the last failed call on this thread: one line with the vault's path and the reason, or nil if no
+    /// call has failed. It may contain names, but never a secret.
     public static var lastFailure: String? { Notices.lastFailure }
 
-    /// Who gets each line about what was made on first use, and about calls that failed but for items that are or are
-    /// not there.
+    /// The handler for notices: one line each about files that were created on first use, and about failed calls,
+    /// except those that fail because an item exists or does not exist.
     ///
-    /// Nil, as at the start, for standard error. Called on the thread that the call runs on; may use any `Keychain`.
+    /// Nil, which is the default, writes them to standard error. The handler is called on the thread of the call and
+    /// may use any `Keychain`.
     public static var noticeHandler: (@Sendable (String) -> Void)? {
         get { Notices.handler }
         set { Notices.handler = newValue }

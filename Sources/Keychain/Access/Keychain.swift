@@ -5,42 +5,43 @@ internal import KeychainCore
 public typealias OSStatus = Int32
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The domain of `Status` as an `NSError`, spelt as the library of this name has always spelt it.
+/// The domain of `Status` as an `NSError`, spelled as in the original library.
 public let KeychainAccessErrorDomain = "com.kishikawakatsumi.KeychainAccess.error"
 
-/// Passwords of one service or server, kept in a vault.
+/// The passwords of one service or server, stored in a vault.
 ///
-/// Source-compatible with the library of this name for Apple's Keychain; where a file cannot do as the Keychain does,
-/// the guide *Bringing Keychain code to Linux* says what happens instead. A value of this type holds only what it looks
-/// for: every call works on the vault that the process uses (see `configure(vault:)`), on its newest state, and is one
-/// commit of it. Any number of threads may use one `Keychain`, and any number of processes one vault.
+/// It is source-compatible with the library of the same name for Apple's Keychain. If a file cannot behave like the
+/// Keychain, the guide *Bringing Keychain code to Linux* explains what happens instead. An instance only holds its
+/// search criteria: every call works on the newest state of the vault that the process uses (see `configure(vault:)`),
+/// and every change is one commit. Any number of threads may share a `Keychain`, and any number of processes may share
+/// a vault.
 ///
-/// Secrets come and go as `Data` and `String`, as the API has them: ordinary memory, which nobody wipes. Where that
+/// As the API requires, secrets are passed as `Data` and `String`, in ordinary memory that is never wiped. If that
 /// matters, use `Vault` and its `Secret`.
 public final class Keychain: Sendable {
     let options: Options
-    // Handed to the program's own authentication and to nobody else, by the thread that reads.
+    // Passed only to the program's own authentication handler, on the reading thread.
     private nonisolated(unsafe) let context: AnyObject?
 
     // MARK: making
 
-    /// Generic passwords of this program: the bundle's identifier is the service, or where there is none, as on Linux,
-    /// the name of the program.
+    /// Creates a keychain of this program's generic passwords. The service is the bundle's identifier or, if there is
+    /// none, as on Linux, the name of the program.
     public convenience init() { self.init(service: Options.defaultService) }
 
-    /// Generic passwords of a service.
+    /// Creates a keychain of a service's generic passwords.
     public convenience init(service: String) {
         var options = Options()
         options.service = service
         self.init(options)
     }
 
-    /// Generic passwords of this program in an access group.
+    /// Creates a keychain of this program's generic passwords in an access group.
     public convenience init(accessGroup: String) {
         self.init(service: Options.defaultService, accessGroup: accessGroup)
     }
 
-    /// Generic passwords of a service in an access group.
+    /// Creates a keychain of a service's generic passwords in an access group.
     public convenience init(service: String, accessGroup: String) {
         var options = Options()
         options.service = service
@@ -48,17 +49,17 @@ public final class Keychain: Sendable {
         self.init(options)
     }
 
-    /// Internet passwords of a server, given as the text of a URL. The program ends if it is none.
+    /// Creates a keychain of internet passwords for a server, given as a URL string. Traps if the string is not a URL.
     public convenience init(
         server: String, protocolType: ProtocolType, accessGroup: String? = nil,
         authenticationType: AuthenticationType = .default
     ) {
-        guard let url = URL(string: server) else { preconditionFailure("a Keychain's server is a URL") }
+        guard let url = URL(string: server) else { preconditionFailure("a Keychain's server must be a URL") }
         self.init(
             server: url, protocolType: protocolType, accessGroup: accessGroup, authenticationType: authenticationType)
     }
 
-    /// Internet passwords of a server: the URL's host and, if it has one, port.
+    /// Creates a keychain of internet passwords for a server: the URL's host and, if it has one, its port.
     public convenience init(
         server: URL, protocolType: ProtocolType, accessGroup: String? = nil,
         authenticationType: AuthenticationType = .default
@@ -77,7 +78,7 @@ public final class Keychain: Sendable {
         self.context = context
     }
 
-    // MARK: what it is for
+    // MARK: scope
 
     /// Generic or internet passwords.
     public var itemClass: ItemClass { options.itemClass }
@@ -85,16 +86,16 @@ public final class Keychain: Sendable {
     /// The service of generic passwords; empty for internet passwords.
     public var service: String { options.service }
 
-    /// The access group; nil for those of all groups, and the default one for new items.
+    /// The access group. Nil searches all groups and puts new items into the default one.
     public var accessGroup: String? { options.accessGroup }
 
-    /// The server of internet passwords. The program ends if it is asked of generic ones, which have none.
+    /// The server of internet passwords. Traps for generic passwords, which have none.
     public var server: URL {
         guard let server = options.server else { preconditionFailure("a Keychain of generic passwords has no server") }
         return server
     }
 
-    /// The protocol of internet passwords. The program ends if it is asked of generic ones, which have none.
+    /// The protocol of internet passwords. Traps for generic passwords, which have none.
     public var protocolType: ProtocolType {
         guard let type = options.protocolType else {
             preconditionFailure("a Keychain of generic passwords has no protocol")
@@ -102,16 +103,16 @@ public final class Keychain: Sendable {
         return type
     }
 
-    /// How an internet password is given.
+    /// The authentication type of an internet password.
     public var authenticationType: AuthenticationType { options.authenticationType }
 
-    /// When the secrets of items that it stores can be read; `afterFirstUnlock` unless said otherwise.
+    /// When the secrets of items that it stores can be read; `afterFirstUnlock` by default.
     public var accessibility: Accessibility { options.accessibility }
 
-    /// Who must agree to each reading of items that it stores; nil for nobody.
+    /// Who must approve each read of an item that it stores; nil if no approval is required.
     public var authenticationPolicy: AuthenticationPolicy? { options.authenticationPolicy }
 
-    /// Whether items that it stores are meant to be synchronised. A vault synchronises nothing by itself.
+    /// Whether items that it stores are meant to be synchronized. A vault does not synchronize anything by itself.
     public var synchronizable: Bool { options.synchronizable }
 
     /// The label of items that it stores.
@@ -120,16 +121,16 @@ public final class Keychain: Sendable {
     /// The comment of items that it stores.
     public var comment: String? { options.comment }
 
-    /// What the user is told when asked to agree.
+    /// The message shown when the user is asked for approval.
     public var authenticationPrompt: String? { options.authenticationPrompt }
 
     /// Whether the user may be asked.
     public var authenticationUI: AuthenticationUI { options.authenticationUI ?? .allow }
 
-    /// What is handed to `Keychain.authenticate`; at Apple an `LAContext`, here any object.
+    /// The object passed to `Keychain.authenticate`: on Apple platforms an `LAContext`, here any object.
     public var authenticationContext: AnyObject? { context }
 
-    // MARK: the same with something else
+    // MARK: copies with other settings
 
     private func with(_ change: (inout Options) -> Void) -> Keychain {
         var options = options
@@ -137,10 +138,11 @@ public final class Keychain: Sendable {
         return Keychain(options, context: context)
     }
 
-    /// The same that stores items which can be read at other times.
+    /// Returns a copy that stores items with this accessibility.
     public func accessibility(_ accessibility: Accessibility) -> Keychain { with { $0.accessibility = accessibility } }
 
-    /// The same that stores items which can be read at other times, and only if somebody agrees: see `authenticate`.
+    /// Returns a copy that stores items with this accessibility, which can be read only with approval; see
+    /// `authenticate`.
     public func accessibility(_ accessibility: Accessibility, authenticationPolicy: AuthenticationPolicy) -> Keychain {
         with {
             $0.accessibility = accessibility
@@ -148,32 +150,32 @@ public final class Keychain: Sendable {
         }
     }
 
-    /// The same that stores items which are synchronizable or not.
+    /// Returns a copy that marks the items it stores as synchronizable or not synchronizable.
     public func synchronizable(_ synchronizable: Bool) -> Keychain { with { $0.synchronizable = synchronizable } }
 
-    /// The same that stores items with a label.
+    /// Returns a copy that stores items with a label.
     public func label(_ label: String) -> Keychain { with { $0.label = label } }
 
-    /// The same that stores items with a comment.
+    /// Returns a copy that stores items with a comment.
     public func comment(_ comment: String) -> Keychain { with { $0.comment = comment } }
 
-    /// The same that stores items with further attributes, by the `kSecAttr…` constants of the module `SecItem`. They
-    /// win over all others.
+    /// Returns a copy that stores items with additional attributes, by the `kSecAttr…` constants of the module
+    /// `SecItem`. They take precedence over all others.
     ///
-    /// What cannot be stored, an unknown attribute or a value of the wrong type, is thrown by `set`.
+    /// If an attribute is unknown or a value has the wrong type, `set` throws.
     public func attributes(_ attributes: [String: Any]) -> Keychain { with { $0.add(attributes) } }
 
-    /// The same that tells the user something else when asking.
+    /// Returns a copy that shows this message when asking the user.
     public func authenticationPrompt(_ authenticationPrompt: String) -> Keychain {
         with { $0.authenticationPrompt = authenticationPrompt }
     }
 
-    /// The same that may ask the user, or may not.
+    /// Returns a copy with this setting for whether the user may be asked.
     public func authenticationUI(_ authenticationUI: AuthenticationUI) -> Keychain {
         with { $0.authenticationUI = authenticationUI }
     }
 
-    /// The same that hands another object to `Keychain.authenticate`.
+    /// Returns a copy that passes this object to `Keychain.authenticate`.
     public func authenticationContext(_ authenticationContext: AnyObject) -> Keychain {
         Keychain(options, context: authenticationContext)
     }

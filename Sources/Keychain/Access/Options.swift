@@ -1,7 +1,7 @@
 internal import Foundation
 internal import KeychainCore
 
-/// What a `Keychain` looks for and stores.
+/// The search criteria of a `Keychain`, and what it stores.
 struct Options: Sendable {
     var itemClass: ItemClass = .genericPassword
     var service = ""
@@ -16,7 +16,7 @@ struct Options: Sendable {
     var comment: String?
     var authenticationPrompt: String?
     var authenticationUI: AuthenticationUI?
-    /// Further attributes, or why they cannot be.
+    /// Additional attributes, or the reason why they cannot be stored.
     private var attributes: Result<ItemChanges, KeychainFailure> = .success(ItemChanges())
 
     static var defaultService: String { Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName }
@@ -27,7 +27,7 @@ struct Options: Sendable {
         } catch { attributes = .failure(error) }
     }
 
-    /// The dictionary that finds its items, as Apple's API has it.
+    /// Returns the dictionary that finds the keychain's items, in the form of Apple's API.
     func query(ignoringAttributeSynchronizable: Bool = true, key: String? = nil, context: AnyObject?) -> [String: Any] {
         var query = place(key)
         query[SecKey.synchronizable] =
@@ -38,14 +38,14 @@ struct Options: Sendable {
         return query
     }
 
-    /// What a new item is stored with.
+    /// Returns the contents of a new item.
     func newItem(_ value: Data, key: String) throws(KeychainFailure) -> ItemChanges {
         var attributes = place(key)
         attributes[SecKey.itemClass] = nil
         return try ItemChanges(attributes, of: itemClass.inVault).merged(with: try changes(value))
     }
 
-    /// What an item that is there becomes.
+    /// Returns the changes to an existing item.
     func changes(_ value: Data) throws(KeychainFailure) -> ItemChanges {
         var attributes: [String: Any] = [SecKey.valueData: value, SecKey.synchronizable: synchronizable]
         attributes[SecKey.label] = label

@@ -1,12 +1,12 @@
 internal import KeychainCore
 
-/// Whether the user may be asked to agree.
+/// Whether the user may be asked for approval.
 public enum AuthenticationUI: Sendable, CaseIterable {
     /// The user may be asked.
     case allow
-    /// Where the user would have to be asked, fail with `Status.interactionNotAllowed`.
+    /// If the user would have to be asked, fail with `Status.interactionNotAllowed`.
     case fail
-    /// Treat items for which the user would have to be asked as if they were not there.
+    /// Treat items for which the user would have to be asked as if they did not exist.
     case skip
 
     /// The value of its `kSecUseAuthenticationUI…` constant.
@@ -28,13 +28,13 @@ public enum AuthenticationUI: Sendable, CaseIterable {
     }
 }
 
-/// Who must agree to each reading of an item's secret, with Apple's values. What it means is for
-/// `Keychain.authenticate` to say.
+/// Who must approve each read of an item's secret, with Apple's values. `Keychain.authenticate` decides how to
+/// interpret them.
 public struct AuthenticationPolicy: OptionSet, Sendable, Hashable {
-    /// As Apple's access control flags.
+    /// The value, as in Apple's access control flags.
     public let rawValue: UInt
 
-    /// Makes a policy from a number.
+    /// Creates a policy from a number.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// The user, by whatever means.
@@ -43,13 +43,13 @@ public struct AuthenticationPolicy: OptionSet, Sendable, Hashable {
     public static let biometryAny = AuthenticationPolicy(rawValue: 1 << 1)
     /// The older name of `biometryAny`.
     public static let touchIDAny = AuthenticationPolicy(rawValue: 1 << 1)
-    /// The fingers or face enrolled now.
+    /// The currently enrolled fingers or face.
     public static let biometryCurrentSet = AuthenticationPolicy(rawValue: 1 << 3)
     /// The older name of `biometryCurrentSet`.
     public static let touchIDCurrentSet = AuthenticationPolicy(rawValue: 1 << 3)
     /// The device's passcode.
     public static let devicePasscode = AuthenticationPolicy(rawValue: 1 << 4)
-    /// A watch nearby.
+    /// A nearby watch.
     public static let watch = AuthenticationPolicy(rawValue: 1 << 5)
     /// One of several constraints suffices.
     public static let or = AuthenticationPolicy(rawValue: 1 << 14)
@@ -57,6 +57,6 @@ public struct AuthenticationPolicy: OptionSet, Sendable, Hashable {
     public static let and = AuthenticationPolicy(rawValue: 1 << 15)
     /// Operations of a private key.
     public static let privateKeyUsage = AuthenticationPolicy(rawValue: 1 << 30)
-    /// A password of the program's.
+    /// A password set by the program.
     public static let applicationPassword = AuthenticationPolicy(rawValue: 1 << 31)
 }

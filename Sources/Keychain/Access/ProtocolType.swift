@@ -65,7 +65,7 @@ public enum ProtocolType: Sendable, CaseIterable {
 }
 
 extension ProtocolType: RawRepresentable, CustomStringConvertible {
-    /// The case of a constant's value; nil for any other text.
+    /// Creates the case for the value of a constant, or returns nil for any other string.
     public init?(rawValue: String) {
         guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
         self = found
@@ -74,7 +74,7 @@ extension ProtocolType: RawRepresentable, CustomStringConvertible {
     /// The value of its `kSecAttrProtocol…` constant.
     public var rawValue: String { code.value }
 
-    /// Its name, as the constant ends.
+    /// The constant's name without its prefix.
     public var description: String { code.name }
 
     private var code: (name: String, value: String) {

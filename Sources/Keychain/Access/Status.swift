@@ -1,10 +1,10 @@
 public import Foundation
 internal import KeychainCore
 
-/// What a call of the Keychain ended with: Apple's `OSStatus` values, each case named as its `errSec…` constant.
+/// The result of a Keychain call: Apple's `OSStatus` values, each case named after its `errSec…` constant.
 ///
-/// Which of them a vault can give, and when, is in the guide *Bringing Keychain code to Linux*; the rest are here so
-/// that code which names them compiles. The numbers are Apple's, the sentences this library's.
+/// The guide *Bringing Keychain code to Linux* lists which of them a vault returns, and when; the rest exist so that
+/// code which uses them compiles. The numbers are Apple's; the descriptions are this library's.
 public enum Status: OSStatus, Error, Sendable, CaseIterable {
     case success = 0
     case unimplemented = -4
@@ -412,10 +412,10 @@ public enum Status: OSStatus, Error, Sendable, CaseIterable {
 }
 
 extension Status: CustomStringConvertible {
-    /// The case with this code; `unexpectedError` if there is none.
+    /// Creates the case with this code, or `unexpectedError` if there is none.
     public init(status: OSStatus) { self = Status(rawValue: status) ?? .unexpectedError }
 
-    /// One sentence in English. Which vault and why is in `Keychain.lastFailure`.
+    /// One sentence in English. `Keychain.lastFailure` says which vault failed, and why.
     public var description: String { StatusText.sentence(rawValue) ?? "status \(rawValue)" }
 }
 
@@ -426,6 +426,6 @@ extension Status: CustomNSError {
     /// The numeric code.
     public var errorCode: Int { Int(rawValue) }
 
-    /// The description, as the localized description.
+    /// The description, as the error's localized description.
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
 }

@@ -1,8 +1,8 @@
 internal import VaultFmt
 
-/// Every attribute of items: Apple's code for it, what values it takes, and where a vault keeps it.
+/// The attributes of items: for each, Apple's code, the values that it accepts, and where a vault stores it.
 struct AttributeTable {
-    /// Where a vault keeps an attribute.
+    /// The place where a vault stores an attribute.
     enum Place: Sendable, Equatable {
         /// A field of the item's key.
         case key(ItemKey.Field)
@@ -24,7 +24,7 @@ struct AttributeTable {
 
     var all: some Collection<Row> { rows.values }
 
-    /// What items of a class can have.
+    /// Returns the attributes that items of a class can have.
     static func of(_ itemClass: ItemClass) -> AttributeTable {
         switch itemClass {
         case .genericPassword: genericPassword
@@ -77,7 +77,7 @@ struct AttributeTable {
             Row(code: SecKey.endDate, kind: .date, place: .attribute("end-date")),
         ] + keyFlags.map { Row(code: $0, kind: .flag, place: .attribute($1)) }
 
-    /// The fields of a key, which an identity has as attributes.
+    /// The fields of a key, which an identity stores as attributes.
     private static let identityKeyRows: [Row] = ItemClass.key.fields.map { field in
         let name = field == .sizeInBits ? "key-size" : field == .effectiveSize ? "effective-key-size" : nil
         return Row(
@@ -105,12 +105,12 @@ struct AttributeTable {
     private static let internetPassword = AttributeTable(.internetPassword, password)
     private static let certificate = AttributeTable(.certificate, certificateRows)
     private static let key = AttributeTable(.key, keyRows)
-    /// A certificate's fields, and the attributes of both.
+    /// A certificate's fields, and the attributes of both the certificate and its key.
     private static let identity = AttributeTable(.identity, certificateRows, identityKeyRows, keyRows)
 }
 
 extension ItemKey.Field {
-    /// The values that Apple's attribute takes.
+    /// The kind of value that Apple's attribute accepts.
     var appleKind: AttributeValue.Kind {
         switch self {
         case .protocol, .authenticationType: .text
@@ -125,7 +125,7 @@ extension ItemKey.Field {
         }
     }
 
-    /// The texts that Apple's constants give as four characters, for a field that has such.
+    /// For a field whose Apple constants are four-character codes, the mapping of those codes.
     var codedText: CodedText? {
         switch self {
         case .protocol: .protocols

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The value of an attribute, taken out of the `Any` that a dictionary holds.
+/// The value of an attribute, converted from the `Any` in a dictionary.
 package enum AttributeValue: Sendable, Equatable {
     case text(String)
     case bytes([UInt8])
@@ -9,20 +9,20 @@ package enum AttributeValue: Sendable, Equatable {
     /// Milliseconds since 1970.
     case date(Int64)
 
-    /// What kind of value an attribute takes.
+    /// The kind of value that an attribute accepts.
     enum Kind: Sendable {
         case text, bytes, number, flag, date
-        /// A number, or a text that is none.
+        /// A number, or text that is not a number.
         case numberOrText
-        /// A number that Apple's constants give as a text of digits.
+        /// A number that Apple's constants represent as a string of digits.
         case digits
-        /// A text, unless it was given as bytes.
+        /// Text, unless it was given as bytes.
         case textOrBytes
-        /// Bytes, unless they were given as a text.
+        /// Bytes, unless they were given as text.
         case bytesOrText
     }
 
-    /// Texts are the same if their bytes are, where Swift would take canonically equivalent ones for one.
+    /// Strings are equal only if their bytes are, whereas Swift would treat canonically equivalent strings as equal.
     package static func == (left: AttributeValue, right: AttributeValue) -> Bool {
         switch (left, right) {
         case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
@@ -33,13 +33,13 @@ package enum AttributeValue: Sendable, Equatable {
         }
     }
 
-    /// Whether it matches one of another type, too: a text is the bytes of its UTF-8.
+    /// Whether it equals a value of another type: text is compared as its UTF-8 bytes.
     func hasSameBytes(as other: AttributeValue) -> Bool {
         guard let left = rawBytes, let right = other.rawBytes else { return self == other }
         return left == right
     }
 
-    /// The bytes of a text or of bytes.
+    /// The bytes of a text value or of a byte value.
     var rawBytes: [UInt8]? {
         switch self {
         case .text(let text): Array(text.utf8)
@@ -50,7 +50,7 @@ package enum AttributeValue: Sendable, Equatable {
 
     // MARK: dictionaries
 
-    /// Takes a value out of a dictionary; nil if it is of no type that the attribute takes.
+    /// Converts a value from a dictionary; returns nil if the attribute does not accept its type.
     init?(_ value: Any, _ kind: Kind) {
         switch kind {
         case .text: guard let text = Self.text(value) else { return nil }; self = .text(text)
@@ -87,7 +87,7 @@ package enum AttributeValue: Sendable, Equatable {
         }
     }
 
-    /// The value as a dictionary of results holds it.
+    /// Returns the value in the form used in a dictionary of results.
     func object(_ kind: Kind) -> Any {
         switch self {
         case .text(let text): return text
@@ -121,7 +121,7 @@ package enum AttributeValue: Sendable, Equatable {
 
     // MARK: vaults
 
-    /// The bytes that stand for it in a vault.
+    /// The bytes that represent it in a vault.
     var stored: [UInt8] {
         switch self {
         case .text(let text): Array(text.utf8)
@@ -131,9 +131,9 @@ package enum AttributeValue: Sendable, Equatable {
         }
     }
 
-    /// Reads what `stored` wrote; nil for anything else, which another program may have put there.
+    /// Parses the form written by `stored`; returns nil for anything else, which another program may have stored.
     ///
-    /// - `isOtherType`: Whether it was given as bytes where texts are usual, or as a text where bytes are.
+    /// - `isOtherType`: Whether it was given as bytes although text is usual, or as text although bytes are usual.
     ///   Bytes that are not UTF-8 stay bytes.
     init?(stored bytes: [UInt8], _ kind: Kind, isOtherType: Bool = false) {
         let text = String(validating: bytes, as: UTF8.self)

@@ -1,8 +1,8 @@
-internal import Synchronization
+internal import VaultStore
 
-/// Asks the program whether the secret of an item may be read whose policy wants that asked.
+/// Asks the program whether the secret of an item with a policy may be read.
 package enum Authentication {
-    /// What is to be agreed to.
+    /// The request to approve.
     package struct Question {
         /// The service of a generic password, the server of an internet password, or nothing.
         package let place: String
@@ -23,7 +23,7 @@ package enum Authentication {
 
     package typealias Handler = @Sendable (Question) -> Bool
 
-    private static let state = Mutex<Handler?>(nil)
+    private static let state = Guarded<Handler?>(nil)
 
     package static var handler: Handler? {
         get { state.withLock { $0 } }
@@ -31,7 +31,7 @@ package enum Authentication {
     }
 }
 
-/// How a call may deal with items that want somebody asked.
+/// How a call handles items that require asking the user.
 package struct Interaction {
     package enum UI: Sendable {
         case allow, fail, skip

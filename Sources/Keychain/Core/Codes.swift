@@ -1,14 +1,14 @@
 package import VaultFmt
 
 extension ItemClass {
-    /// The value of one of the `kSecClass…` constants; nil for any other text.
+    /// Creates a class from one of the `kSecClass…` constants; returns nil for any other string.
     package init?(code: String) {
         guard let found = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = found
     }
 
-    /// The value of this class's `kSecClass…` constant; for a class that Apple does not have, which no request names,
-    /// its name.
+    /// The value of this class's `kSecClass…` constant. A class that Apple does not have, which cannot be requested,
+    /// has its own name.
     package var code: String {
         switch self {
         case .genericPassword: "genp"
@@ -22,7 +22,7 @@ extension ItemClass {
 }
 
 extension Accessibility {
-    /// The value of one of the `kSecAttrAccessible…` constants; nil for any other text.
+    /// Creates an accessibility from one of the `kSecAttrAccessible…` constants; returns nil for any other string.
     package init?(code: String) {
         guard let found = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = found
@@ -42,7 +42,8 @@ extension Accessibility {
     }
 }
 
-/// Texts that Apple's constants give as four characters and vaults as the words that people and other programs use.
+/// Values that Apple's constants represent as four characters, and that vaults represent as the words that people and
+/// other programs use.
 struct CodedText {
     private let words: [String: String]
     private let codes: [String: String]
@@ -52,13 +53,13 @@ struct CodedText {
         codes = Dictionary(words.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// What a vault has for a constant's value; any other text stays.
+    /// Returns the vault's word for a constant's value; any other text is returned unchanged.
     func word(_ code: String) -> String { words[code] ?? code }
 
-    /// The constant's value for what a vault has; any other text stays.
+    /// Returns the constant's value for a vault's word; any other text is returned unchanged.
     func code(_ word: String) -> String { codes[word] ?? word }
 
-    /// Schemes of addresses where there is one.
+    /// URL schemes, if the protocol has one.
     static let protocols = CodedText([
         "ftp ": "ftp", "ftpa": "ftp-account", "http": "http", "irc ": "irc", "nntp": "nntp", "pop3": "pop3",
         "smtp": "smtp",
@@ -71,7 +72,7 @@ struct CodedText {
         "tels": "telnets", "imps": "imaps", "ircs": "ircs", "pops": "pop3s",
     ])
 
-    /// The default is no word.
+    /// The default type is stored as an empty text.
     static let authenticationTypes = CodedText([
         "ntlm": "ntlm", "msna": "msn", "dpaa": "dpa", "rpaa": "rpa", "http": "http-basic", "httd": "http-digest",
         "form": "html-form",

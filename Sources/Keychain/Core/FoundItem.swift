@@ -1,7 +1,7 @@
 package import Foundation
 internal import VaultFmt
 
-/// An item that a request found, with what was to be given back of it.
+/// An item found by a request, with the parts to be returned.
 package struct FoundItem {
     private let item: Item
     private let reference: ItemReference
@@ -17,7 +17,8 @@ package struct FoundItem {
     /// The attributes, by Apple's codes.
     package var attributes: [String: Any] { ItemAttributes.dictionary(item) }
 
-    /// What Apple's API gives for this choice: the one thing asked for, or a dictionary of several; nil for nothing.
+    /// Returns the result in the form of Apple's API: the requested part, a dictionary if several parts were requested,
+    /// or nil if none was.
     package func result(_ returns: ItemRequest.Returns) -> Any? {
         switch returns {
         case []: return nil

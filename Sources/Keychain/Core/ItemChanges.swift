@@ -2,10 +2,10 @@ package import Foundation
 package import VaultFmt
 internal import VaultLocal
 
-/// Attributes and secret that an item is to have, taken out of a dictionary: all of a new one, or what changes of an
-/// old one.
+/// The attributes and secret for an item, taken from a dictionary: all of those of a new item, or the changes to an
+/// existing one.
 package struct ItemChanges: Sendable {
-    /// By code.
+    /// The values of the attributes, by code.
     private(set) var values: [String: AttributeValue] = [:]
     private var control: SecAccessControl?
     package var secret: Data?
@@ -13,14 +13,14 @@ package struct ItemChanges: Sendable {
     /// Changes nothing.
     package init() {}
 
-    /// Takes attributes and secret out of a dictionary that holds nothing else. Throws `noSuchAttribute`, and `param`
-    /// for a value of the wrong type.
+    /// Parses a dictionary that contains only attributes and a secret. Throws `noSuchAttribute`, or `param` if a value
+    /// has the wrong type.
     package init(_ dictionary: [String: Any], of itemClass: ItemClass) throws(KeychainFailure) {
         for (name, value) in dictionary { try add(name, value, of: itemClass) }
         try checkProtection()
     }
 
-    /// These and those of another, which win.
+    /// Returns these changes merged with others, which take precedence.
     package func merged(with other: ItemChanges) -> ItemChanges {
         var merged = self
         if other.accessibility != nil {
@@ -40,24 +40,25 @@ package struct ItemChanges: Sendable {
         }
         if row.place == .accessControl { return try add(accessControl: value) }
         guard let taken = AttributeValue(value, row.kind) else {
-            throw KeychainFailure(.param, "the value of \(TerminalText.quoted(name)) is of the wrong type")
+            throw KeychainFailure(.param, "the value of \(TerminalText.quoted(name)) has the wrong type")
         }
         if row.place == .accessible { try Self.check(accessible: taken) }
         values[name] = taken
     }
 
-    /// Throws `param` if an accessibility and an access control say different things: which one holds would be chance.
+    /// Throws `param` if an accessibility and an access control contradict each other, because the choice between them
+    /// would be arbitrary.
     func checkProtection() throws(KeychainFailure) {
         guard let control, let accessible = values[SecKey.accessible] else { return }
         guard accessible == .text(control.protection), control.flags == 0 else {
-            throw KeychainFailure(.param, "an accessibility and an access control exclude each other")
+            throw KeychainFailure(.param, "an accessibility and an access control cannot be combined")
         }
     }
 
     private mutating func add(accessControl value: Any) throws(KeychainFailure) {
         guard let control = value as? SecAccessControl else {
             throw KeychainFailure(
-                .param, "the value of \(TerminalText.quoted(SecKey.accessControl)) is no access control")
+                .param, "the value of \(TerminalText.quoted(SecKey.accessControl)) is not an access control")
         }
         try Self.check(accessible: .text(control.protection))
         self.control = control
@@ -70,32 +71,32 @@ package struct ItemChanges: Sendable {
     }
 
     private static func secret(_ value: Any) throws(KeychainFailure) -> Data {
-        guard let data = value as? Data else { throw KeychainFailure(.param, "a secret is given as Data") }
+        guard let data = value as? Data else { throw KeychainFailure(.param, "a secret must be of type Data") }
         return data
     }
 
     // MARK: for the vault
 
-    /// The flags of an access control, if one is named.
+    /// The flags of the access control, if one is given.
     var policy: UInt? { control?.flags }
 
-    /// When the secret can be read, if that is named.
+    /// When the secret can be read, if this is given.
     var accessibility: Accessibility? {
         if let control { return Accessibility(code: control.protection) }
         guard case .text(let code) = values[SecKey.accessible] else { return nil }
         return Accessibility(code: code)
     }
 
-    /// A date in milliseconds, if it is named.
+    /// Returns a date in milliseconds, if it is given.
     func date(_ code: String) -> Int64? {
         guard case .date(let milliseconds) = values[code] else { return nil }
         return milliseconds
     }
 
-    /// What becomes of the attributes that are not part of an item's key.
+    /// Returns the changes to the attributes that are not part of an item's key.
     ///
-    /// An accessibility without an access control ends the policy that the item had, as at Apple.
-    /// - `item`: The item that changes; nil for a new one.
+    /// An accessibility without an access control removes the item's policy, as on Apple platforms.
+    /// - `item`: The item being changed; nil for a new one.
     func attributes(of itemClass: ItemClass, changing item: Item? = nil) -> AttributeChanges {
         var changes = AttributeChanges()
         let table = AttributeTable.of(itemClass)
@@ -121,10 +122,11 @@ package struct ItemChanges: Sendable {
         return changes
     }
 
-    /// The attribute that says whom to ask.
+    /// The name of the attribute that stores the policy.
     static let policyName = "authentication-policy"
 
-    /// Lends the secret to the vault's own memory. The `Data` that it came in stays the caller's, and is not wiped.
+    /// Copies the secret into wiped memory for the duration of a call. The original `Data` belongs to the caller and is
+    /// not wiped.
     func withSecret<R>(_ body: (borrowing Secret) throws(VaultError) -> R) throws(VaultError) -> R {
         let data = secret ?? Data()
         var copy = Secret(count: data.count)

@@ -2,10 +2,10 @@ internal import VaultFmt
 internal import VaultLocal
 
 extension ItemChanges {
-    /// The key of a new item of a class, or of an item whose key was `old` and that changes so.
+    /// Returns the key of a new item of a class, or the changed key of an item whose key was `old`.
     func key(of itemClass: ItemClass, changing old: ItemKey? = nil) throws(KeychainFailure) -> ItemKey {
         guard itemClass.isDefined else {
-            throw KeychainFailure(.noSuchClass, "items of the class \(itemClass.name) cannot be made")
+            throw KeychainFailure(.noSuchClass, "items of the class \(itemClass.name) cannot be created")
         }
         var fields: [ItemKey.Field: ItemKey.Value] = [:]
         for field in itemClass.fields { fields[field] = try value(of: field) ?? old?[field] }
@@ -17,7 +17,7 @@ extension ItemChanges {
         }
     }
 
-    /// The value of a key's field; nil if it is not given.
+    /// Returns the value of a key's field, or nil if it is not given.
     func value(of field: ItemKey.Field) throws(KeychainFailure) -> ItemKey.Value? {
         let code = field.appleCode
         switch field.kind {
@@ -29,7 +29,7 @@ extension ItemChanges {
 
     func text(_ code: String) -> String? { if case .text(let text) = values[code] { text } else { nil } }
 
-    /// A text or bytes as a key's field holds them.
+    /// Returns text or bytes in the form stored in a key's field.
     func keyText(_ code: String) -> String? { values[code]?.rawBytes.map { KeyText.encode($0) } }
 
     func flag(_ code: String) -> Bool? { if case .flag(let flag) = values[code] { flag } else { nil } }
@@ -41,8 +41,8 @@ extension ItemChanges {
                 throw KeychainFailure(.param, "the value of \(TerminalText.quoted(code)) is not between 0 and 2^32")
             }
             return small
-        // A key's type stands where a password's may be a text.
-        case .text: throw KeychainFailure(.param, "the value of \(TerminalText.quoted(code)) is no number")
+        // The type of a key is a number, whereas the type of a password may be text.
+        case .text: throw KeychainFailure(.param, "the value of \(TerminalText.quoted(code)) is not a number")
         default: return nil
         }
     }
@@ -52,7 +52,7 @@ extension ItemChanges {
 struct KeyValues {
     private var values: [String: AttributeValue] = [:]
 
-    /// - `types`: Of the key's item.
+    /// - `types`: The types for the key's item.
     init(_ key: ItemKey, _ types: OtherTypes = OtherTypes()) {
         values = Self.values(key)
         let table = AttributeTable.of(key.itemClass)

@@ -1,22 +1,22 @@
 internal import Foundation
 internal import VaultFmt
 
-/// Tells which items a request means.
+/// Selects the items that match a request.
 struct ItemMatcher {
-    /// What the vault can look for by itself; `accepts` does the rest.
+    /// The conditions that the vault can check by itself; `accepts` checks the rest.
     let query: Query
     private let conditions: [(row: AttributeTable.Row, value: AttributeValue)]
     private let items: Set<ItemID>?
     private let folding: ItemRequest.Folding
 
-    /// Throws `param` if a condition is no attribute that can be searched for, and `invalidItemReference` for
-    /// references to another vault.
+    /// Throws `param` if a condition is not a searchable attribute, and `invalidItemReference` for references to
+    /// another vault.
     init(_ request: ItemRequest, in vault: Vault) throws(KeychainFailure) {
         let table = AttributeTable.of(request.itemClass)
         conditions = request.attributes.values.compactMap { code, value in table[code].map { ($0, value) } }
         items = try request.references.map { (references) throws(KeychainFailure) in
             guard references.allSatisfy({ $0.vault == vault.id }) else {
-                throw KeychainFailure(.invalidItemReference, "a reference is to an item of another vault")
+                throw KeychainFailure(.invalidItemReference, "a reference points to an item in another vault")
             }
             return Set(references.map(\.item))
         }
@@ -39,8 +39,8 @@ struct ItemMatcher {
         return query
     }
 
-    /// Whether an item matches. One that the vault's own query gave; `whole` fetches the attributes that only an opened
-    /// item has.
+    /// Returns whether an item found by the vault's own query matches. `whole` fetches the attributes that only an
+    /// opened item has.
     func accepts(_ item: Item, whole: (Item) throws(KeychainFailure) -> Item) throws(KeychainFailure) -> Bool {
         if let items, !items.contains(item.id) { return false }
         let types = OtherTypes(item)
@@ -67,7 +67,7 @@ struct ItemMatcher {
         return folded(left).utf8.elementsEqual(folded(right).utf8)
     }
 
-    /// A text without what the request ignores.
+    /// Returns a form of the text without the differences that the request ignores.
     private func folded(_ text: String) -> String {
         var options: String.CompareOptions = []
         if folding.contains(.diacritics) { options.insert(.diacriticInsensitive) }
@@ -77,9 +77,9 @@ struct ItemMatcher {
     }
 }
 
-/// The attributes of an item as these APIs name them.
+/// The attributes of an item under their names in these APIs.
 enum ItemAttributes {
-    /// The value of an attribute; nil if the item has none.
+    /// Returns the value of an attribute, or nil if the item does not have it.
     static func value(_ row: AttributeTable.Row, _ item: Item, _ key: KeyValues, _ types: OtherTypes) -> AttributeValue?
     {
         switch row.place {
@@ -97,7 +97,7 @@ enum ItemAttributes {
         }
     }
 
-    /// All of them, as a dictionary of results has them.
+    /// Returns all attributes in the form used in a dictionary of results.
     static func dictionary(_ item: Item) -> [String: Any] {
         let types = OtherTypes(item)
         let key = KeyValues(item.key, types)
@@ -109,7 +109,7 @@ enum ItemAttributes {
         return all
     }
 
-    /// The flags of the access control that the item was stored with; 0 for none.
+    /// Returns the flags of the access control that the item was stored with, or 0 if there was none.
     static func policy(_ item: Item) -> UInt {
         item.attributes.string(ItemChanges.policyName).flatMap { UInt($0) } ?? 0
     }

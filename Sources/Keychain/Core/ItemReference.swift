@@ -1,8 +1,8 @@
 internal import Foundation
 internal import VaultFmt
 
-/// What a program keeps to find an item again: its class, the vault's id and the item's id, which an item keeps as long
-/// as it exists.
+/// A reference by which a program can find an item later: the item's class, the vault's id, and the item's id, which
+/// never changes.
 struct ItemReference: Hashable {
     private static let prefix = "vaultfmt"
 
@@ -16,7 +16,7 @@ struct ItemReference: Hashable {
         self.item = item.id
     }
 
-    /// Reads what `data` wrote; nil for anything else.
+    /// Parses the form written by `data`; returns nil for anything else.
     init?(_ data: Data) {
         let parts = String(data: data, encoding: .utf8)?.split(separator: ":", omittingEmptySubsequences: false) ?? []
         guard parts.count == 4, parts[0] == Self.prefix, let itemClass = ItemClass(code: String(parts[1])),

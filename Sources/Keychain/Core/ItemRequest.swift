@@ -2,17 +2,17 @@ internal import Foundation
 package import VaultFmt
 internal import VaultLocal
 
-/// A dictionary as these APIs take it, understood: which items, or what the new item is, and what to give back.
+/// A parsed request dictionary: the items to find or the item to add, and the parts to return.
 package struct ItemRequest {
-    /// Whether items that are meant to be synchronised are searched.
+    /// Whether synchronizable items are searched.
     package enum Synchronizable: Sendable {
-        /// Nothing was said: those that are not.
+        /// Not specified: only items that are not synchronizable.
         case unsaid
         case any
         case named
     }
 
-    /// What to give back.
+    /// What to return.
     package struct Returns: OptionSet, Sendable {
         package let rawValue: Int
 
@@ -24,7 +24,7 @@ package struct ItemRequest {
         package static let persistentReference = Returns(rawValue: 8)
     }
 
-    /// What is ignored where texts are compared.
+    /// The differences ignored when comparing text.
     struct Folding: OptionSet {
         let rawValue: Int
 
@@ -34,20 +34,20 @@ package struct ItemRequest {
     }
 
     package let itemClass: ItemClass
-    /// The attributes named, which items must have; the secret only where an item is added.
+    /// The given attributes, which items must have; the secret is used only when an item is added.
     private(set) var attributes = ItemChanges()
     private(set) var synchronizable = Synchronizable.unsaid
     private(set) var references: Set<ItemReference>?
     package private(set) var returns: Returns = []
-    /// How many items at most; nil if nothing was said.
+    /// The maximum number of items; nil if not specified.
     package private(set) var limit: Int?
     private(set) var folding: Folding = []
     private(set) var interaction = Interaction()
 
-    /// Understands a dictionary.
+    /// Parses a dictionary.
     ///
-    /// Throws `param` where no class is named, a key is not known or a value has the wrong type; `noSuchClass`,
-    /// `noSuchAttribute`, `invalidItemReference`.
+    /// Throws `param` if no class is given, a key is unknown or a value has the wrong type; also `noSuchClass`,
+    /// `noSuchAttribute` and `invalidItemReference`.
     package init(_ dictionary: [String: Any]) throws(KeychainFailure) {
         itemClass = try Self.itemClass(dictionary)
         for (name, value) in dictionary where name != SecKey.itemClass { try add(name, value) }
@@ -56,7 +56,9 @@ package struct ItemRequest {
 
     private static func itemClass(_ dictionary: [String: Any]) throws(KeychainFailure) -> ItemClass {
         if let value = dictionary[SecKey.itemClass] {
-            guard let code = value as? String else { throw KeychainFailure(.param, "the value of 'class' is no text") }
+            guard let code = value as? String else {
+                throw KeychainFailure(.param, "the value of 'class' is not a string")
+            }
             guard let found = ItemClass(code: code) else {
                 throw KeychainFailure(.noSuchClass, "there is no class \(TerminalText.quoted(code))")
             }
@@ -65,7 +67,7 @@ package struct ItemRequest {
         for name in [SecKey.valuePersistentReference, SecKey.valueReference] {
             if let value = dictionary[name] { return try reference(value).itemClass }
         }
-        throw KeychainFailure(.param, "the dictionary names no class of items (kSecClass)")
+        throw KeychainFailure(.param, "the dictionary does not specify an item class (kSecClass)")
     }
 
     private mutating func add(_ name: String, _ value: Any) throws(KeychainFailure) {
@@ -93,7 +95,7 @@ package struct ItemRequest {
         case SecKey.matchWidthInsensitive: if try Self.flag(name, value) { folding.insert(.width) }
         case SecKey.matchItemList:
             guard let list = value as? [Any] else {
-                throw KeychainFailure(.param, "a list of items is an array of references")
+                throw KeychainFailure(.param, "a list of items must be an array of references")
             }
             for entry in list { references = (references ?? []).union([try Self.reference(entry)]) }
             references = references ?? []
@@ -126,14 +128,14 @@ package struct ItemRequest {
             case SecKey.useAuthenticationUISkip: interaction.ui = .skip
             default:
                 throw KeychainFailure(
-                    .param, "the value of \(TerminalText.quoted(name)) is none of the constants for it")
+                    .param, "the value of \(TerminalText.quoted(name)) is not one of the defined constants")
             }
         case SecKey.useNoAuthenticationUI: if try Self.flag(name, value) { interaction.ui = .fail }
         case SecKey.useOperationPrompt:
-            guard let prompt = value as? String else { throw KeychainFailure(.param, "a prompt is a text") }
+            guard let prompt = value as? String else { throw KeychainFailure(.param, "a prompt must be a string") }
             interaction.prompt = prompt
         case SecKey.useAuthenticationContext: interaction.context = value as AnyObject
-        // Which of macOS's two keychains: a vault is like the one that is asked for.
+        // This selects one of macOS's two keychains; a vault behaves like the one requested.
         case SecKey.useDataProtectionKeychain: _ = try Self.flag(name, value)
         default: return false
         }
@@ -150,7 +152,8 @@ package struct ItemRequest {
         }
         guard case .number(let number) = AttributeValue(value, .number), let limit = Int(exactly: number), limit > 0
         else {
-            throw KeychainFailure(.param, "the match limit is neither one of its constants nor a number above 0")
+            throw KeychainFailure(
+                .param, "the match limit must be one of the defined constants or a number greater than 0")
         }
         return limit
     }
@@ -164,7 +167,7 @@ package struct ItemRequest {
 
     private static func reference(_ value: Any) throws(KeychainFailure) -> ItemReference {
         guard let data = value as? Data, let reference = ItemReference(data) else {
-            throw KeychainFailure(.invalidItemReference, "a reference is none that this library made")
+            throw KeychainFailure(.invalidItemReference, "a reference was not created by this library")
         }
         return reference
     }

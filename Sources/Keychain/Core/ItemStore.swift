@@ -2,9 +2,10 @@ internal import Foundation
 internal import VaultFmt
 internal import VaultLocal
 
-/// What both APIs do with items: find, add, update, remove, each on the newest state of the vault in use.
+/// The operations on items shared by both APIs: find, add, update and remove, each on the newest state of the vault in
+/// use.
 package enum ItemStore {
-    /// Runs a call and reports why it failed.
+    /// Runs a call and reports the reason if it fails.
     package static func call<R>(_ body: () throws(KeychainFailure) -> R) throws(KeychainFailure) -> R {
         defer { Notices.sayWaiting() }
         do throws(KeychainFailure) { return try body() } catch {
@@ -13,10 +14,11 @@ package enum ItemStore {
         }
     }
 
-    /// The items that match, at most as many as the request says, or one; `itemNotFound` if none does.
+    /// Returns the matching items, up to the limit of the request, which is one by default; throws `itemNotFound` if
+    /// there are none.
     ///
-    /// Throws `interactionNotAllowed` for a locked vault, `authFailed` for the secret of a group that the vault's slot
-    /// does not grant, `dataNotAvailable` for one of another device, `decode` for a damaged one.
+    /// Throws `interactionNotAllowed` if the vault is locked, `authFailed` if the secret is in a group that the vault's
+    /// slot does not grant, `dataNotAvailable` if it belongs to another device, or `decode` if it is damaged.
     package static func find(_ request: ItemRequest) throws(KeychainFailure) -> [FoundItem] {
         let vault = try VaultInUse.refreshed()
         let matcher = try ItemMatcher(request, in: vault)
@@ -30,7 +32,7 @@ package enum ItemStore {
         return found
     }
 
-    /// One item as the request wants it; nil if it does not match, is to be skipped, or has gone meanwhile.
+    /// Returns an item in the requested form, or nil if it does not match, is to be skipped, or has since been removed.
     private static func give(
         _ item: Item, of vault: Vault, to request: ItemRequest, _ matcher: ItemMatcher
     ) throws(KeychainFailure) -> FoundItem? {
@@ -47,7 +49,7 @@ package enum ItemStore {
         }
     }
 
-    /// The item with all its attributes, or with those that can be had without its secret's key.
+    /// Returns the item with all its attributes, or with those that can be read without the key of its secret.
     private static func whole(_ item: Item, _ vault: Vault) throws(KeychainFailure) -> Item {
         guard item.unreadAttributes > 0 else { return item }
         do throws(VaultError) { return try vault.whole(item.key)?.item ?? item } catch {
@@ -56,11 +58,11 @@ package enum ItemStore {
         }
     }
 
-    /// Asks for what the item's access control wants; false if the item is to be skipped.
+    /// Asks for the approval that the item's access control requires; returns false if the item is to be skipped.
     private static func mayRead(_ item: Item, _ request: ItemRequest) throws(KeychainFailure) -> Bool {
         let policy = ItemAttributes.policy(item)
         guard policy != 0 else { return true }
-        let refusal = KeychainFailure(.interactionNotAllowed, "somebody must be asked before this item is read")
+        let refusal = KeychainFailure(.interactionNotAllowed, "the user must be asked before this item is read")
         switch request.interaction.ui {
         case .skip: return false
         case .fail: throw refusal
@@ -72,7 +74,7 @@ package enum ItemStore {
             place: item.key.service ?? item.key.server ?? "", account: item.key.account ?? "", policy: policy,
             prompt: request.interaction.prompt, context: request.interaction.context)
         guard handler(question) else {
-            throw KeychainFailure(.authFailed, "the program refused to give this item's secret")
+            throw KeychainFailure(.authFailed, "the program refused to release this item's secret")
         }
         return true
     }
@@ -82,7 +84,8 @@ package enum ItemStore {
     /// Adds an item. Throws `duplicateItem`.
     package static func add(_ request: ItemRequest) throws(KeychainFailure) -> FoundItem {
         guard request.references == nil, request.limit == nil, request.folding.isEmpty else {
-            throw KeychainFailure(.param, "a new item is described by attributes, without references and match keys")
+            throw KeychainFailure(
+                .param, "a new item must be described by attributes, without references or match keys")
         }
         let new = request.attributes
         try requirePolicy(new)
@@ -97,10 +100,10 @@ package enum ItemStore {
         return FoundItem(item, in: vault, secret: request.returns.contains(.data) ? new.secret ?? Data() : nil)
     }
 
-    /// Changes all items that match. Throws `itemNotFound`, `duplicateItem` if they would become one,
+    /// Changes all items that match. Throws `itemNotFound`, `duplicateItem` if two would get the same key, or
     /// `readOnlyAttribute` for dates.
     package static func update(_ request: ItemRequest, _ changes: ItemChanges) throws(KeychainFailure) {
-        guard request.returns.isEmpty else { throw KeychainFailure(.param, "an update returns nothing") }
+        guard request.returns.isEmpty else { throw KeychainFailure(.param, "an update cannot return anything") }
         try requirePolicy(changes)
         for code in [SecKey.creationDate, SecKey.modificationDate] where changes.date(code) != nil {
             throw KeychainFailure(.readOnlyAttribute, "the dates of an item cannot be changed")
@@ -117,9 +120,10 @@ package enum ItemStore {
         }
     }
 
-    /// Changes the items that match, or adds one that `new` describes: one step, whoever else does the same.
+    /// Changes the items that match, or adds the one described by `new`, atomically, even if other processes do the
+    /// same at the same time.
     ///
-    /// Where both a synchronizable and another item match, the one changes that is as `changes` says.
+    /// If both a synchronizable item and one that is not match, only the one that agrees with `changes` is changed.
     package static func set(_ request: ItemRequest, _ changes: ItemChanges, orAdd new: ItemChanges)
         throws(KeychainFailure)
     {
@@ -138,7 +142,7 @@ package enum ItemStore {
         guard let policy = changes.policy, policy != 0, Authentication.handler == nil else { return }
         throw KeychainFailure(
             .unimplemented,
-            "a vault cannot ask for a finger or a passcode: set an authentication handler before storing items that want one"
+            "a vault cannot ask for a fingerprint or a passcode; set an authentication handler before storing items that require one"
         )
     }
 
@@ -184,8 +188,8 @@ package enum ItemStore {
         }
     }
 
-    /// Runs a change on the keys of the items that match; `itemNotFound` if none does, which takes no writer's lock to
-    /// find out.
+    /// Runs a change on the keys of the items that match. Throws `itemNotFound`, without acquiring the writer's lock,
+    /// if there are none.
     private static func changeMatching(
         _ request: ItemRequest, _ body: ([ItemKey], Transaction) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
@@ -224,7 +228,7 @@ package enum ItemStore {
         return keys
     }
 
-    /// One commit, on the newest state.
+    /// Makes one commit on the newest state.
     private static func transaction(_ body: (Vault, Transaction) throws(KeychainFailure) -> Void)
         throws(KeychainFailure)
     {
@@ -241,13 +245,15 @@ package enum ItemStore {
         } catch { throw failure ?? error }
     }
 
-    /// Runs a change; makes this machine's device if that is all that is missing.
+    /// Runs a change, creating this machine's device if that is all that is missing.
     private static func writing<R>(_ body: (Vault) throws(VaultError) -> R) throws(KeychainFailure) -> R {
         let vault = try VaultInUse.refreshed()
         if case .scoped(let groups) = vault.access {
-            let names = groups.map { $0.isEmpty ? "the default one" : TerminalText.quoted($0) }.joined(separator: ", ")
+            let names = groups.map { $0.isEmpty ? "(default)" : TerminalText.quoted($0) }.joined(separator: ", ")
             throw KeychainFailure(
-                .authFailed, "the slot that opened it reads secrets of the access groups \(names), and changes nothing")
+                .authFailed,
+                "the slot that opened this vault can only read the secrets in the access groups \(names), and cannot change anything"
+            )
         }
         do throws(VaultError) { return try body(vault) } catch {
             guard error.code == .deviceBound, let renewed = try VaultInUse.withNewDevice(vault) else {
@@ -259,6 +265,6 @@ package enum ItemStore {
 }
 
 extension KeychainFailure {
-    /// Whether an item for this device only could not be made.
+    /// Whether a device-only item could not be stored because there is no device.
     fileprivate var isDeviceMissing: Bool { status == Code.dataNotAvailable.rawValue }
 }

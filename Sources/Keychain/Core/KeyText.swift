@@ -1,22 +1,23 @@
 internal import VaultBytes
 internal import VaultFmt
 
-/// Any bytes as the text of an item key's field, and back.
+/// Converts arbitrary bytes to text for a field of an item key, and back.
 ///
-/// UTF-8 stays as it is. Other bytes become U+FDD0 followed by two lower-case hexadecimal digits each, and so do texts
-/// that themselves begin with U+FDD0: two different values never have the same text. U+FDD0 is a noncharacter, which
-/// Unicode reserves for the internal use of programs.
+/// UTF-8 is kept unchanged. Other bytes become U+FDD0 followed by two lower-case hexadecimal digits each, and so does
+/// text that itself begins with U+FDD0, so that two different values never have the same text. U+FDD0 is a
+/// noncharacter, which Unicode reserves for the internal use of programs.
 enum KeyText {
     /// U+FDD0 in UTF-8.
     private static let mark: [UInt8] = [0xEF, 0xB7, 0x90]
 
-    /// The text of a field that holds these bytes.
+    /// Returns the field text that represents these bytes.
     static func encode(_ bytes: [UInt8]) -> String {
         if !bytes.starts(with: mark), let text = String(validating: bytes, as: UTF8.self) { return text }
         return String(decoding: mark, as: UTF8.self) + Hex.encode(bytes)
     }
 
-    /// What a field's text holds: a text, or bytes that are not UTF-8. A text that `encode` never makes is what it is.
+    /// Returns the value that a field's text represents: text, or bytes that are not UTF-8. Text that `encode` never
+    /// produces is returned unchanged.
     static func decode(_ text: String) -> AttributeValue {
         let all = Array(text.utf8)
         guard all.starts(with: mark), let bytes = Hex.decode(String(decoding: all[mark.count...], as: UTF8.self)),
@@ -28,8 +29,8 @@ enum KeyText {
     }
 }
 
-/// The attributes of an item that were given in the less usual of two types: as bytes where texts are usual, or as
-/// texts where bytes are.
+/// The attributes of an item whose values were given as the less usual of two types: as bytes instead of text, or as
+/// text instead of bytes.
 struct OtherTypes: Equatable {
     /// The attribute of a vault's item that lists them, by their codes.
     static let name = "keychain-types"
@@ -44,7 +45,7 @@ struct OtherTypes: Equatable {
 
     func contains(_ code: String) -> Bool { codes.contains(code) }
 
-    /// Notes the types of new values.
+    /// Records the types of new values.
     mutating func note(_ values: [String: AttributeValue], _ table: AttributeTable) {
         for (code, value) in values {
             switch (table[code]?.kind, value) {

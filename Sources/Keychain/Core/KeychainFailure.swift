@@ -1,10 +1,11 @@
 internal import Foundation
 package import VaultFmt
 
-/// Why a call of one of the Keychain's APIs failed: Apple's status code, and one line that says which vault and why.
+/// The reason a call to one of the Keychain APIs failed: Apple's status code, and one line that names the vault and the
+/// reason.
 package struct KeychainFailure: Error, Sendable {
     package let status: Int32
-    /// What failed, without the vault's path; may hold names, never a secret.
+    /// What failed, without the vault's path. It may contain names, but never a secret.
     package let reason: String
 
     package init(_ code: Code, _ reason: String) {
@@ -12,7 +13,7 @@ package struct KeychainFailure: Error, Sendable {
         self.reason = reason
     }
 
-    /// The codes that these APIs give, by Apple's names.
+    /// The codes that these APIs return, by Apple's names.
     package enum Code: Int32, Sendable, CaseIterable {
         case unimplemented = -4
         case diskFull = -34
@@ -37,14 +38,14 @@ package struct KeychainFailure: Error, Sendable {
         case decode = -26275
     }
 
-    /// Whether it tells what is there rather than that something went wrong: nobody needs to hear of it.
+    /// Whether it is an ordinary outcome rather than a failure, and needs no notice.
     package var isPlainOutcome: Bool { status == Code.itemNotFound.rawValue || status == Code.duplicateItem.rawValue }
 
     package static let itemNotFound = KeychainFailure(.itemNotFound, "no item matches")
 }
 
 extension KeychainFailure {
-    /// The status for an error of the vault, with its own words.
+    /// Creates the failure for an error of the vault, with the error's own description.
     package init(_ error: VaultError) { self.init(Code(error.code), error.description) }
 }
 
@@ -71,13 +72,13 @@ extension KeychainFailure.Code {
             case .readOnly, .readOnlyExtension: .readOnly
             case .locked: .interactionNotAllowed
             case .outOfMemory: .allocate
-            // What only administering a vault throws, and these APIs do not.
+            // Thrown only by administrative operations, which these APIs do not use.
             case .fileExists, .lastSlot, .noSuchSlot, .weakKDF, .invalidArgument: .param
             }
     }
 }
 
-/// Runs a step on the vault and gives its error a status.
+/// Runs a step on the vault and converts its error to a status.
 package func vaultCall<R: ~Copyable>(_ body: () throws(VaultError) -> R) throws(KeychainFailure) -> R {
     do throws(VaultError) { return try body() } catch { throw KeychainFailure(error) }
 }

@@ -1,26 +1,27 @@
 internal import Foundation
-internal import Synchronization
 internal import VaultLocal
+internal import VaultStore
 
-/// What these APIs say to a person: what was made on first use, and why a call failed.
+/// The notices that these APIs show to the user: which files were created on first use, and why a call failed.
 package enum Notices {
     private struct State {
         var handler: (@Sendable (String) -> Void)?
         var last = ""
-        /// To be said once no lock is held.
+        /// Lines to be written once no lock is held.
         var waiting: [String] = []
     }
 
-    private static let state = Mutex(State())
+    private static let state = Guarded(State())
     private static let failureKey = "org.vaultfmt.keychain.failure"
 
-    /// Who gets each line; nil for standard error.
+    /// The handler for each line; nil for standard error.
     package static var handler: (@Sendable (String) -> Void)? {
         get { state.withLock { $0.handler } }
         set { state.withLock { $0.handler = newValue } }
     }
 
-    /// Says one line, in which names are escaped. On standard error a line that repeats the one before is said once.
+    /// Writes one line, in which names are escaped. On standard error, a line identical to the previous one is not
+    /// repeated.
     package static func say(_ line: String) {
         let (handler, isRepeated) = state.withLock { state in
             defer { state.last = line }
@@ -31,10 +32,10 @@ package enum Notices {
         FileHandle.standardError.write(Data("vaultfmt: \(line)\n".utf8))
     }
 
-    /// Keeps a line until `sayWaiting`: whoever is told may use the vault, which its caller holds.
+    /// Holds a line back until `sayWaiting`: the handler may use the vault, which the caller has locked.
     static func wait(_ line: String) { state.withLock { $0.waiting.append(line) } }
 
-    /// Says what waits.
+    /// Writes the lines held back.
     package static func sayWaiting() {
         let lines = state.withLock { state in
             defer { state.waiting.removeAll() }
@@ -43,7 +44,7 @@ package enum Notices {
         lines.forEach(say)
     }
 
-    /// Notes why a call of this thread failed, and says so unless that is an answer like any other.
+    /// Records why a call on this thread failed, and writes a notice unless that is an ordinary outcome.
     package static func report(_ failure: KeychainFailure, vault: String?) {
         let place = vault.map { "the vault \(TerminalText.path($0)): " } ?? ""
         let line = "\(place)\(TerminalText.singleLine(failure.reason)) (\(failure.status))"
@@ -51,6 +52,6 @@ package enum Notices {
         if !failure.isPlainOutcome { say(line) }
     }
 
-    /// Why the last call of this thread that failed did so.
+    /// The reason for the last failed call on this thread.
     package static var lastFailure: String? { Thread.current.threadDictionary[failureKey] as? String }
 }

@@ -1,14 +1,14 @@
 internal import VaultFmt
 
-/// When an item's secret can be read, and who must agree to each reading.
+/// When an item's secret can be read, and who must approve each read.
 ///
-/// A file cannot ask for a finger or a passcode: who must agree is for the program to ask, through
-/// `Keychain.authenticate` or `SecItemVault.setAuthentication`. It is a promise of programs that use these APIs, and no
-/// encryption.
+/// A file cannot ask for a fingerprint or a passcode, so the program must ask for approval, through
+/// `Keychain.authenticate` or `SecItemVault.setAuthentication`. This is only honored by programs that use these APIs;
+/// it is not enforced by encryption.
 public final class SecAccessControl: Sendable, Hashable {
     /// One of the `kSecAttrAccessible…` constants.
     public let protection: String
-    /// What Apple's `SecAccessControlCreateFlags` says; 0 for nobody.
+    /// The value of Apple's `SecAccessControlCreateFlags`; 0 if no approval is required.
     public let flags: UInt
 
     package init(protection: String, flags: UInt) {
@@ -16,18 +16,18 @@ public final class SecAccessControl: Sendable, Hashable {
         self.flags = flags
     }
 
-    /// Nil if the protection is none of the constants.
+    /// Returns nil if the protection is not one of the constants.
     package convenience init?(checking protection: String?, flags: UInt) {
         guard let protection, Accessibility(code: protection) != nil else { return nil }
         self.init(protection: protection, flags: flags)
     }
 
-    /// Two are equal if they protect in the same way, as with Apple's `CFEqual`.
+    /// Returns whether both give the same protection, like Apple's `CFEqual`.
     public static func == (left: SecAccessControl, right: SecAccessControl) -> Bool {
         left.protection == right.protection && left.flags == right.flags
     }
 
-    /// Hashes what is compared.
+    /// Hashes the compared properties.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(protection)
         hasher.combine(flags)

@@ -1,6 +1,6 @@
 internal import VaultFmt
 
-/// The keys of dictionaries, and the values that stand for a choice, as Apple's constants spell them.
+/// The dictionary keys and choice values of Apple's constants.
 package enum SecKey {
     package static let itemClass = "class"
     package static let accessible = "pdmn"

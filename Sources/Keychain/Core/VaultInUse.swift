@@ -1,32 +1,32 @@
-internal import Synchronization
 package import VaultFmt
 internal import VaultLocal
+internal import VaultStore
 
-/// The vault that the process's Keychain calls work on: one that the program gave, or the one that the environment
-/// says, opened when first needed.
+/// The vault that the process's Keychain calls work on: either set by the program or specified by the environment and
+/// opened when first needed.
 package enum VaultInUse {
     private struct State {
         var vault: Vault?
-        /// Whether the program gave it.
+        /// Whether it was set by the program.
         var isGiven = false
-        /// What tried to open it last, for messages.
+        /// The path most recently opened or attempted, for messages.
         var path: String?
     }
 
-    private static let state = Mutex(State())
+    private static let state = Guarded(State())
 
-    /// Makes every call from now on use this vault.
+    /// Makes every call use this vault from now on.
     package static func use(_ vault: Vault) {
         state.withLock { $0 = State(vault: vault, isGiven: true, path: vault.path) }
     }
 
-    /// Makes the next call open the vault that the environment says.
+    /// Makes the next call open the vault specified by the environment.
     package static func useEnvironment() { state.withLock { $0 = State() } }
 
     /// The path of the vault in use, or of the one that could not be opened.
     package static var path: String? { state.withLock { $0.path } }
 
-    /// The vault, opened if need be; in the state that it was used in last.
+    /// Returns the vault, opened if necessary, in the state in which it was last used.
     package static func current() throws(KeychainFailure) -> Vault {
         var notices: [String] = []
         defer {
@@ -39,8 +39,8 @@ package enum VaultInUse {
         }
     }
 
-    /// The vault, at its newest state. One whose keys were replaced by a rotation is opened again, if this module
-    /// opened it; where it was rotated on another machine, that is refused until it was accepted here.
+    /// Returns the vault at its newest state. If a rotation replaced its keys, it is reopened if this module opened it;
+    /// a rotation on another machine is refused until it has been accepted on this one.
     package static func refreshed() throws(KeychainFailure) -> Vault {
         let vault = try current()
         defer { Notices.sayWaiting() }
@@ -56,8 +56,8 @@ package enum VaultInUse {
         }
     }
 
-    /// Makes this machine's device, and opens the vault with it. Nil if the program gave the vault, or if it has a
-    /// device already.
+    /// Creates this machine's device and opens the vault with it. Returns nil if the vault was set by the program or
+    /// already has a device.
     package static func withNewDevice(_ vault: Vault) throws(KeychainFailure) -> Vault? {
         guard vault.device == nil, !state.withLock({ $0.isGiven }) else { return nil }
         try VaultOpener().makeDevice()
@@ -65,12 +65,13 @@ package enum VaultInUse {
         return try reopen(vault)
     }
 
-    /// Unlocks the vault with what the environment says. A vault that the program gave it must unlock itself.
+    /// Unlocks the vault with the factors from the environment. A vault set by the program must be unlocked by the
+    /// program.
     package static func unlock() throws(KeychainFailure) {
         let (vault, isGiven) = state.withLock { ($0.vault, $0.isGiven) }
         guard let vault else { return _ = try current() }
         guard !isGiven else {
-            throw KeychainFailure(.param, "the program gave this vault, and has the factors to unlock it")
+            throw KeychainFailure(.param, "this vault was set by the program, which must unlock it itself")
         }
         var opener = try VaultOpener()
         try opener.unlock(vault)
@@ -84,7 +85,7 @@ package enum VaultInUse {
         }
         return try state.withLock { (state) throws(KeychainFailure) in
             guard !state.isGiven else { return nil }
-            // Another thread may have done so meanwhile.
+            // Another thread may have done so in the meantime.
             if let vault = state.vault, vault !== old { return vault }
             return try open(&state, &notices)
         }

@@ -1,14 +1,14 @@
 internal import VaultFmt
 internal import VaultLocal
 
-/// Opens the vault that the environment names, or the default one, which it makes on first use, as this machine:
-/// compared with what it remembers.
+/// Opens the vault named by the environment, or the default one, which is created on first use. The vault is checked
+/// against the state that this machine remembers.
 ///
-/// Any number of processes may do so at once: key file and vault get their names complete and only once, and whoever
-/// comes second uses what is there.
+/// Any number of processes may do this at the same time: the key file and the vault are given their names only when
+/// complete, the first process wins, and later ones use the existing files.
 struct VaultOpener {
     let machine: Machine
-    /// What was made, one line each, to be said once no lock is held.
+    /// Notices about the files that were created, one line each, to be written once no lock is held.
     private(set) var notices: [String] = []
 
     private var places: Places { machine.places }
@@ -17,7 +17,7 @@ struct VaultOpener {
         machine = try vaultCall { () throws(VaultError) in try Machine { Notices.wait($0.text) } }
     }
 
-    /// Opens it; for changing, if its file may be changed.
+    /// Opens the vault, for changing if its file is writable.
     mutating func open() throws(KeychainFailure) -> Vault {
         if let unlocked = try openUnlocked() { return unlocked }
         let factors = try factors()
@@ -28,7 +28,8 @@ struct VaultOpener {
         }
     }
 
-    /// Opens a vault that `vaultfmt unlock` keeps unlocked, where nothing else opens it; nil if it does not.
+    /// Opens a vault that `vaultfmt unlock` keeps unlocked, if no factor is given; returns nil if it is not kept
+    /// unlocked.
     private func openUnlocked() throws(KeychainFailure) -> Vault? {
         guard !FactorSources.environment.isAnyGiven, machine.exists(places.vault),
             !places.isDefault || !machine.exists(places.generatedKeyFile)
@@ -45,7 +46,7 @@ struct VaultOpener {
         return options
     }
 
-    /// Unlocks a vault that this opened.
+    /// Unlocks a vault opened by this type.
     mutating func unlock(_ vault: Vault) throws(KeychainFailure) {
         let factors = try factors()
         try vaultCall { () throws(VaultError) in
@@ -59,21 +60,21 @@ struct VaultOpener {
         let isThere = machine.exists(places.vault)
         if FactorSources.environment.isAnyGiven {
             guard isThere else {
-                throw KeychainFailure(.noSuchKeychain, "there is no such file; make one with 'vaultfmt create'")
+                throw KeychainFailure(.noSuchKeychain, "no such file; create a vault with 'vaultfmt create'")
             }
             do throws(VaultError) { return try FactorSources.environment.read() } catch {
                 guard error.code == .noSuchFile else { throw KeychainFailure(error) }
                 throw KeychainFailure(
-                    .authFailed, "\(error.description): the file that the environment names does not exist")
+                    .authFailed, "\(error.description): the file specified in the environment does not exist")
             }
         }
         guard places.isDefault else {
             guard isThere else {
-                throw KeychainFailure(.noSuchKeychain, "there is no such file; make one with 'vaultfmt create'")
+                throw KeychainFailure(.noSuchKeychain, "no such file; create a vault with 'vaultfmt create'")
             }
             throw KeychainFailure(
                 .authFailed,
-                "no factor is given; set VAULTFMT_KEY_FILE, VAULTFMT_PASSPHRASE_FILE or VAULTFMT_PASSPHRASE, or unlock it with 'vaultfmt unlock'"
+                "no factor is given; set VAULTFMT_KEY_FILE, VAULTFMT_PASSPHRASE_FILE or VAULTFMT_PASSPHRASE, or unlock the vault with 'vaultfmt unlock'"
             )
         }
         return GivenFactors(passphrase: nil, keyFile: isThere ? try existingKey() : try firstUse(), rawKey: nil)
@@ -98,7 +99,7 @@ struct VaultOpener {
 
     // MARK: first use
 
-    /// Makes the key file and the default vault, whichever is not there yet; returns the key file's contents.
+    /// Creates the key file and the default vault if they do not exist yet; returns the contents of the key file.
     private mutating func firstUse() throws(KeychainFailure) -> Secret {
         var madeKey = false
         if try readKey() == nil {
@@ -112,7 +113,7 @@ struct VaultOpener {
         return key
     }
 
-    /// False if another process was faster.
+    /// Creates the vault; returns false if another process was faster.
     private func createVault(_ key: borrowing Secret) throws(VaultError) -> Bool {
         try machine.makeFolder(of: places.vault)
         let factors = try Factors(keyFile: KeyFile(contents: key))
@@ -130,18 +131,18 @@ struct VaultOpener {
     private mutating func note(madeKey: Bool, madeVault: Bool) {
         let vault = "the vault \(TerminalText.path(places.vault))"
         let key = "its key file \(TerminalText.path(places.generatedKeyFile))"
-        let keep = "keep a copy of the key file elsewhere: without it, the vault stays closed"
+        let keep = "keep a copy of the key file elsewhere: without it, the vault cannot be opened"
         switch (madeVault, madeKey) {
-        case (true, true): notices.append("made \(vault) and \(key), both readable by you alone; \(keep)")
-        case (true, false): notices.append("made \(vault), which \(key) opens; \(keep)")
-        case (false, true): notices.append("made \(key) of \(vault), readable by you alone; \(keep)")
+        case (true, true): notices.append("created \(vault) and \(key), both readable only by you; \(keep)")
+        case (true, false): notices.append("created \(vault), which \(key) opens; \(keep)")
+        case (false, true): notices.append("created \(key) of \(vault), readable only by you; \(keep)")
         case (false, false): break
         }
     }
 
     // MARK: this device
 
-    /// Makes this machine's device, for items of this device only, if it has none.
+    /// Creates this machine's device, for device-only items, if it has none.
     func makeDevice() throws(KeychainFailure) {
         try vaultCall { () throws(VaultError) in _ = try machine.deviceFile.loadOrCreate() }
     }

@@ -1,16 +1,16 @@
 public import Foundation
 public import KeychainCore
 
-/// When an item's secret can be read, and who must agree.
+/// When an item's secret can be read, and who must approve it.
 public typealias SecAccessControl = KeychainCore.SecAccessControl
 
-/// Who must agree to each reading of an item's secret, by Apple's names and values. A vault cannot ask: the program
-/// does, in `SecItemVault.setAuthentication`.
+/// Who must approve each read of an item's secret, by Apple's names and values. A vault cannot ask the user, so the
+/// program must, through `SecItemVault.setAuthentication`.
 public struct SecAccessControlCreateFlags: OptionSet, Sendable {
-    /// As at Apple.
+    /// The value, as on Apple platforms.
     public let rawValue: UInt
 
-    /// Makes flags from a number.
+    /// Creates flags from a number.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// The user, by whatever means.
@@ -19,13 +19,13 @@ public struct SecAccessControlCreateFlags: OptionSet, Sendable {
     public static let biometryAny = SecAccessControlCreateFlags(rawValue: 1 << 1)
     /// The older name of `biometryAny`.
     public static let touchIDAny = biometryAny
-    /// The fingers or face enrolled now.
+    /// The currently enrolled fingers or face.
     public static let biometryCurrentSet = SecAccessControlCreateFlags(rawValue: 1 << 3)
     /// The older name of `biometryCurrentSet`.
     public static let touchIDCurrentSet = biometryCurrentSet
     /// The device's passcode.
     public static let devicePasscode = SecAccessControlCreateFlags(rawValue: 1 << 4)
-    /// A watch nearby.
+    /// A nearby watch.
     public static let watch = SecAccessControlCreateFlags(rawValue: 1 << 5)
     /// The newer name of `watch`.
     public static let companion = watch
@@ -35,18 +35,18 @@ public struct SecAccessControlCreateFlags: OptionSet, Sendable {
     public static let and = SecAccessControlCreateFlags(rawValue: 1 << 15)
     /// Operations of a private key.
     public static let privateKeyUsage = SecAccessControlCreateFlags(rawValue: 1 << 30)
-    /// A password of the program's.
+    /// A password set by the program.
     public static let applicationPassword = SecAccessControlCreateFlags(rawValue: 1 << 31)
 }
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// Makes an access control for `kSecAttrAccessControl`.
+/// Creates an access control for `kSecAttrAccessControl`.
 ///
 /// - Parameters:
 ///   - allocator: nil or `kCFAllocatorDefault`.
 ///   - protection: One of the `kSecAttrAccessible…` constants.
-///   - flags: Who must agree; none of them for nobody.
-///   - error: Gets the error if `protection` is none of the constants (`errSecParam`).
+///   - flags: Who must approve; empty if no approval is required.
+///   - error: Set to `errSecParam` if `protection` is not one of the constants.
 /// - Returns: The access control, or nil.
 public func SecAccessControlCreateWithFlags(
     _ allocator: CFAllocator?, _ protection: CFTypeRef, _ flags: SecAccessControlCreateFlags,
@@ -57,26 +57,27 @@ public func SecAccessControlCreateWithFlags(
     return nil
 }
 
-/// An item whose secret somebody must agree to have read.
+/// A request to approve reading an item's secret.
 public struct SecItemAuthenticationRequest {
     /// The service of a generic password, the server of an internet password, or nothing.
     public let place: String
     /// The account.
     public let account: String
-    /// Who must agree.
+    /// Who must approve.
     public let flags: SecAccessControlCreateFlags
-    /// What the query says in `kSecUseOperationPrompt`.
+    /// The value of `kSecUseOperationPrompt` in the query.
     public let prompt: String?
-    /// What the query says in `kSecUseAuthenticationContext`.
+    /// The value of `kSecUseAuthenticationContext` in the query.
     public let context: AnyObject?
 }
 
 extension SecItemVault {
-    /// Asks whether the secret of an item with an access control may be read; false refuses it with `errSecAuthFailed`.
+    /// Sets the handler that decides whether the secret of an item with an access control may be read; if it returns
+    /// false, the call fails with `errSecAuthFailed`.
     ///
-    /// Called by every reading of such an item, on the thread that reads. Nil, as at the start, means that nobody can
-    /// be asked: such items cannot be stored (`errSecUnimplemented`), nor their secrets read
-    /// (`errSecInteractionNotAllowed`). Shared with `Keychain.authenticate`: the last one set counts.
+    /// The handler is called for every read of such an item, on the reading thread. If it is nil, which is the default,
+    /// the user cannot be asked: such items cannot be stored (`errSecUnimplemented`), and their secrets cannot be read
+    /// (`errSecInteractionNotAllowed`). It is shared with `Keychain.authenticate`; the last handler set applies.
     public static func setAuthentication(_ handler: (@Sendable (SecItemAuthenticationRequest) -> Bool)?) {
         guard let handler else {
             Authentication.handler = nil

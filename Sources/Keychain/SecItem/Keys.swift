@@ -1,42 +1,41 @@
 public import Foundation
 internal import KeychainCore
 
-// The keys of dictionaries, by Apple's names and with Apple's values. Of the search keys, those that a vault can
-// answer.
+// The dictionary keys, with Apple's names and values. Search keys are limited to those that a vault supports.
 
 /// The class of an item: one of the `kSecClass…` constants.
 public nonisolated(unsafe) let kSecClass = SecKey.itemClass as CFString
 /// When the secret can be read: one of the `kSecAttrAccessible…` constants.
 public nonisolated(unsafe) let kSecAttrAccessible = SecKey.accessible as CFString
-/// When the secret can be read and who must agree: a `SecAccessControl`.
+/// When the secret can be read, and who must approve it: a `SecAccessControl`.
 public nonisolated(unsafe) let kSecAttrAccessControl = SecKey.accessControl as CFString
-/// The access group: a compartment of the vault, with keys of its own.
+/// The access group: a compartment of the vault with its own keys.
 public nonisolated(unsafe) let kSecAttrAccessGroup = SecKey.accessGroup as CFString
-/// Whether the item is meant to be synchronised, a `Bool`; in a search also `kSecAttrSynchronizableAny`.
+/// Whether the item is meant to be synchronized: a `Bool`, or in a search also `kSecAttrSynchronizableAny`.
 public nonisolated(unsafe) let kSecAttrSynchronizable = SecKey.synchronizable as CFString
-/// When the item was made: a `Date`. Cannot be changed.
+/// The creation date of the item: a `Date`. It cannot be changed.
 public nonisolated(unsafe) let kSecAttrCreationDate = SecKey.creationDate as CFString
-/// When the item was changed last: a `Date`. Cannot be changed.
+/// The date of the item's last change: a `Date`. It cannot be changed.
 public nonisolated(unsafe) let kSecAttrModificationDate = SecKey.modificationDate as CFString
-/// What kind of item it is, in words.
+/// A description of the kind of item.
 public nonisolated(unsafe) let kSecAttrDescription = SecKey.description as CFString
 /// Notes on the item.
 public nonisolated(unsafe) let kSecAttrComment = SecKey.comment as CFString
-/// Who made the item: a number of four characters, or a text.
+/// The item's creator: a four-character code as a number, or a string.
 public nonisolated(unsafe) let kSecAttrCreator = SecKey.creator as CFString
-/// The item's type: a number of four characters, or a text.
+/// The item's type: a four-character code as a number, or a string.
 public nonisolated(unsafe) let kSecAttrType = SecKey.type as CFString
-/// The item's name for people.
+/// The item's display name.
 public nonisolated(unsafe) let kSecAttrLabel = SecKey.label as CFString
 /// Whether the item should not be shown: a `Bool`.
 public nonisolated(unsafe) let kSecAttrIsInvisible = SecKey.isInvisible as CFString
-/// Whether there is deliberately no password: a `Bool`.
+/// Whether the item deliberately has no password: a `Bool`.
 public nonisolated(unsafe) let kSecAttrIsNegative = SecKey.isNegative as CFString
 /// The account of a generic or internet password.
 public nonisolated(unsafe) let kSecAttrAccount = SecKey.account as CFString
 /// The service of a generic password.
 public nonisolated(unsafe) let kSecAttrService = SecKey.service as CFString
-/// Whatever the program wants, as `Data`; no secret, as listings show it.
+/// Arbitrary data for the program's own use, as `Data`. It is not secret: listings show it.
 public nonisolated(unsafe) let kSecAttrGeneric = SecKey.generic as CFString
 /// The security domain of an internet password.
 public nonisolated(unsafe) let kSecAttrSecurityDomain = SecKey.securityDomain as CFString
@@ -44,7 +43,7 @@ public nonisolated(unsafe) let kSecAttrSecurityDomain = SecKey.securityDomain as
 public nonisolated(unsafe) let kSecAttrServer = SecKey.server as CFString
 /// The protocol of an internet password: one of the `kSecAttrProtocol…` constants.
 public nonisolated(unsafe) let kSecAttrProtocol = SecKey.protocolType as CFString
-/// How an internet password is given: one of the `kSecAttrAuthenticationType…` constants.
+/// The authentication type of an internet password: one of the `kSecAttrAuthenticationType…` constants.
 public nonisolated(unsafe) let kSecAttrAuthenticationType = SecKey.authenticationType as CFString
 /// The port of an internet password: a number.
 public nonisolated(unsafe) let kSecAttrPort = SecKey.port as CFString
@@ -66,9 +65,9 @@ public nonisolated(unsafe) let kSecAttrCertificateType = SecKey.certificateType 
 public nonisolated(unsafe) let kSecAttrCertificateEncoding = SecKey.certificateEncoding as CFString
 /// A key's class: one of the `kSecAttrKeyClass…` constants.
 public nonisolated(unsafe) let kSecAttrKeyClass = SecKey.keyClass as CFString
-/// What a key is found by: `Data`, by custom the SHA-1 of the public key's bits.
+/// The identifier by which a key is found: `Data`, by convention the SHA-1 of the public key's bits.
 public nonisolated(unsafe) let kSecAttrApplicationLabel = SecKey.applicationLabel as CFString
-/// Whether a key is kept: a `Bool`.
+/// Whether a key is stored permanently: a `Bool`.
 public nonisolated(unsafe) let kSecAttrIsPermanent = SecKey.isPermanent as CFString
 /// Whether a key is private: a `Bool`.
 public nonisolated(unsafe) let kSecAttrIsPrivate = SecKey.isPrivate as CFString
@@ -82,17 +81,17 @@ public nonisolated(unsafe) let kSecAttrKeyType = SecKey.keyType as CFString
 public nonisolated(unsafe) let kSecAttrKeySizeInBits = SecKey.keySizeInBits as CFString
 /// A key's effective size in bits: a number.
 public nonisolated(unsafe) let kSecAttrEffectiveKeySize = SecKey.effectiveKeySize as CFString
-/// From when on a key may be used: a `Date`.
+/// The date from which a key may be used: a `Date`.
 public nonisolated(unsafe) let kSecAttrStartDate = SecKey.startDate as CFString
-/// Until when a key may be used: a `Date`.
+/// The date until which a key may be used: a `Date`.
 public nonisolated(unsafe) let kSecAttrEndDate = SecKey.endDate as CFString
-/// Whether a key can be exported wrapped only: a `Bool`.
+/// Whether a key can only be exported wrapped: a `Bool`.
 public nonisolated(unsafe) let kSecAttrIsSensitive = SecKey.isSensitive as CFString
 /// Whether a key has always been sensitive: a `Bool`.
 public nonisolated(unsafe) let kSecAttrWasAlwaysSensitive = SecKey.wasAlwaysSensitive as CFString
 /// Whether a key can be exported: a `Bool`.
 public nonisolated(unsafe) let kSecAttrIsExtractable = SecKey.isExtractable as CFString
-/// Whether a key never could be exported: a `Bool`.
+/// Whether a key has never been exportable: a `Bool`.
 public nonisolated(unsafe) let kSecAttrWasNeverExtractable = SecKey.wasNeverExtractable as CFString
 /// Whether a key may encrypt: a `Bool`.
 public nonisolated(unsafe) let kSecAttrCanEncrypt = SecKey.canEncrypt as CFString
@@ -112,15 +111,15 @@ public nonisolated(unsafe) let kSecAttrCanVerifyRecover = SecKey.canVerifyRecove
 public nonisolated(unsafe) let kSecAttrCanWrap = SecKey.canWrap as CFString
 /// Whether a key may unwrap keys: a `Bool`.
 public nonisolated(unsafe) let kSecAttrCanUnwrap = SecKey.canUnwrap as CFString
-/// The references, in an array, among which to search.
+/// The references to search among, in an array.
 public nonisolated(unsafe) let kSecMatchItemList = SecKey.matchItemList as CFString
-/// Whether texts match whatever their case: a `Bool`.
+/// Whether to ignore case when matching text: a `Bool`.
 public nonisolated(unsafe) let kSecMatchCaseInsensitive = SecKey.matchCaseInsensitive as CFString
-/// Whether texts match whatever their accents: a `Bool`.
+/// Whether to ignore accents when matching text: a `Bool`.
 public nonisolated(unsafe) let kSecMatchDiacriticInsensitive = SecKey.matchDiacriticInsensitive as CFString
-/// Whether texts match whatever the width of their characters: a `Bool`.
+/// Whether to ignore character width when matching text: a `Bool`.
 public nonisolated(unsafe) let kSecMatchWidthInsensitive = SecKey.matchWidthInsensitive as CFString
-/// How many items at most: `kSecMatchLimitOne`, `kSecMatchLimitAll` or a number.
+/// The maximum number of items: `kSecMatchLimitOne`, `kSecMatchLimitAll` or a number.
 public nonisolated(unsafe) let kSecMatchLimit = SecKey.matchLimit as CFString
 /// The first item that matches.
 public nonisolated(unsafe) let kSecMatchLimitOne = SecKey.matchLimitOne as CFString
@@ -140,21 +139,21 @@ public nonisolated(unsafe) let kSecValueData = SecKey.valueData as CFString
 public nonisolated(unsafe) let kSecValueRef = SecKey.valueReference as CFString
 /// A persistent reference to an item, as `Data`.
 public nonisolated(unsafe) let kSecValuePersistentRef = SecKey.valuePersistentReference as CFString
-/// What the user is told when asked to agree.
+/// The message shown when the user is asked for approval.
 public nonisolated(unsafe) let kSecUseOperationPrompt = SecKey.useOperationPrompt as CFString
 /// The older spelling of `kSecUseAuthenticationUIFail`: a `Bool`.
 public nonisolated(unsafe) let kSecUseNoAuthenticationUI = SecKey.useNoAuthenticationUI as CFString
 /// Whether the user may be asked: one of the `kSecUseAuthenticationUI…` constants.
 public nonisolated(unsafe) let kSecUseAuthenticationUI = SecKey.useAuthenticationUI as CFString
-/// An object that is handed to the program's own authentication.
+/// An object that is passed to the program's own authentication handler.
 public nonisolated(unsafe) let kSecUseAuthenticationContext = SecKey.useAuthenticationContext as CFString
 /// The user may be asked.
 public nonisolated(unsafe) let kSecUseAuthenticationUIAllow = SecKey.useAuthenticationUIAllow as CFString
-/// Where the user would have to be asked, fail with `errSecInteractionNotAllowed`.
+/// If the user would have to be asked, fail with `errSecInteractionNotAllowed`.
 public nonisolated(unsafe) let kSecUseAuthenticationUIFail = SecKey.useAuthenticationUIFail as CFString
-/// Leave out items for which the user would have to be asked.
+/// Skip items for which the user would have to be asked.
 public nonisolated(unsafe) let kSecUseAuthenticationUISkip = SecKey.useAuthenticationUISkip as CFString
-/// Which of macOS's two keychains; a vault is like the one that `true` names, and the value changes nothing.
+/// Selects one of macOS's two keychains. A vault behaves like the one selected by `true`, whatever the value.
 public nonisolated(unsafe) let kSecUseDataProtectionKeychain = SecKey.useDataProtectionKeychain as CFString
-/// Searches items whether synchronizable or not.
+/// Searches all items, synchronizable or not.
 public nonisolated(unsafe) let kSecAttrSynchronizableAny = SecKey.synchronizableAny as CFString

@@ -1,6 +1,7 @@
 internal import VaultFmt
 
-/// Apple's type of random number generators. There is one here, the system's, which `kSecRandomDefault` and nil name.
+/// Apple's type for random number generators. The only one here is the system's, selected by `kSecRandomDefault` or
+/// nil.
 public final class SecRandom: Sendable {
     private init() {}
 }
@@ -12,12 +13,12 @@ public typealias SecRandomRef = SecRandom
 public let kSecRandomDefault: SecRandomRef? = nil
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// Fills a buffer with bytes of the system's cryptographically secure random number generator.
+/// Fills a buffer with bytes from the system's cryptographically secure random number generator.
 ///
 /// - Parameters:
 ///   - rnd: `kSecRandomDefault`.
-///   - count: How many bytes.
-///   - bytes: Where they go; at least `count` bytes.
+///   - count: The number of bytes.
+///   - bytes: The buffer, of at least `count` bytes.
 /// - Returns: `errSecSuccess`; `errSecParam` for a negative count.
 public func SecRandomCopyBytes(_ rnd: SecRandomRef?, _ count: Int, _ bytes: UnsafeMutableRawPointer) -> Int32 {
     guard count >= 0 else { return errSecParam }

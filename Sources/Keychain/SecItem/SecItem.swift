@@ -5,13 +5,13 @@ internal import KeychainCore
 /// Adds an item to the vault in use.
 ///
 /// - Parameters:
-///   - attributes: Class (`kSecClass`), attributes, and the secret (`kSecValueData`, else an empty one). Without an
-///     access group it is in the default one, without an accessibility `kSecAttrAccessibleWhenUnlocked`. With return
-///     keys, `result` gets what they say.
-///   - result: Where the result goes, or nil.
-/// - Returns: `errSecDuplicateItem` if the class's primary key exists, `errSecParam` and `errSecNoSuchAttr` for a
-///   dictionary that cannot be understood, `errSecAuthFailed` if the vault was opened by a scoped slot; else as the
-///   guide's table says.
+///   - attributes: Class (`kSecClass`), attributes, and the secret (`kSecValueData`; empty by default). The default
+///     access group and `kSecAttrAccessibleWhenUnlocked` are used if no others are given. If there are return keys,
+///     `result` receives the parts that they request.
+///   - result: Receives the result; may be nil.
+/// - Returns: `errSecDuplicateItem` if an item with the class's primary key exists; `errSecParam` or `errSecNoSuchAttr`
+///   if the dictionary is invalid; `errSecAuthFailed` if the vault was opened by a scoped slot; other codes as listed
+///   in the guide.
 @discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     status { () throws(KeychainFailure) in
@@ -22,20 +22,20 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 }
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// Finds items, and returns what the query's return keys say.
+/// Finds items and returns the parts that the query's return keys request.
 ///
-/// One item unless `kSecMatchLimit` says otherwise; then an array. A single return key gives the thing itself (`Data`,
-/// or a dictionary of attributes), several give a dictionary. Secrets come as `Data`, ordinary memory that is not
-/// wiped: let go of it soon.
+/// It returns one item unless `kSecMatchLimit` requests more, in which case it returns an array. With a single return
+/// key, the result is that value itself (`Data`, or a dictionary of attributes); with several, it is a dictionary.
+/// Secrets are returned as `Data` in ordinary memory that is not wiped, so release them soon.
 ///
 /// - Parameters:
 ///   - query: Class or reference, attributes that items must have, match and return keys. Without
-///     `kSecAttrSynchronizable`, only items that are not synchronizable; without an access group, those of all.
-///     `kSecValueData` and `kSecAttrAccessControl` in it are ignored, as at Apple.
-///   - result: Where the result goes, or nil to learn only whether there is an item.
-/// - Returns: `errSecItemNotFound`; `errSecInteractionNotAllowed` for a secret of a locked vault; `errSecAuthFailed`
-///   for one of an access group that the vault's slot does not grant; `errSecDataNotAvailable` for one of another
-///   device; `errSecDecode` for a damaged one; else as the guide's table says.
+///     `kSecAttrSynchronizable`, only items that are not synchronizable match; without an access group, items in all
+///     groups match. `kSecValueData` and `kSecAttrAccessControl` are ignored, as on Apple platforms.
+///   - result: Receives the result; nil if only the existence of an item is of interest.
+/// - Returns: `errSecItemNotFound`; `errSecInteractionNotAllowed` for a secret in a locked vault; `errSecAuthFailed`
+///   for a secret in an access group that the vault's slot does not grant; `errSecDataNotAvailable` for a secret that
+///   belongs to another device; `errSecDecode` for a damaged secret; other codes as listed in the guide.
 @discardableResult
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     result?.pointee = nil
@@ -54,11 +54,11 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 /// Changes every item that matches, in one commit.
 ///
 /// - Parameters:
-///   - query: As for `SecItemCopyMatching`; a return key that is true is `errSecParam`.
-///   - attributesToUpdate: New attributes, `kSecValueData` among them; what is not named stays. A changed primary key
-///     renames the item.
-/// - Returns: `errSecItemNotFound`; `errSecDuplicateItem` if a changed primary key exists; `errSecReadOnlyAttr` for
-///   dates; else as `SecItemAdd`.
+///   - query: As for `SecItemCopyMatching`, but a return key that is true results in `errSecParam`.
+///   - attributesToUpdate: The new attributes, which may include `kSecValueData`; all others are kept. Changing the
+///     primary key renames the item.
+/// - Returns: `errSecItemNotFound`; `errSecDuplicateItem` if the new primary key exists; `errSecReadOnlyAttr` for
+///   dates; otherwise as `SecItemAdd`.
 @discardableResult
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
     status { () throws(KeychainFailure) in
@@ -68,20 +68,20 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 }
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// Removes every item that matches, in one commit. What was encrypted stays in the file until it is compacted, and in
-/// copies of it.
+/// Removes every item that matches, in one commit. The encrypted data stays in the file until it is compacted, and in
+/// copies of the file.
 ///
 /// - Parameter query: As for `SecItemCopyMatching`; return keys are ignored.
-/// - Returns: `errSecItemNotFound`; else as `SecItemAdd`.
+/// - Returns: `errSecItemNotFound`; otherwise as `SecItemAdd`.
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     status { () throws(KeychainFailure) in try ItemStore.remove(try ItemRequest(dictionary(query))) }
 }
 
-/// What a dictionary holds, in Swift's own types.
+/// Converts a dictionary to Swift's own types.
 private func dictionary(_ dictionary: CFDictionary) throws(KeychainFailure) -> [String: Any] {
     guard let dictionary = dictionary as? [String: Any] else {
-        throw KeychainFailure(.param, "a key of the dictionary is not a text")
+        throw KeychainFailure(.param, "a key in the dictionary is not a string")
     }
     return dictionary
 }

@@ -1,35 +1,35 @@
 internal import KeychainCore
 public import VaultFmt
 
-/// The vault that `SecItemAdd` and its kin work on: as for `Keychain`, with which they share it.
+/// The vault that `SecItemAdd` and the related functions work on. It is shared with `Keychain`.
 ///
-/// Without a call of these it is the one that `VAULTFMT_VAULT` names, opened with `VAULTFMT_KEY_FILE`,
-/// `VAULTFMT_PASSPHRASE_FILE` or `VAULTFMT_PASSPHRASE`; else the default vault, which is made on first use with a key
-/// file of its own.
+/// By default, it is the vault named by `VAULTFMT_VAULT`, opened with `VAULTFMT_KEY_FILE`, `VAULTFMT_PASSPHRASE_FILE`
+/// or `VAULTFMT_PASSPHRASE`; otherwise the default vault, which is created on first use together with its own key file.
 public enum SecItemVault {
-    /// Makes every call from now on use this vault. Open it for changing, unless it is only to be read.
+    /// Makes every call use this vault from now on. Open it for changing unless it will only be read.
     public static func configure(vault: Vault) { VaultInUse.use(vault) }
 
-    /// Makes the next call open the vault that the environment says, as at the start of the program.
+    /// Makes the next call open the vault specified by the environment, as at program start.
     public static func configureFromEnvironment() { VaultInUse.useEnvironment() }
 
-    /// Locks the vault: secrets that are accessible when unlocked only are refused, and nothing can be changed.
+    /// Locks the vault: secrets that are accessible only when it is unlocked are refused, and nothing can be changed.
     ///
-    /// Throws nothing; a vault that was not opened yet is opened first. Returns why it could not be, or
-    /// `errSecSuccess`.
+    /// A vault that has not been opened yet is opened first. Returns `errSecSuccess`, or the reason it could not be
+    /// opened.
     @discardableResult
     public static func lock() -> OSStatus { status { () throws(KeychainFailure) in try VaultInUse.current().lock() } }
 
-    /// Unlocks the vault with what the environment says. `errSecParam` for one given by `configure`: unlock that with
-    /// `Vault.unlock`.
+    /// Unlocks the vault with the factors from the environment. Returns `errSecParam` for a vault set with `configure`,
+    /// which must be unlocked with `Vault.unlock`.
     @discardableResult
     public static func unlock() -> OSStatus { status { () throws(KeychainFailure) in try VaultInUse.unlock() } }
 
-    /// Why the last call of this thread that failed did so: one line with the vault's path; nil if none has.
+    /// The reason for the last failed call on this thread: one line with the vault's path, or nil if no call has
+    /// failed.
     public static var lastFailure: String? { Notices.lastFailure }
 
-    /// Who gets each line about what was made on first use, and about calls that failed. Nil, as at the start, for
-    /// standard error.
+    /// The handler for notices: one line each about files that were created on first use, and about failed calls. Nil,
+    /// which is the default, writes them to standard error.
     public static var noticeHandler: (@Sendable (String) -> Void)? {
         get { Notices.handler }
         set { Notices.handler = newValue }

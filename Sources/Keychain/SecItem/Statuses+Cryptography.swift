@@ -1,9 +1,9 @@
-// Codes of certificates, signatures and Apple's cryptographic modules, by Apple's names. No call on a vault returns
-// them; they are here so that code which names them compiles.
+// The codes for certificates, signatures and Apple's cryptographic modules, by Apple's names. No call on a vault
+// returns them; they exist so that code which uses them compiles.
 
 /// The service is not available.
 public let errSecServiceNotAvailable: OSStatus = -67585
-/// The client's id does not suffice.
+/// The client ID is insufficient.
 public let errSecInsufficientClientID: OSStatus = -67586
 /// The device was reset.
 public let errSecDeviceReset: OSStatus = -67587
@@ -13,69 +13,69 @@ public let errSecDeviceFailed: OSStatus = -67588
 public let errSecAppleAddAppACLSubject: OSStatus = -67589
 /// The public key is incomplete.
 public let errSecApplePublicKeyIncomplete: OSStatus = -67590
-/// The signature does not fit.
+/// The signature does not match.
 public let errSecAppleSignatureMismatch: OSStatus = -67591
 /// The key's start date is not valid.
 public let errSecAppleInvalidKeyStartDate: OSStatus = -67592
 /// The key's end date is not valid.
 public let errSecAppleInvalidKeyEndDate: OSStatus = -67593
-/// A rollback to SSL 2 was noticed.
+/// A rollback to SSL 2 was detected.
 public let errSecAppleSSLv2Rollback: OSStatus = -67595
 /// A quota is exhausted.
 public let errSecQuotaExceeded: OSStatus = -67596
-/// The file is too big.
+/// The file is too large.
 public let errSecFileTooBig: OSStatus = -67597
-/// The database holds an unsound blob.
+/// The database contains an invalid blob.
 public let errSecInvalidDatabaseBlob: OSStatus = -67598
-/// The database holds an unsound key blob.
+/// The database contains an invalid key blob.
 public let errSecInvalidKeyBlob: OSStatus = -67599
-/// The database holds an incompatible blob.
+/// The database contains an incompatible blob.
 public let errSecIncompatibleDatabaseBlob: OSStatus = -67600
-/// The database holds an incompatible key blob.
+/// The database contains an incompatible key blob.
 public let errSecIncompatibleKeyBlob: OSStatus = -67601
-/// The host's name does not fit.
+/// The host name does not match.
 public let errSecHostNameMismatch: OSStatus = -67602
-/// A critical extension is not known.
+/// A critical extension is not recognized.
 public let errSecUnknownCriticalExtensionFlag: OSStatus = -67603
-/// Basic constraints are missing.
+/// The certificate has no basic constraints.
 public let errSecNoBasicConstraints: OSStatus = -67604
-/// Basic constraints of an authority are missing.
+/// The CA certificate has no basic constraints.
 public let errSecNoBasicConstraintsCA: OSStatus = -67605
-/// The authority's key id is not valid.
+/// The authority key ID is not valid.
 public let errSecInvalidAuthorityKeyID: OSStatus = -67606
-/// The subject's key id is not valid.
+/// The subject key ID is not valid.
 public let errSecInvalidSubjectKeyID: OSStatus = -67607
-/// The key usage does not fit the policy.
+/// The key usage does not match the policy.
 public let errSecInvalidKeyUsageForPolicy: OSStatus = -67608
 /// The extended key usage is not valid.
 public let errSecInvalidExtendedKeyUsage: OSStatus = -67609
-/// The ids are not linked soundly.
+/// The ID linkage is not valid.
 public let errSecInvalidIDLinkage: OSStatus = -67610
-/// The chain is longer than a certificate allows.
+/// The certificate chain exceeds a path length constraint.
 public let errSecPathLengthConstraintExceeded: OSStatus = -67611
 /// The root certificate is not valid.
 public let errSecInvalidRoot: OSStatus = -67612
 /// The revocation list has expired.
 public let errSecCRLExpired: OSStatus = -67613
-/// The revocation list is not valid yet.
+/// The revocation list is not yet valid.
 public let errSecCRLNotValidYet: OSStatus = -67614
 /// The revocation list was not found.
 public let errSecCRLNotFound: OSStatus = -67615
-/// The revocation list's server does not answer.
+/// The revocation list server is not responding.
 public let errSecCRLServerDown: OSStatus = -67616
 /// The revocation list's address is not valid.
 public let errSecCRLBadURI: OSStatus = -67617
-/// A certificate extension is not known.
+/// A certificate extension is not recognized.
 public let errSecUnknownCertExtension: OSStatus = -67618
-/// A revocation list's extension is not known.
+/// A revocation list extension is not recognized.
 public let errSecUnknownCRLExtension: OSStatus = -67619
 /// The revocation list is not trusted.
 public let errSecCRLNotTrusted: OSStatus = -67620
-/// The revocation list fails its policy.
+/// The revocation list does not satisfy its policy.
 public let errSecCRLPolicyFailed: OSStatus = -67621
 /// The issuing distribution point is not valid.
 public let errSecIDPFailure: OSStatus = -67622
-/// The e-mail addresses do not fit.
+/// The e-mail addresses do not match.
 public let errSecSMIMEEmailAddressesNotFound: OSStatus = -67623
 /// The extended key usage does not allow S/MIME.
 public let errSecSMIMEBadExtendedKeyUsage: OSStatus = -67624
@@ -85,7 +85,7 @@ public let errSecSMIMEBadKeyUsage: OSStatus = -67625
 public let errSecSMIMEKeyUsageNotCritical: OSStatus = -67626
 /// The certificate has no e-mail address.
 public let errSecSMIMENoEmailAddress: OSStatus = -67627
-/// The subject's alternative name is not marked critical.
+/// The subject alternative name is not marked critical.
 public let errSecSMIMESubjAltNameNotCritical: OSStatus = -67628
 /// The extended key usage does not allow TLS.
 public let errSecSSLBadExtendedKeyUsage: OSStatus = -67629
@@ -97,33 +97,33 @@ public let errSecOCSPBadRequest: OSStatus = -67631
 public let errSecOCSPUnavailable: OSStatus = -67632
 /// The OCSP server does not know the certificate.
 public let errSecOCSPStatusUnrecognized: OSStatus = -67633
-/// The data has ended.
+/// The end of the data was reached.
 public let errSecEndOfData: OSStatus = -67634
 /// The revocation check is incomplete.
 public let errSecIncompleteCertRevocationCheck: OSStatus = -67635
 /// The network failed.
 public let errSecNetworkFailure: OSStatus = -67636
-/// The OCSP response leads to no trusted root.
+/// The OCSP response does not lead to a trusted root.
 public let errSecOCSPNotTrustedToAnchor: OSStatus = -67637
-/// The record was changed meanwhile.
+/// The record was changed in the meantime.
 public let errSecRecordModified: OSStatus = -67638
 /// The OCSP response's signature is not valid.
 public let errSecOCSPSignatureError: OSStatus = -67639
 /// The OCSP response has no signer.
 public let errSecOCSPNoSigner: OSStatus = -67640
-/// The OCSP responder got a malformed request.
+/// The OCSP responder received a malformed request.
 public let errSecOCSPResponderMalformedReq: OSStatus = -67641
 /// The OCSP responder failed.
 public let errSecOCSPResponderInternalError: OSStatus = -67642
 /// The OCSP responder is busy.
 public let errSecOCSPResponderTryLater: OSStatus = -67643
-/// The OCSP responder wants a signature.
+/// The OCSP responder requires a signature.
 public let errSecOCSPResponderSignatureRequired: OSStatus = -67644
-/// The OCSP responder refuses the request.
+/// The OCSP responder refused the request.
 public let errSecOCSPResponderUnauthorized: OSStatus = -67645
-/// The OCSP response's nonce does not fit.
+/// The OCSP response's nonce does not match.
 public let errSecOCSPResponseNonceMismatch: OSStatus = -67646
-/// The code signature's chain has the wrong length.
+/// The code signature's certificate chain has the wrong length.
 public let errSecCodeSigningBadCertChainLength: OSStatus = -67647
 /// The code signature's certificate has no basic constraints.
 public let errSecCodeSigningNoBasicConstraints: OSStatus = -67648
@@ -133,7 +133,7 @@ public let errSecCodeSigningBadPathLengthConstraint: OSStatus = -67649
 public let errSecCodeSigningNoExtendedKeyUsage: OSStatus = -67650
 /// The code was signed for development only.
 public let errSecCodeSigningDevelopment: OSStatus = -67651
-/// The resource signature's chain has the wrong length.
+/// The resource signature's certificate chain has the wrong length.
 public let errSecResourceSignBadCertChainLength: OSStatus = -67652
 /// The resource signature's extended key usage is wrong.
 public let errSecResourceSignBadExtKeyUsage: OSStatus = -67653
@@ -141,7 +141,7 @@ public let errSecResourceSignBadExtKeyUsage: OSStatus = -67653
 public let errSecTrustSettingDeny: OSStatus = -67654
 /// The subject's name is not valid.
 public let errSecInvalidSubjectName: OSStatus = -67655
-/// A qualified certificate statement is not known.
+/// A qualified certificate statement is not recognized.
 public let errSecUnknownQualifiedCertStatement: OSStatus = -67656
 /// The request is queued.
 public let errSecMobileMeRequestQueued: OSStatus = -67657
@@ -151,25 +151,25 @@ public let errSecMobileMeRequestRedirected: OSStatus = -67658
 public let errSecMobileMeServerError: OSStatus = -67659
 /// The server is not available.
 public let errSecMobileMeServerNotAvailable: OSStatus = -67660
-/// The server has the item already.
+/// The item already exists on the server.
 public let errSecMobileMeServerAlreadyExists: OSStatus = -67661
-/// The server's service failed.
+/// A service on the server failed.
 public let errSecMobileMeServerServiceErr: OSStatus = -67662
-/// A request is pending already.
+/// A request is already pending.
 public let errSecMobileMeRequestAlreadyPending: OSStatus = -67663
 /// No request is pending.
 public let errSecMobileMeNoRequestPending: OSStatus = -67664
-/// The signing request does not verify.
+/// The signing request could not be verified.
 public let errSecMobileMeCSRVerifyFailure: OSStatus = -67665
 /// A consistency check failed.
 public let errSecMobileMeFailedConsistencyCheck: OSStatus = -67666
 /// The module is not initialized.
 public let errSecNotInitialized: OSStatus = -67667
-/// The handle does not fit this use.
+/// The handle cannot be used for this operation.
 public let errSecInvalidHandleUsage: OSStatus = -67668
-/// The caller is not among those authorized.
+/// The caller is not in the list of authorized callers.
 public let errSecPVCReferentNotFound: OSStatus = -67669
-/// The function lies outside the verified module.
+/// The function is outside the verified module.
 public let errSecFunctionIntegrityFail: OSStatus = -67670
 /// An internal error occurred.
 public let errSecInternalError: OSStatus = -67671
@@ -185,33 +185,33 @@ public let errSecInvalidPointer: OSStatus = -67675
 public let errSecSelfCheckFailed: OSStatus = -67676
 /// The function failed.
 public let errSecFunctionFailed: OSStatus = -67677
-/// The module's manifest does not verify.
+/// The module's manifest could not be verified.
 public let errSecModuleManifestVerifyFailed: OSStatus = -67678
 /// The GUID is not valid.
 public let errSecInvalidGUID: OSStatus = -67679
 /// The handle is not valid.
 public let errSecInvalidHandle: OSStatus = -67680
-/// The list of databases is not valid.
+/// The database list is not valid.
 public let errSecInvalidDBList: OSStatus = -67681
-/// The passthrough id is not valid.
+/// The passthrough ID is not valid.
 public let errSecInvalidPassthroughID: OSStatus = -67682
 /// The network address is not valid.
 public let errSecInvalidNetworkAddress: OSStatus = -67683
-/// The revocation list is signed already.
+/// The revocation list is already signed.
 public let errSecCRLAlreadySigned: OSStatus = -67684
 /// The number of fields is not valid.
 public let errSecInvalidNumberOfFields: OSStatus = -67685
 /// The verification failed.
 public let errSecVerificationFailure: OSStatus = -67686
-/// The tag is not known.
+/// The tag is unknown.
 public let errSecUnknownTag: OSStatus = -67687
 /// The signature is not valid.
 public let errSecInvalidSignature: OSStatus = -67688
 /// The name is not valid.
 public let errSecInvalidName: OSStatus = -67689
-/// The reference to a certificate is not valid.
+/// The certificate reference is not valid.
 public let errSecInvalidCertificateRef: OSStatus = -67690
-/// The group of certificates is not valid.
+/// The certificate group is not valid.
 public let errSecInvalidCertificateGroup: OSStatus = -67691
 /// The tag was not found.
 public let errSecTagNotFound: OSStatus = -67692
@@ -243,9 +243,9 @@ public let errSecIncompatibleVersion: OSStatus = -67704
 public let errSecPrivilegeNotGranted: OSStatus = -67705
 /// The scope is not valid.
 public let errSecInvalidScope: OSStatus = -67706
-/// The check of callers is configured already.
+/// The caller check is already configured.
 public let errSecPVCAlreadyConfigured: OSStatus = -67707
-/// The check of callers is not valid.
+/// The caller check is not valid.
 public let errSecInvalidPVC: OSStatus = -67708
 /// The elective module manager could not be loaded.
 public let errSecEMMLoadFailed: OSStatus = -67709
@@ -253,29 +253,29 @@ public let errSecEMMLoadFailed: OSStatus = -67709
 public let errSecEMMUnloadFailed: OSStatus = -67710
 /// The add-in could not be loaded.
 public let errSecAddinLoadFailed: OSStatus = -67711
-/// The reference to a key is not valid.
+/// The key reference is not valid.
 public let errSecInvalidKeyRef: OSStatus = -67712
-/// The hierarchy of keys is not valid.
+/// The key hierarchy is not valid.
 public let errSecInvalidKeyHierarchy: OSStatus = -67713
 /// The add-in could not be unloaded.
 public let errSecAddinUnloadFailed: OSStatus = -67714
-/// The reference to a library was not found.
+/// The library reference was not found.
 public let errSecLibraryReferenceNotFound: OSStatus = -67715
-/// The add-in's table of functions is not valid.
+/// The add-in's function table is not valid.
 public let errSecInvalidAddinFunctionTable: OSStatus = -67716
 /// The service mask is not valid.
 public let errSecInvalidServiceMask: OSStatus = -67717
 /// The module is not loaded.
 public let errSecModuleNotLoaded: OSStatus = -67718
-/// The subservice's id is not valid.
+/// The subservice ID is not valid.
 public let errSecInvalidSubServiceID: OSStatus = -67719
-/// The context lacks the attribute.
+/// The attribute is not in the context.
 public let errSecAttributeNotInContext: OSStatus = -67720
 /// The module manager could not be initialized.
 public let errSecModuleManagerInitializeFailed: OSStatus = -67721
 /// The module manager was not found.
 public let errSecModuleManagerNotFound: OSStatus = -67722
-/// The callback for events was not found.
+/// The event notification callback was not found.
 public let errSecEventNotificationCallbackNotFound: OSStatus = -67723
 /// The input has the wrong length.
 public let errSecInputLengthError: OSStatus = -67724
@@ -283,19 +283,19 @@ public let errSecInputLengthError: OSStatus = -67724
 public let errSecOutputLengthError: OSStatus = -67725
 /// The privilege is not supported.
 public let errSecPrivilegeNotSupported: OSStatus = -67726
-/// The device reports an error.
+/// The device reported an error.
 public let errSecDeviceError: OSStatus = -67727
 /// The handle is busy.
 public let errSecAttachHandleBusy: OSStatus = -67728
-/// Nobody is logged in.
+/// No user is logged in.
 public let errSecNotLoggedIn: OSStatus = -67729
-/// The algorithms do not fit.
+/// The algorithms do not match.
 public let errSecAlgorithmMismatch: OSStatus = -67730
-/// The key's usage is not right.
+/// The key usage is incorrect.
 public let errSecKeyUsageIncorrect: OSStatus = -67731
 /// The key blob is of the wrong type.
 public let errSecKeyBlobTypeIncorrect: OSStatus = -67732
-/// The key's header contradicts itself.
+/// The key's header is inconsistent.
 public let errSecKeyHeaderInconsistent: OSStatus = -67733
 /// The key's format is not supported.
 public let errSecUnsupportedKeyFormat: OSStatus = -67734
@@ -315,7 +315,7 @@ public let errSecInvalidKeyLabel: OSStatus = -67740
 public let errSecUnsupportedKeyLabel: OSStatus = -67741
 /// The key's format is not valid.
 public let errSecInvalidKeyFormat: OSStatus = -67742
-/// A vector of buffers is not supported.
+/// Vectors of buffers are not supported.
 public let errSecUnsupportedVectorOfBuffers: OSStatus = -67743
 /// The input vector is not valid.
 public let errSecInvalidInputVector: OSStatus = -67744
@@ -447,33 +447,33 @@ public let errSecStagedOperationInProgress: OSStatus = -67806
 public let errSecStagedOperationNotStarted: OSStatus = -67807
 /// A cryptographic check failed.
 public let errSecVerifyFailed: OSStatus = -67808
-/// The size of the query is not known.
+/// The query size is unknown.
 public let errSecQuerySizeUnknown: OSStatus = -67809
-/// The block sizes do not fit.
+/// The block sizes do not match.
 public let errSecBlockSizeMismatch: OSStatus = -67810
-/// The public key contradicts itself.
+/// The public key is inconsistent.
 public let errSecPublicKeyInconsistent: OSStatus = -67811
 /// The device could not be verified.
 public let errSecDeviceVerifyFailed: OSStatus = -67812
 /// The login name is not valid.
 public let errSecInvalidLoginName: OSStatus = -67813
-/// The user is logged in already.
+/// The user is already logged in.
 public let errSecAlreadyLoggedIn: OSStatus = -67814
 /// The digest algorithm is not valid.
 public let errSecInvalidDigestAlgorithm: OSStatus = -67815
-/// The group of revocation lists is not valid.
+/// The revocation list group is not valid.
 public let errSecInvalidCRLGroup: OSStatus = -67816
-/// The certificate cannot be used so.
+/// The certificate cannot be used for this operation.
 public let errSecCertificateCannotOperate: OSStatus = -67817
 /// The certificate has expired.
 public let errSecCertificateExpired: OSStatus = -67818
-/// The certificate is not valid yet.
+/// The certificate is not yet valid.
 public let errSecCertificateNotValidYet: OSStatus = -67819
 /// The certificate is revoked.
 public let errSecCertificateRevoked: OSStatus = -67820
 /// The certificate is suspended.
 public let errSecCertificateSuspended: OSStatus = -67821
-/// The credentials do not suffice.
+/// The credentials are insufficient.
 public let errSecInsufficientCredentials: OSStatus = -67822
 /// The action is not valid.
 public let errSecInvalidAction: OSStatus = -67823
@@ -495,7 +495,7 @@ public let errSecInvalidCRLType: OSStatus = -67829
 public let errSecInvalidCRL: OSStatus = -67830
 /// The form's type is not valid.
 public let errSecInvalidFormType: OSStatus = -67831
-/// The id is not valid.
+/// The ID is not valid.
 public let errSecInvalidID: OSStatus = -67832
 /// The identifier is not valid.
 public let errSecInvalidIdentifier: OSStatus = -67833
@@ -511,13 +511,13 @@ public let errSecInvalidReason: OSStatus = -67837
 public let errSecInvalidRequestInputs: OSStatus = -67838
 /// The response vector is not valid.
 public let errSecInvalidResponseVector: OSStatus = -67839
-/// The policy on when to stop is not valid.
+/// The stop-on policy is not valid.
 public let errSecInvalidStopOnPolicy: OSStatus = -67840
 /// The tuple is not valid.
 public let errSecInvalidTuple: OSStatus = -67841
-/// Several values are not supported.
+/// Multiple values are not supported.
 public let errSecMultipleValuesUnsupported: OSStatus = -67842
-/// It is not trusted.
+/// The certificate is not trusted.
 public let errSecNotTrusted: OSStatus = -67843
 /// There is no default authority.
 public let errSecNoDefaultAuthority: OSStatus = -67844
@@ -527,11 +527,11 @@ public let errSecRejectedForm: OSStatus = -67845
 public let errSecRequestLost: OSStatus = -67846
 /// The request was rejected.
 public let errSecRequestRejected: OSStatus = -67847
-/// The type of address is not supported.
+/// The address type is not supported.
 public let errSecUnsupportedAddressType: OSStatus = -67848
 /// The service is not supported.
 public let errSecUnsupportedService: OSStatus = -67849
-/// The group of tuples is not valid.
+/// The tuple group is not valid.
 public let errSecInvalidTupleGroup: OSStatus = -67850
 /// The base access control lists are not valid.
 public let errSecInvalidBaseACLs: OSStatus = -67851
@@ -541,7 +541,7 @@ public let errSecInvalidTupleCredentials: OSStatus = -67852
 public let errSecInvalidTupleCredendtials: OSStatus = -67852
 /// The encoding is not valid.
 public let errSecInvalidEncoding: OSStatus = -67853
-/// The period of validity is not valid.
+/// The validity period is not valid.
 public let errSecInvalidValidityPeriod: OSStatus = -67854
 /// The requestor is not valid.
 public let errSecInvalidRequestor: OSStatus = -67855
@@ -551,7 +551,7 @@ public let errSecRequestDescriptor: OSStatus = -67856
 public let errSecInvalidBundleInfo: OSStatus = -67857
 /// The revocation list's index is not valid.
 public let errSecInvalidCRLIndex: OSStatus = -67858
-/// There are no values of fields.
+/// There are no field values.
 public let errSecNoFieldValues: OSStatus = -67859
 /// The field's format is not supported.
 public let errSecUnsupportedFieldFormat: OSStatus = -67860
@@ -565,7 +565,7 @@ public let errSecUnsupportedNumAttributes: OSStatus = -67863
 public let errSecUnsupportedNumIndexes: OSStatus = -67864
 /// The number of record types is not supported.
 public let errSecUnsupportedNumRecordTypes: OSStatus = -67865
-/// A field is given more than once.
+/// A field is specified more than once.
 public let errSecFieldSpecifiedMultiple: OSStatus = -67866
 /// The field's format is not compatible.
 public let errSecIncompatibleFieldFormat: OSStatus = -67867
@@ -591,7 +591,7 @@ public let errSecInvalidAccessRequest: OSStatus = -67876
 public let errSecInvalidIndexInfo: OSStatus = -67877
 /// The new owner is not valid.
 public let errSecInvalidNewOwner: OSStatus = -67878
-/// The mode of modification is not valid.
+/// The modification mode is not valid.
 public let errSecInvalidModifyMode: OSStatus = -67879
 /// A required extension is missing.
 public let errSecMissingRequiredExtension: OSStatus = -67880
@@ -611,33 +611,33 @@ public let errSecTimestampBadAlg: OSStatus = -67886
 public let errSecTimestampBadRequest: OSStatus = -67887
 /// The timestamp request is malformed.
 public let errSecTimestampBadDataFormat: OSStatus = -67888
-/// The timestamp service has no time.
+/// The timestamp service's time source is not available.
 public let errSecTimestampTimeNotAvailable: OSStatus = -67889
 /// The timestamp service does not support the policy.
 public let errSecTimestampUnacceptedPolicy: OSStatus = -67890
 /// The timestamp service does not support the extension.
 public let errSecTimestampUnacceptedExtension: OSStatus = -67891
-/// The timestamp's further information is not available.
+/// The timestamp's additional information is not available.
 public let errSecTimestampAddInfoNotAvailable: OSStatus = -67892
 /// The timestamp service failed.
 public let errSecTimestampSystemFailure: OSStatus = -67893
-/// The time of signing is missing.
+/// The signing time is missing.
 public let errSecSigningTimeMissing: OSStatus = -67894
-/// The timestamp was refused.
+/// The timestamp request was rejected.
 public let errSecTimestampRejection: OSStatus = -67895
-/// The timestamp is waiting.
+/// The timestamp request is pending.
 public let errSecTimestampWaiting: OSStatus = -67896
-/// The timestamp service warns of revocation.
+/// The timestamp service warns of an imminent revocation.
 public let errSecTimestampRevocationWarning: OSStatus = -67897
 /// The timestamp service was revoked.
 public let errSecTimestampRevocationNotification: OSStatus = -67898
-/// A policy of the certificate is not allowed.
+/// One of the certificate's policies is not allowed.
 public let errSecCertificatePolicyNotAllowed: OSStatus = -67899
 /// A name in the certificate is not allowed.
 public let errSecCertificateNameNotAllowed: OSStatus = -67900
 /// The certificate is valid for too long.
 public let errSecCertificateValidityPeriodTooLong: OSStatus = -67901
-/// The certificate is an authority's where a leaf is needed.
+/// A CA certificate was found where a leaf certificate is required.
 public let errSecCertificateIsCA: OSStatus = -67902
-/// The certificate has an extension twice.
+/// The certificate contains a duplicate extension.
 public let errSecCertificateDuplicateExtension: OSStatus = -67903

@@ -1,15 +1,15 @@
 public import Foundation
 
-// Core Foundation's names for what dictionaries hold. Foundation on Linux has no Core Foundation to import; these are
-// the classes that Apple bridges it with toll-free, so that `as CFDictionary` of any dictionary, `as String` of a
-// constant, `[String: AnyObject]` and `kCFBooleanTrue` compile and mean what they mean there.
+// Core Foundation's names for the types in dictionaries. On Linux, Core Foundation cannot be imported. These are the
+// classes it is toll-free bridged with, so that `as CFDictionary` of any dictionary, `as String` of a constant,
+// `[String: AnyObject]` and `kCFBooleanTrue` compile and have the same meaning as on Apple platforms.
 
-/// A text.
+/// A string.
 public typealias CFString = NSString
-/// A dictionary of attributes, or a query: any `[String: Any]`, `[CFString: Any]` or `NSDictionary`, by `as
+/// A dictionary of attributes, or a query: any `[String: Any]`, `[CFString: Any]` or `NSDictionary`, converted with `as
 /// CFDictionary`.
 public typealias CFDictionary = NSDictionary
-/// A dictionary that can be changed.
+/// A mutable dictionary.
 public typealias CFMutableDictionary = NSMutableDictionary
 /// Several results.
 public typealias CFArray = NSArray
@@ -26,14 +26,14 @@ public typealias CFData = NSData
 /// An error.
 public typealias CFError = NSError
 
-/// Apple's type of allocators. There is one here, the default, and it is nil.
+/// Apple's type for allocators. The only one here is the default, which is nil.
 public final class CFAllocator: Sendable {
     private init() {}
 }
 
-// Apple declares them so, and code unwraps them.
+// Apple declares them this way, and code unwraps them.
 // swift-format-ignore
-/// The default allocator: nil, as at Apple.
+/// The default allocator: nil, as on Apple platforms.
 public let kCFAllocatorDefault: CFAllocator! = nil
 // swift-format-ignore
 /// True.

@@ -1,6 +1,6 @@
 public import Foundation
 
-// The values of dictionaries that stand for a choice, by Apple's names and with Apple's values.
+// The choice values in dictionaries, with Apple's names and values.
 
 /// A password for a service.
 public nonisolated(unsafe) let kSecClassGenericPassword: CFString = "genp"
@@ -14,17 +14,17 @@ public nonisolated(unsafe) let kSecClassKey: CFString = "keys"
 public nonisolated(unsafe) let kSecClassIdentity: CFString = "idnt"
 /// While the vault is unlocked.
 public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlocked: CFString = "ak"
-/// From the first unlocking on.
+/// After the vault has been unlocked once.
 public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlock: CFString = "ck"
-/// Always; in a vault, from the first unlocking on.
+/// Always; in a vault, after it has been unlocked once.
 public nonisolated(unsafe) let kSecAttrAccessibleAlways: CFString = "dk"
-/// While the vault is unlocked, on this device.
+/// While the vault is unlocked, only on this device.
 public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlockedThisDeviceOnly: CFString = "aku"
-/// From the first unlocking on, on this device.
+/// After the vault has been unlocked once, only on this device.
 public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
-/// Always, on this device; in a vault, from the first unlocking on.
+/// Always, only on this device; in a vault, after it has been unlocked once.
 public nonisolated(unsafe) let kSecAttrAccessibleAlwaysThisDeviceOnly: CFString = "dku"
-/// As `kSecAttrAccessibleWhenUnlockedThisDeviceOnly`: a vault has no passcode.
+/// The same as `kSecAttrAccessibleWhenUnlockedThisDeviceOnly`: a vault has no passcode.
 public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: CFString = "akpu"
 /// File Transfer Protocol.
 public nonisolated(unsafe) let kSecAttrProtocolFTP: CFString = "ftp "
@@ -102,7 +102,7 @@ public nonisolated(unsafe) let kSecAttrAuthenticationTypeHTTPBasic: CFString = "
 public nonisolated(unsafe) let kSecAttrAuthenticationTypeHTTPDigest: CFString = "httd"
 /// A form on a page.
 public nonisolated(unsafe) let kSecAttrAuthenticationTypeHTMLForm: CFString = "form"
-/// The default; in a vault the same as none.
+/// The default; a vault treats it as no type.
 public nonisolated(unsafe) let kSecAttrAuthenticationTypeDefault: CFString = "dflt"
 /// A public key.
 public nonisolated(unsafe) let kSecAttrKeyClassPublic: CFString = "0"
@@ -112,7 +112,7 @@ public nonisolated(unsafe) let kSecAttrKeyClassPrivate: CFString = "1"
 public nonisolated(unsafe) let kSecAttrKeyClassSymmetric: CFString = "2"
 /// RSA.
 public nonisolated(unsafe) let kSecAttrKeyTypeRSA: CFString = "42"
-/// Elliptic curves; another name of the next.
+/// Elliptic curves; another name for the next constant.
 public nonisolated(unsafe) let kSecAttrKeyTypeEC: CFString = "73"
 /// Elliptic curves over prime fields.
 public nonisolated(unsafe) let kSecAttrKeyTypeECSECPrimeRandom: CFString = "73"

@@ -1,20 +1,20 @@
 public import Foundation
 
-/// Whether a program runs for the first time, as noted in `UserDefaults`: credentials that an installation before it
-/// left can be wiped then.
+/// Detects the first run of a program, as recorded in `UserDefaults`, so that credentials left by an earlier
+/// installation can be removed.
 public struct FirstRun {
     private let defaults: UserDefaults
     private let key: String
 
-    /// Makes one that is noted in these defaults, under this name.
+    /// Creates a check that is recorded under the given name in the given defaults.
     public init(defaults: UserDefaults = .standard, key: String = "hasRunBefore") {
         self.defaults = defaults
         self.key = key
     }
 
-    /// Removes all credentials if the program has not run before, and notes that it has.
+    /// Removes all credentials if the program has not run before, and records that it has.
     ///
-    /// False if they cannot be removed; the next run tries again then.
+    /// Returns false if they cannot be removed; the next run then tries again.
     @discardableResult
     public func wipe<Credential>(_ credentials: CredentialRepository<Credential>) -> Bool {
         guard !defaults.bool(forKey: key) else { return true }

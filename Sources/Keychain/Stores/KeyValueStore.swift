@@ -1,28 +1,28 @@
 public import Foundation
 
-/// A store of bytes by key: saves, updates, removes and fetches them.
+/// A key-value store of bytes.
 ///
-/// Calls say whether they succeeded, and no more: the reason goes to the store's logger.
+/// Calls only return whether they succeeded; the reason for a failure goes to the store's logger.
 public protocol KeyValueStore {
-    /// The value of a key; nil if there is none or it cannot be read. Setting nil removes the key. Failures are not
-    /// reported here: see the functions.
+    /// The value of a key; nil if there is none or it cannot be read. Assigning nil removes the key. Failures are not
+    /// reported here; use the functions to detect them.
     subscript(key: String) -> Data? { get nonmutating set }
 
-    /// Stores the value of a key, new or in place of the one that is there. False if it cannot be stored.
+    /// Stores the value of a key, replacing any existing one. Returns false if it cannot be stored.
     func save(data: Data, key: String) -> Bool
 
-    /// Replaces the value of a key. False if there is none, or it cannot be replaced.
+    /// Replaces the value of a key. Returns false if there is none or it cannot be replaced.
     func update(data: Data, key: String) -> Bool
 
-    /// Removes a key and its value. False if there is none, or it cannot be removed.
+    /// Removes a key and its value. Returns false if there is none or it cannot be removed.
     func delete(key: String) -> Bool
 
-    /// The value of a key; nil if there is none, or it cannot be read.
+    /// Returns the value of a key, or nil if there is none or it cannot be read.
     func fetch(key: String) -> Data?
 }
 
 extension KeyValueStore {
-    /// The value of a key, by `fetch`, `save` and `delete`. See the requirement.
+    /// The value of a key, implemented with `fetch`, `save` and `delete`. See the requirement.
     public subscript(key: String) -> Data? {
         get { fetch(key: key) }
         nonmutating set {

@@ -7,13 +7,13 @@ internal import SecItem
 public enum KeychainAccesibility: Sendable, CaseIterable {
     /// While the vault is unlocked.
     case whenUnlocked
-    /// From the first unlocking on: what is recommended.
+    /// After the vault has been unlocked once (recommended).
     case afterFirstUnlock
-    /// As `whenUnlockedThisDeviceOnly`: a vault has no passcode.
+    /// The same as `whenUnlockedThisDeviceOnly`: a vault has no passcode.
     case whenPasscodeSetThisDeviceOnly
-    /// While the vault is unlocked, and on this device.
+    /// While the vault is unlocked, only on this device.
     case whenUnlockedThisDeviceOnly
-    /// From the first unlocking on, and on this device.
+    /// After the vault has been unlocked once, only on this device.
     case afterFirstUnlockThisDeviceOnly
 
     var constant: CFString {
@@ -33,11 +33,11 @@ public enum KeychainSecurityClass: Sendable, CaseIterable {
     case internetPassword
     /// Passwords for a service.
     case genericPassword
-    /// Certificates: the service is the issuer, the key the serial number.
+    /// Certificates: the service is the issuer, and the key is the serial number.
     case certificate
-    /// Cryptographic keys: the service is the application tag, the key the application label.
+    /// Cryptographic keys: the service is the application tag, and the key is the application label.
     case key
-    /// Certificates with their private keys: as certificates.
+    /// Certificates with their private keys, identified like certificates.
     case identity
 
     var constant: CFString {
@@ -50,7 +50,7 @@ public enum KeychainSecurityClass: Sendable, CaseIterable {
         }
     }
 
-    /// The attributes that hold a store's service and an item's key: of each class, two of its primary key.
+    /// The attributes that hold a store's service and an item's key: for each class, two attributes of its primary key.
     var names: (service: CFString, key: CFString) {
         switch self {
         case .internetPassword: (kSecAttrServer, kSecAttrAccount)
@@ -61,9 +61,10 @@ public enum KeychainSecurityClass: Sendable, CaseIterable {
     }
 }
 
-/// Bytes by key, each an item of the vault that the process uses (`SecItemVault`, `Keychain`).
+/// A key-value store of bytes, each value being an item in the vault that the process uses (`SecItemVault`,
+/// `Keychain`).
 ///
-/// What a call does and why one failed goes to the logger: key, service and status, never a secret.
+/// Calls and failures are logged with key, service and status, but never with a secret.
 public struct KeychainStore: KeyValueStore, Sendable {
     private let service: String
     private let groupId: String?
@@ -71,19 +72,20 @@ public struct KeychainStore: KeyValueStore, Sendable {
     private let securityClass: KeychainSecurityClass
     private let logger: Logger?
 
-    /// Generic passwords of this program, accessible after the first unlocking.
+    /// Creates a store of this program's generic passwords, accessible after the vault has been unlocked once.
     public init(logger: Logger? = nil) {
         self.init(accesibility: .afterFirstUnlock, securityClass: .genericPassword, logger: logger)
     }
 
-    /// Items of a service.
+    /// Creates a store of a service's items.
     ///
     /// - Parameters:
-    ///   - service: By default the bundle's identifier, or where there is none, as on Linux, the name of the program.
+    ///   - service: The service; by default the bundle's identifier or, if there is none, as on Linux, the name of the
+    ///     program.
     ///   - groupId: The access group; nil for the default one.
     ///   - accesibility: When the items can be read.
-    ///   - securityClass: What class of items they are.
-    ///   - logger: Where it says what it did; nil for nowhere.
+    ///   - securityClass: The class of the items.
+    ///   - logger: The logger for its calls; nil disables logging.
     public init(
         service: String? = Bundle.main.bundleIdentifier, groupId: String? = nil, accesibility: KeychainAccesibility,
         securityClass: KeychainSecurityClass, logger: Logger?
@@ -95,7 +97,7 @@ public struct KeychainStore: KeyValueStore, Sendable {
         self.logger = logger
     }
 
-    /// Stores the value of a key, new or in place of the one that is there, in one step. False if it cannot be stored.
+    /// Atomically stores the value of a key, replacing any existing one. Returns false if it cannot be stored.
     public func save(data: Data, key: String) -> Bool {
         let item = item(key)
         let status = Self.status { () throws(KeychainFailure) in
@@ -108,15 +110,15 @@ public struct KeychainStore: KeyValueStore, Sendable {
         return succeeds("save", key, status)
     }
 
-    /// Replaces the value of a key. False if there is none, or it cannot be replaced.
+    /// Replaces the value of a key. Returns false if there is none or it cannot be replaced.
     public func update(data: Data, key: String) -> Bool {
         succeeds("update", key, SecItemUpdate(item(key) as CFDictionary, changes(data) as CFDictionary))
     }
 
-    /// Removes a key and its value. False if there is none, or it cannot be removed.
+    /// Removes a key and its value. Returns false if there is none or it cannot be removed.
     public func delete(key: String) -> Bool { succeeds("delete", key, SecItemDelete(item(key) as CFDictionary)) }
 
-    /// The value of a key; nil if there is none, or it cannot be read.
+    /// Returns the value of a key, or nil if there is none or it cannot be read.
     public func fetch(key: String) -> Data? {
         var query = item(key)
         query[kSecReturnData] = true

@@ -1,14 +1,14 @@
 public import Foundation
 
-/// Turns a value into bytes: `JSONEncoder` and `PropertyListEncoder` do, others in a line.
+/// Encodes a value as bytes. `JSONEncoder` and `PropertyListEncoder` conform; other encoders need one line.
 public protocol ObjectEncoder {
-    /// The bytes of a value.
+    /// Returns a value encoded as bytes.
     func encode<T: Encodable>(_ value: T) throws -> Data
 }
 
-/// Turns bytes into a value: `JSONDecoder` and `PropertyListDecoder` do, others in a line.
+/// Decodes a value from bytes. `JSONDecoder` and `PropertyListDecoder` conform; other decoders need one line.
 public protocol ObjectDecoder {
-    /// The value of some bytes.
+    /// Returns the value decoded from bytes.
     func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T
 }
 
@@ -19,17 +19,18 @@ extension PropertyListDecoder: ObjectDecoder {}
 
 /// A store of Codable values by key.
 public protocol CodableKeyValueStore {
-    /// Stores the value of a key, new or in place of the one that is there. False if it cannot be stored. Throws what
-    /// the encoder throws.
+    /// Stores the value of a key, replacing any existing one. Returns false if it cannot be stored. Rethrows the
+    /// encoder's errors.
     func save<Element: Encodable>(element: Element, key: String) throws -> Bool
 
-    /// Replaces the value of a key. False if there is none, or it cannot be replaced. Throws what the encoder throws.
+    /// Replaces the value of a key. Returns false if there is none or it cannot be replaced. Rethrows the encoder's
+    /// errors.
     func update<Element: Encodable>(element: Element, key: String) throws -> Bool
 
-    /// Removes a key and its value. False if there is none, or it cannot be removed.
+    /// Removes a key and its value. Returns false if there is none or it cannot be removed.
     func delete(key: String) -> Bool
 
-    /// The value of a key; nil if there is none, or it cannot be read. Throws what the decoder throws.
+    /// Returns the value of a key, or nil if there is none or it cannot be read. Rethrows the decoder's errors.
     func fetch<Element: Decodable>(key: String, type: Element.Type) throws -> Element?
 }
 
@@ -41,13 +42,13 @@ public protocol CodableKeyValueStore {
 /// let saved = try store.fetch(key: "ann", type: Account.self)
 /// ```
 ///
-/// The encoded value is ordinary memory that is not wiped.
+/// The encoded value is in ordinary memory that is not wiped.
 public struct ObjectKeyValueStore: CodableKeyValueStore {
     private let encoder: any ObjectEncoder
     private let decoder: any ObjectDecoder
     private let store: any KeyValueStore
 
-    /// Stores values in `store` as what the encoder makes of them; JSON unless said otherwise.
+    /// Creates a store that keeps encoded values in `store`; the default encoding is JSON.
     public init(
         encoder: any ObjectEncoder = JSONEncoder(), decoder: any ObjectDecoder = JSONDecoder(), store: any KeyValueStore
     ) {
@@ -56,7 +57,7 @@ public struct ObjectKeyValueStore: CodableKeyValueStore {
         self.store = store
     }
 
-    /// Stores the value of a key, new or in place of the one that is there. See the requirement.
+    /// Stores the value of a key, replacing any existing one. See the requirement.
     public func save<Element: Encodable>(element: Element, key: String) throws -> Bool {
         store.save(data: try encoder.encode(element), key: key)
     }
@@ -66,10 +67,10 @@ public struct ObjectKeyValueStore: CodableKeyValueStore {
         store.update(data: try encoder.encode(element), key: key)
     }
 
-    /// Removes a key and its value. False if there is none, or it cannot be removed.
+    /// Removes a key and its value. Returns false if there is none or it cannot be removed.
     public func delete(key: String) -> Bool { store.delete(key: key) }
 
-    /// The value of a key; nil if there is none, or it cannot be read. See the requirement.
+    /// Returns the value of a key, or nil if there is none or it cannot be read. See the requirement.
     public func fetch<Element: Decodable>(key: String, type: Element.Type) throws -> Element? {
         try store.fetch(key: key).map { try decoder.decode(type, from: $0) }
     }

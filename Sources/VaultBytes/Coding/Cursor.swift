@@ -1,13 +1,13 @@
-/// The one way to read bytes of a file: a position that moves forward through a span and never past its end.
+/// Reads a file's bytes at a position that moves forward through a span and never passes its end.
 ///
-/// The span is given with each call, since a type that stores one would need an experimental feature; a cursor is used
-/// with the span that it was made for.
+/// The span is passed to each call because storing it in a type would require an experimental feature. Use a cursor
+/// only with the span that it was created for.
 package struct Cursor: Sendable {
-    /// The next byte to be read.
+    /// The index of the next byte to be read.
     package private(set) var position: Int
-    /// One past the last byte that may be read.
+    /// The index after the last byte that may be read.
     package let end: Int
-    /// The file offset of the span's first byte, for errors.
+    /// The file offset of the span's first byte, used in errors.
     private let base: UInt64
     private let code: FormatError.Code
 
@@ -18,7 +18,7 @@ package struct Cursor: Sendable {
         self.code = code
     }
 
-    /// A cursor over a part of the same span.
+    /// Creates a cursor over a part of the same span.
     package init(over part: Range<Int>, of parent: Cursor) {
         self.position = part.lowerBound
         self.end = part.upperBound
@@ -33,10 +33,10 @@ package struct Cursor: Sendable {
         FormatError(code, what, at: base &+ UInt64(truncatingIfNeeded: position))
     }
 
-    /// Steps over `count` bytes, and returns their range.
+    /// Skips `count` bytes and returns their range.
     @inline(__always)
     package mutating func slice(_ count: Int, _ what: StaticString) throws(FormatError) -> Range<Int> {
-        guard count >= 0, count <= end - position else { throw error("\(what) reaches past the end") }
+        guard count >= 0, count <= end - position else { throw error("\(what) extends past the end") }
         let start = position
         position = start + count
         return start..<position
@@ -59,7 +59,7 @@ package struct Cursor: Sendable {
     @inline(__always)
     package mutating func u64(_ bytes: Span<UInt8>) throws(FormatError) -> UInt64 { try number(bytes) }
 
-    /// One load, whose bounds the span checks too.
+    /// Uses a single load; the span checks its bounds too.
     @inline(__always)
     private mutating func number<N: FixedWidthInteger & BitwiseCopyable>(_ bytes: Span<UInt8>) throws(FormatError) -> N
     {
@@ -67,7 +67,7 @@ package struct Cursor: Sendable {
         return N(littleEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: at, as: N.self))
     }
 
-    /// Reads a number that is from 1 to 2^63 − 1: a generation, revision, group or compartment.
+    /// Reads a number from 1 to 2^63 − 1: a generation, revision, group or compartment.
     package mutating func number(_ bytes: Span<UInt8>, _ what: StaticString) throws(FormatError) -> UInt64 {
         let value = try u64(bytes)
         guard value >= 1, value <= Format.Limit.number else { throw error("\(what) is out of range") }
@@ -91,7 +91,7 @@ package struct Cursor: Sendable {
             ))
     }
 
-    /// Steps over bytes that are not zero, as long as there are eight; says which high bits it met.
+    /// Skips nonzero bytes, eight at a time, and returns their high bits, combined with OR.
     @inline(__always)
     mutating func skipNonzero(_ bytes: Span<UInt8>) -> UInt64 {
         var seen: UInt64 = 0
@@ -119,7 +119,7 @@ package struct Cursor: Sendable {
             position += 1
             return word & 0x7F
         }
-        // Eight bytes at once, if the number ends within them.
+        // Read eight bytes at once if the number ends within them.
         let stops = ~word & Words.highBits
         guard stops != 0 else { return try bytewiseVarint(bytes) }
         let count = (stops.trailingZeroBitCount + 1) / 8
@@ -128,7 +128,7 @@ package struct Cursor: Sendable {
         return Words.groups(word, count)
     }
 
-    private var tooLong: FormatError { error("a varint is longer than it needs to be") }
+    private var tooLong: FormatError { error("a varint is longer than necessary") }
 
     private mutating func bytewiseVarint(_ bytes: Span<UInt8>) throws(FormatError) -> UInt64 {
         let first = try u8(bytes)
@@ -145,12 +145,12 @@ package struct Cursor: Sendable {
         throw error("a varint has more than 9 bytes")
     }
 
-    /// Reads a varint that must be at most `most`, as a count or length.
+    /// Reads a varint that must be at most `most`, such as a count or length.
     @inline(__always)
     package mutating func count(_ bytes: Span<UInt8>, most: Int, _ what: StaticString) throws(FormatError) -> Int {
         let value = try varint(bytes)
         guard value <= UInt64(clamping: most) else {
-            throw error("\(what): \(value), at most \(most)")
+            throw error("\(what): \(value) (at most \(most) allowed)")
         }
         return Int(value)
     }
@@ -161,9 +161,9 @@ package struct Cursor: Sendable {
         return Int64(bitPattern: value >> 1) ^ -Int64(value & 1)
     }
 
-    /// what is left must be zeros.
+    /// Checks that the remaining bytes are zeros.
     package mutating func padding(_ bytes: Span<UInt8>, to stop: Int) throws(FormatError) {
-        guard stop <= end else { throw error("padding reaches past the end") }
+        guard stop <= end else { throw error("padding extends past the end") }
         while stop - position >= 8, Words.load(bytes, position) == 0 { position += 8 }
         while position < stop {
             guard bytes[position] == 0 else {
@@ -179,12 +179,12 @@ package struct Cursor: Sendable {
         try padding(bytes, to: stop)
     }
 
-    ///
+    /// Checks that no bytes remain.
     package func finish() throws(FormatError) {
-        guard isAtEnd else { throw error("bytes are left over") }
+        guard isAtEnd else { throw error("unexpected bytes remain") }
     }
 
-    ///
+    /// Reads text.
     package func text(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(FormatError) -> String {
         do {
             return String(copying: try UTF8Span(validating: bytes.extracting(range)))
@@ -193,7 +193,7 @@ package struct Cursor: Sendable {
         }
     }
 
-    /// without keeping the text.
+    /// Checks text without storing it.
     package func checkText(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(FormatError) {
         var index = range.lowerBound
         while index + 8 <= range.upperBound, Words.load(bytes, index) & Words.highBits == 0 { index += 8 }
@@ -204,7 +204,7 @@ package struct Cursor: Sendable {
     package func copy(_ bytes: Span<UInt8>, _ range: Range<Int>) -> [UInt8] { ByteCopy.of(bytes, range) }
 }
 
-/// Eight bytes at a time, where a loop over bytes would take most of the time.
+/// Operations on eight bytes at a time: byte-by-byte loops would dominate the run time.
 enum Words {
     static let highBits: UInt64 = 0x8080_8080_8080_8080
 
@@ -213,7 +213,25 @@ enum Words {
         UInt64(littleEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: at, as: UInt64.self))
     }
 
-    /// The groups of seven bits in the first `count` bytes.
+    /// Returns the last eight of the `count` bytes that begin at `start`, or all of them if there are fewer, as a
+    /// number that preserves their order. Some bytes may be included twice, because two overlapping loads are faster
+    /// than a loop over bytes.
+    @inline(__always)
+    static func tail(_ bytes: Span<UInt8>, _ start: Int, _ count: Int) -> UInt64 {
+        let end = start + count
+        if count >= 8 { return load(bytes, end - 8).byteSwapped }
+        if count >= 4 { return half(bytes, start) << 32 | half(bytes, end - 4) }
+        let middle = start + count / 2
+        return UInt64(bytes[start]) << 16 | UInt64(bytes[middle]) << 8 | UInt64(bytes[end - 1])
+    }
+
+    /// Reads four bytes as a big-endian number.
+    @inline(__always)
+    private static func half(_ bytes: Span<UInt8>, _ at: Int) -> UInt64 {
+        UInt64(UInt32(bigEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: at, as: UInt32.self)))
+    }
+
+    /// Combines the groups of seven bits in the first `count` bytes.
     @inline(__always)
     static func groups(_ word: UInt64, _ count: Int) -> UInt64 {
         let bits = count == 8 ? word : word & ((1 << UInt64(8 * count)) - 1)
@@ -222,7 +240,7 @@ enum Words {
         return (fours & 0x0FFF_FFFF) | (fours & 0x0FFF_FFFF_0000_0000) >> 4
     }
 
-    /// Groups of seven bits, a byte each: what `groups` puts together.
+    /// Splits a number into groups of seven bits, one per byte: the inverse of `groups`.
     @inline(__always)
     static func spread(_ value: UInt64) -> UInt64 {
         let fours = (value & 0x0FFF_FFFF) | (value & 0x00FF_FFFF_F000_0000) << 4
@@ -230,7 +248,7 @@ enum Words {
         return (pairs & 0x007F_007F_007F_007F) | (pairs & 0x3F80_3F80_3F80_3F80) << 1
     }
 
-    /// The high bit of the first byte that is zero, and perhaps of bytes after it; nothing if there is none.
+    /// Returns the high bit of the first zero byte, and possibly of later bytes, or 0 if there is no zero byte.
     @inline(__always)
     static func zeros(_ word: UInt64) -> UInt64 { (word &- 0x0101_0101_0101_0101) & ~word & highBits }
 }

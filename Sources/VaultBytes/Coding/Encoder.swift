@@ -1,4 +1,4 @@
-/// Writing: the counterparts of `Cursor`'s reads, on a growing array of bytes that are no secret.
+/// Functions for writing, the counterparts of `Cursor`'s reads. They append to an array, which must not hold secrets.
 extension Array where Element == UInt8 {
     package mutating func append(u16 value: UInt16) { append(number: value) }
 
@@ -11,7 +11,7 @@ extension Array where Element == UInt8 {
         Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
     }
 
-    /// Big-endian: within keys, where bytes are compared.
+    /// Appends a big-endian number, for use in keys, which are compared bytewise.
     package mutating func append(n32 value: UInt32) { append(u32: value.byteSwapped) }
 
     package mutating func append(_ value: Bytes16) { Swift.withUnsafeBytes(of: value.words) { append(contentsOf: $0) } }
@@ -29,7 +29,7 @@ extension Array where Element == UInt8 {
         append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// A varint of two to eight bytes, at once.
+    /// Appends a varint of two to eight bytes in one step.
     private mutating func append(groups value: UInt64) {
         let count = VarintSize.of(Int(value))
         let word = Words.spread(value) | (Words.highBits & ((1 << UInt64(8 * (count - 1))) - 1))
@@ -43,9 +43,9 @@ extension Array where Element == UInt8 {
     }
 
     package mutating func append(zeros count: Int) {
-        // From an array, which is copied as memory; a repeated element is not.
+        // Appending an array is a single memory copy; appending a repeated element is a loop.
         var rest = count
-        // In parts, it would grow to twice what it needs.
+        // Growing the array in steps would allocate up to twice as much memory as needed.
         if count > zeroBytes.count { reserveCapacity(self.count + count) }
         while rest > 0 {
             let part = Swift.min(rest, zeroBytes.count)
@@ -57,13 +57,13 @@ extension Array where Element == UInt8 {
     package mutating func append(_ bytes: Span<UInt8>) { bytes.bytes.withUnsafeBytes { append(contentsOf: $0) } }
 }
 
-/// Copies of parts of a span.
+/// Copies parts of a span.
 package enum ByteCopy {
     package static func of(_ bytes: Span<UInt8>, _ range: Range<Int>) -> [UInt8] {
         bytes.extracting(range).bytes.withUnsafeBytes { [UInt8]($0) }
     }
 
-    /// Two parts, one after the other.
+    /// Returns a copy of two parts, one after the other.
     package static func of(_ bytes: Span<UInt8>, _ first: Range<Int>, _ second: Range<Int>) -> [UInt8] {
         bytes.extracting(first).bytes.withUnsafeBytes { first in
             bytes.extracting(second).bytes.withUnsafeBytes { second in
@@ -79,7 +79,7 @@ package enum ByteCopy {
 
 private let zeroBytes = [UInt8](repeating: 0, count: 4096)
 
-/// How many bytes numbers take.
+/// Computes the encoded lengths of numbers.
 package enum VarintSize {
     @inline(__always)
     package static func of(_ value: Int) -> Int {
@@ -87,7 +87,7 @@ package enum VarintSize {
     }
 }
 
-/// Lexicographic order of bytes, which is the order of the tree.
+/// Compares bytes lexicographically, which is the order of the tree.
 package enum ByteOrder {
     @inline(__always)
     package static func compare(_ left: Span<UInt8>, _ a: Range<Int>, _ right: Span<UInt8>, _ b: Range<Int>) -> Int {
@@ -99,16 +99,15 @@ package enum ByteOrder {
             if x != y { return x.byteSwapped < y.byteSwapped ? -1 : 1 }
             index += 8
         }
-        while index < common {
-            let x = left[a.lowerBound + index]
-            let y = right[b.lowerBound + index]
+        if index < common {
+            let x = Words.tail(left, a.lowerBound, common)
+            let y = Words.tail(right, b.lowerBound, common)
             if x != y { return x < y ? -1 : 1 }
-            index += 1
         }
         return a.count == b.count ? 0 : (a.count < b.count ? -1 : 1)
     }
 
-    /// Two parts, one after the other, and one.
+    /// Compares the concatenation of two parts with a single part.
     package static func compare(
         _ left: Span<UInt8>, _ first: Range<Int>, _ second: Range<Int>, _ right: Span<UInt8>, _ whole: Range<Int>
     ) -> Int {
@@ -124,10 +123,10 @@ package enum ByteOrder {
 
     package static func isLess(_ left: [UInt8], _ right: [UInt8]) -> Bool { compare(left.span, right.span) < 0 }
 
-    /// The length of what both start with.
+    /// Returns the length of the common prefix.
     package static func commonPrefix(_ left: [UInt8], _ right: [UInt8]) -> Int { commonPrefix(left.span, right.span) }
 
-    /// The length of what both start with.
+    /// Returns the length of the common prefix.
     package static func commonPrefix(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
         let most = min(left.count, right.count)
         var index = 0
@@ -136,7 +135,12 @@ package enum ByteOrder {
             if difference != 0 { return index + difference.trailingZeroBitCount / 8 }
             index += 8
         }
-        while index < most, left[index] == right[index] { index += 1 }
-        return index
+        guard index < most, most >= 8 else {
+            while index < most, left[index] == right[index] { index += 1 }
+            return index
+        }
+        // Compare the last eight bytes; the first few of these are already known to be equal.
+        let difference = Words.load(left, most - 8) ^ Words.load(right, most - 8)
+        return difference == 0 ? most : most - 8 + difference.trailingZeroBitCount / 8
     }
 }

@@ -1,6 +1,6 @@
 /// Sixteen bytes in file order: vault, item, slot and device ids.
 package struct Bytes16: Hashable, Comparable, Sendable {
-    /// The bytes as two big-endian numbers, so that comparing numbers compares bytes.
+    /// The bytes as two big-endian numbers, which sort in the same order as the bytes.
     private let high: UInt64
     private let low: UInt64
 
@@ -23,13 +23,13 @@ package struct Bytes16: Hashable, Comparable, Sendable {
         return out
     }
 
-    /// The two halves as they lie in memory and in the file.
+    /// The two halves as stored in memory and in the file.
     package var words: (UInt64, UInt64) { (high.bigEndian, low.bigEndian) }
 }
 
 /// Thirty-two bytes in file order: hashes, chain values, commitments and MACs.
 package struct Bytes32: Hashable, Sendable {
-    /// As they lie in memory and in the file.
+    /// The bytes as stored in memory and in the file.
     package var words: (UInt64, UInt64, UInt64, UInt64)
 
     package static let zero = Bytes32(words: (0, 0, 0, 0))
@@ -37,7 +37,7 @@ package struct Bytes32: Hashable, Sendable {
     package init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
 
     package static func == (left: Bytes32, right: Bytes32) -> Bool {
-        // Without a branch on the contents: MACs are compared with this too.
+        // This must not branch on the contents, because it is also used to compare MACs.
         (left.words.0 ^ right.words.0) | (left.words.1 ^ right.words.1) | (left.words.2 ^ right.words.2)
             | (left.words.3 ^ right.words.3) == 0
     }
@@ -55,7 +55,7 @@ package struct Bytes32: Hashable, Sendable {
     }
 }
 
-/// Lower-case hexadecimal digits.
+/// Encodes and decodes hexadecimal digits; the encoding is lower-case.
 package enum Hex {
     package static func encode(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
@@ -68,7 +68,7 @@ package enum Hex {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Nil unless all are hexadecimal digits, of even number.
+    /// Returns nil unless the text consists of an even number of hexadecimal digits.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count % 2 == 0 else { return nil }
@@ -92,7 +92,7 @@ package enum Hex {
 }
 
 extension Bytes16 {
-    /// Nil unless there are sixteen.
+    /// Returns nil unless there are sixteen bytes.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         var cursor = Cursor(bytes.span, at: 0, else: .structureInvalid)
@@ -101,7 +101,7 @@ extension Bytes16 {
 }
 
 extension Bytes32 {
-    /// Nil unless there are thirty-two.
+    /// Returns nil unless there are thirty-two bytes.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
         var cursor = Cursor(bytes.span, at: 0, else: .structureInvalid)

@@ -1,4 +1,5 @@
-/// Every magic, tag, size and limit of format 1, under the names of the specification (sections 2, 3, 5 and 11).
+/// Every magic number, tag, size and limit of format 1, with the names used in the specification (sections 2, 3, 5 and
+/// 11).
 package enum Format {
     package static let version: UInt16 = 1
     /// `89 56 41 55 4C 54 0D 0A`, read as a little-endian number.
@@ -13,16 +14,16 @@ package enum Format {
 
     // Section 3: header and slots.
     package static let headerStep = 4096
-    /// Header hash and header MAC, at the end of the header.
+    /// The size of the header hash and header MAC, at the end of the header.
     package static let headerProofSize = 64
-    /// What a slot has before its parameters.
+    /// The number of bytes in a slot before its parameters.
     package static let slotParametersStart = 32
     package static let fullPayload = nonceSize + keySize + tagSize
     package static let scopedPayload = nonceSize + scopedPayloadPlain + tagSize
     package static let scopedPayloadPlain = 72 + Limit.grantedGroups * groupGrantSize
     package static let groupGrantSize = 8 + keySize
     package static let slotNameArea = 64
-    /// Where the provider's data starts in an owner part.
+    /// The offset of the provider's data in an owner part.
     package static let ownerPartFixedSize = 122
     package static let ownerPartStep = 128
 
@@ -34,34 +35,34 @@ package enum Format {
     package static let recordOverhead = sealOverhead + locatorSize
     package static let pageStep = 256
     package static let pageTarget = 2048
-    /// The children that an inner page accepts however long their separators are: with fewer, long keys would make a
-    /// tree without end.
+    /// An inner page accepts this many children, no matter how long their separators are. If it accepted fewer, long
+    /// keys could make a tree of unlimited height.
     package static let leastChildren = 4
     package static let commitSize = 512
     package static let commitAlignment: UInt64 = 512
     package static let commitCoreSize = 368
     package static let commitBodySize = commitCoreSize + hashSize + signatureSize
-    /// The greatest commit, padding included, that is written and synced at once.
+    /// The maximum size, including padding, of a commit that is written and synced in one step.
     package static let smallCommit: UInt64 = 32 * 1024
-    /// The greatest number of bytes that a writer appends before a commit to a file that is changed in place.
+    /// The maximum number of bytes that a writer appends before a commit to a file that is changed in place.
     package static let mostAppended: UInt64 = 1 << 28
-    /// How far back from the end of the file a reader looks for the newest commit (section 7.1, step 5).
+    /// The distance from the end of the file within which a reader looks for the newest commit (section 7.1, step 5).
     package static let searchBound: UInt64 = mostAppended + 1024
     package static let searchedHeads = 64
 
     package static let tombstoneTag: UInt8 = 0x7E
-    /// How long a tombstone is kept at least, in milliseconds: 180 days (section 6.5).
+    /// The minimum time that a tombstone is kept, in milliseconds: 180 days (section 6.5).
     package static let tombstoneLifetime: UInt64 = 180 * 86_400_000
-    /// The ancestors that a compaction keeps at least.
+    /// The minimum number of ancestors that a compaction keeps.
     package static let keptAncestors = 1000
-    /// The byte that a writer locks (section 7.4).
+    /// The offset of the byte that a writer locks (section 7.4).
     package static let lockOffset: UInt64 = 1 << 48
 
-    /// Section 11 of the specification.
+    /// The limits in section 11 of the specification.
     package enum Limit {
         package static let fileSize: UInt64 = 1 << 48
         package static let headerSize = 1 << 20
-        /// Zeros after the newest commit.
+        /// The maximum number of zeros after the newest commit.
         package static let reserve: UInt64 = 262_144
         package static let slots = 64
         package static let slotSize = 65_536
@@ -100,16 +101,16 @@ package enum Format {
         package static let handOvers = 16
         package static let historyFrame = 65_536
         package static let ancestors = 1364
-        /// Milliseconds since 1970: what a zigzag varint holds.
+        /// The range of a zigzag varint, in milliseconds since 1970.
         package static let time: ClosedRange<Int64> = -(1 << 62)...(1 << 62 - 1)
-        /// Generations, revisions, clocks, and the numbers of groups and compartments.
+        /// The maximum value of a generation, revision, clock, group number or compartment number.
         package static let number: UInt64 = 1 << 63 - 1
         package static let passphrase = 65_536
         package static let keyFile = 64 << 20
     }
 }
 
-/// Every label of format 1: what a derivation or a seal is for.
+/// Every label of format 1. A label names the purpose of a key derivation or a seal.
 package enum Label {
     package static let header: StaticString = "vaultfmt-1 header"
     package static let keyFile: StaticString = "vaultfmt-1 key file"
@@ -130,6 +131,7 @@ package enum Label {
     package static let device: StaticString = "vaultfmt-1 device"
     package static let group: StaticString = "vaultfmt-1 group"
     package static let compartment: StaticString = "vaultfmt-1 compartment"
+    package static let age: StaticString = "vaultfmt-1 age"
     package static let deviceCompartment: StaticString = "vaultfmt-1 device compartment"
     package static let record: StaticString = "vaultfmt-1 record"
     package static let page: StaticString = "vaultfmt-1 page"

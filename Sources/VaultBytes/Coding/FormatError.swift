@@ -1,4 +1,4 @@
-/// Why bytes are not what format 1 says, with the offset at which that was seen.
+/// The reason why bytes violate format 1, with the offset of the violation.
 package struct FormatError: Error, Equatable, Sendable {
     package enum Code: Sendable {
         case notAVault
@@ -6,16 +6,16 @@ package struct FormatError: Error, Equatable, Sendable {
         case unsupportedCritical
         case headerInvalid
         case structureInvalid
-        /// A record of a form that this version does not know, or that its reference does not call for.
+        /// A record has a form that this version does not know, or that does not match its reference.
         case unsupportedForm
-        /// A writer was asked for something outside of the format's limits. No reader fails with this.
+        /// A writer was asked to exceed the format's limits. Readers never fail with this.
         case limitExceeded
     }
 
     package let code: Code
-    /// What is wrong, in words for a person; never bytes of the file.
+    /// A human-readable description of the fault; it never contains bytes from the file.
     package let what: String
-    /// Counted from the start of the file.
+    /// The offset from the start of the file.
     package let offset: UInt64
 
     package init(_ code: Code, _ what: String, at offset: UInt64) {

@@ -1,9 +1,9 @@
 /// A named value that this version of the format does not define (section 3.3).
 package struct Extension: Equatable, Sendable {
     package let name: String
-    /// A reader that does not know it refuses the file.
+    /// A reader that does not know the extension refuses the file.
     package let isCritical: Bool
-    /// A writer that does not know it changes nothing.
+    /// A writer that does not know the extension must not change the file.
     package let isReadOnly: Bool
     package let value: [UInt8]
 
@@ -21,12 +21,12 @@ package struct Extension: Equatable, Sendable {
         guard flags <= 3 else { throw cursor.error("an extension has unknown flags") }
         let length = Int(try cursor.u8(bytes))
         guard (1...Format.Limit.extensionName).contains(length) else {
-            throw cursor.error("an extension's name of \(length) bytes")
+            throw cursor.error("an extension's name has \(length) bytes")
         }
         let range = try cursor.slice(length, "an extension's name")
         for index in range {
             guard (33...126).contains(bytes[index]) else {
-                throw cursor.error("an extension's name has a byte that is not printable ASCII")
+                throw cursor.error("an extension's name contains a byte that is not printable ASCII")
             }
         }
         name = try cursor.text(bytes, range)
@@ -45,7 +45,7 @@ package struct Extension: Equatable, Sendable {
         out.append(contentsOf: value)
     }
 
-    /// Reads `count` extensions in strictly ascending order of their names.
+    /// Reads `count` extensions in strictly ascending order of name.
     package static func list(_ bytes: Span<UInt8>, _ cursor: inout Cursor, count: Int) throws(FormatError)
         -> [Extension]
     {
@@ -61,17 +61,18 @@ package struct Extension: Equatable, Sendable {
         return all
     }
 
-    /// Refuses a critical extension, since none is known. Asked once everything else of the structure is
-    /// right.
+    /// Refuses a critical extension, since this version knows none. Called after all other checks of the
+    /// structure have passed.
     package static func refuseUnknownCritical(_ extensions: [Extension], at offset: UInt64) throws(FormatError) {
         guard let unknown = extensions.first(where: \.isCritical) else { return }
         throw FormatError(
-            .unsupportedCritical, "needs the extension \"\(unknown.name)\", which this version does not know",
+            .unsupportedCritical,
+            "the vault needs the extension \"\(unknown.name)\", which this version does not support",
             at: offset)
     }
 }
 
 extension Span where Element == UInt8 {
-    /// Negative, zero or positive, as the bytes compare.
+    /// Compares the bytes lexicographically: the result is negative, zero or positive.
     package func order(_ other: Span<UInt8>) -> Int { ByteOrder.compare(self, other) }
 }

@@ -1,10 +1,11 @@
-/// The file's header: ids, slots and extensions (section 3). Its hash and MAC are checked by the code that has the keys.
+/// The file's header: ids, slots and extensions (section 3). Its hash and MAC are checked by the code that has the
+/// keys.
 package struct Header: Equatable, Sendable {
     package var id: Bytes16
     package var epoch: Bytes32
     package var slots: [Slot]
     package var extensions: [Extension]
-    /// L: the bytes that it has in the file.
+    /// L, the length of the header in the file.
     package var length: Int
 
     package init(
@@ -17,10 +18,10 @@ package struct Header: Equatable, Sendable {
         self.length = length
     }
 
-    /// Where the first object starts: behind the header's copy.
+    /// The offset of the first object, after the header's copy.
     package var bodyStart: UInt64 { 2 * UInt64(length) }
 
-    /// L, from the file's first 16 bytes: magic, version, reserved, length.
+    /// Reads L from the file's first 16 bytes: magic, version, reserved, length.
     package static func length(_ bytes: Span<UInt8>) throws(FormatError) -> Int {
         var cursor = Cursor(bytes, at: 0, else: .headerInvalid)
         guard bytes.count >= 16, try cursor.u64(bytes) == Format.magic else {
@@ -29,19 +30,20 @@ package struct Header: Equatable, Sendable {
         let version = try cursor.u16(bytes)
         guard version == Format.version else {
             throw FormatError(
-                .unsupportedVersion, "written in format \(version); this program knows format \(Format.version)", at: 8)
+                .unsupportedVersion, "the vault uses format \(version); this program supports format \(Format.version)",
+                at: 8)
         }
         try cursor.reserved(bytes, 2)
         let length = try cursor.u32(bytes)
         guard length >= UInt32(Format.headerStep), length <= UInt32(Format.Limit.headerSize),
             length % UInt32(Format.headerStep) == 0
         else {
-            throw FormatError(.headerInvalid, "a header of \(length) bytes", at: 12)
+            throw FormatError(.headerInvalid, "the header has an invalid length: \(length) bytes", at: 12)
         }
         return Int(length)
     }
 
-    /// The header hash and header MAC that a whole header ends with.
+    /// Returns the header hash and header MAC at the end of a whole header.
     package static func proof(_ bytes: Span<UInt8>) throws(FormatError) -> (hash: Bytes32, mac: Bytes32) {
         let whole = Cursor(bytes, at: 0, else: .headerInvalid)
         guard bytes.count >= Format.headerStep else { throw whole.error("the header is truncated") }
@@ -61,7 +63,7 @@ package struct Header: Equatable, Sendable {
         let slotCount = Int(try cursor.u8(bytes))
         let extensionCount = Int(try cursor.u8(bytes))
         guard (1...Format.Limit.slots).contains(slotCount) else {
-            throw cursor.error("\(slotCount) slots; 1 to \(Format.Limit.slots) are possible")
+            throw cursor.error("\(slotCount) slots; a header must have 1 to \(Format.Limit.slots)")
         }
         guard extensionCount <= Format.Limit.extensions else { throw cursor.error("\(extensionCount) extensions") }
         try cursor.reserved(bytes, 2)
@@ -76,13 +78,14 @@ package struct Header: Equatable, Sendable {
         try Extension.refuseUnknownCritical(extensions, at: UInt64(cursor.position))
     }
 
-    /// The header but for its hash and MAC; `length` grows to what is needed.
+    /// Encodes the header without its hash and MAC; `length` grows as needed.
     package mutating func encodeWithoutProof() throws(FormatError) -> [UInt8] {
         guard (1...Format.Limit.slots).contains(slots.count) else {
-            throw FormatError(.limitExceeded, "a vault has 1 to \(Format.Limit.slots) slots, not \(slots.count)", at: 0)
+            throw FormatError(
+                .limitExceeded, "a vault must have 1 to \(Format.Limit.slots) slots, not \(slots.count)", at: 0)
         }
         guard extensions.count <= Format.Limit.extensions else {
-            throw FormatError(.limitExceeded, "a header has at most \(Format.Limit.extensions) extensions", at: 0)
+            throw FormatError(.limitExceeded, "a header can have at most \(Format.Limit.extensions) extensions", at: 0)
         }
         var out: [UInt8] = []
         out.append(u64: Format.magic)
@@ -113,6 +116,6 @@ package struct Header: Equatable, Sendable {
 }
 
 extension Header {
-    /// Whether commits must be signed: somebody other than an owner may open the vault.
+    /// Whether commits must be signed, because someone other than an owner may be able to open the vault.
     package var isSigned: Bool { slots.contains { $0.isOpaque || $0.kind != .full } }
 }

@@ -1,12 +1,12 @@
-/// What a slot's owner part says, but for the wrapping key: for owners (section 3.1).
+/// The contents of a slot's owner part, which only owners can read, except for the wrapping key (section 3.1).
 package struct OwnerPart: Equatable, Sendable {
-    /// At most 63 bytes.
+    /// The slot's name, at most 63 bytes.
     package var name: String
-    /// When the slot was made, or its name, grants or factors last changed.
+    /// The revision at which the slot was created, or at which its name, grants or factors were last changed.
     package var revision: UInt64
-    /// The device that made this revision, or zero.
+    /// The device that created this revision, or zero.
     package var device: Bytes16
-    /// What a rotation needs to make the slot again, such as recipients; at most 16,384 bytes.
+    /// The data that a rotation needs to recreate the slot, such as recipients; at most 16,384 bytes.
     package var providerData: [UInt8]
 
     package init(name: String, revision: UInt64, device: Bytes16, providerData: [UInt8] = []) {
@@ -18,22 +18,22 @@ package struct OwnerPart: Equatable, Sendable {
 
     package static let wrappingKey = Format.slotNameArea..<Format.slotNameArea + Format.keySize
 
-    /// The plaintext's length for provider's data of `count` bytes.
+    /// Returns the length of the plaintext for `count` bytes of provider data.
     package static func plainSize(providerData count: Int) -> Int {
         (Format.ownerPartFixedSize + count + Format.ownerPartStep - 1) / Format.ownerPartStep * Format.ownerPartStep
     }
 
-    /// The length of nonce and sealed owner part.
+    /// Returns the length of the nonce and the sealed owner part.
     package static func size(providerData count: Int) -> Int {
         Format.nonceSize + plainSize(providerData: count) + Format.tagSize
     }
 
-    /// Reads the plaintext; the wrapping key stays where it is, and is zero in kinds that do not depend on the
+    /// Reads the plaintext. The wrapping key is not copied; it is zero for kinds that do not depend on the
     /// epoch.
     package init(_ bytes: Span<UInt8>, _ kind: Slot.Kind) throws(FormatError) {
         var cursor = Cursor(bytes, at: 0, else: .structureInvalid)
         let length = Int(try cursor.u8(bytes))
-        guard length <= Format.Limit.slotName else { throw cursor.error("a slot's name of \(length) bytes") }
+        guard length <= Format.Limit.slotName else { throw cursor.error("a slot's name has \(length) bytes") }
         name = try cursor.text(bytes, try cursor.slice(length, "a slot's name"))
         try cursor.padding(bytes, to: Format.slotNameArea)
         if kind.dependsOnEpoch {
@@ -44,15 +44,15 @@ package struct OwnerPart: Equatable, Sendable {
         revision = try cursor.number(bytes, "a slot's revision")
         device = try cursor.bytes16(bytes)
         let size = Int(try cursor.u16(bytes))
-        guard size <= Format.Limit.providerData else { throw cursor.error("a provider's data of \(size) bytes") }
+        guard size <= Format.Limit.providerData else { throw cursor.error("a provider's data has \(size) bytes") }
         providerData = cursor.copy(bytes, try cursor.slice(size, "a provider's data"))
         guard bytes.count == OwnerPart.plainSize(providerData: size) else {
-            throw cursor.error("an owner part is longer than it needs to be")
+            throw cursor.error("an owner part is longer than necessary")
         }
         try cursor.padding(bytes, to: bytes.count)
     }
 
-    /// The plaintext, with zeros in the place of the wrapping key.
+    /// Encodes the plaintext, with zeros in place of the wrapping key.
     package func encode() -> [UInt8] {
         var out: [UInt8] = [UInt8(name.utf8.count)]
         out.append(contentsOf: name.utf8)
@@ -66,14 +66,14 @@ package struct OwnerPart: Equatable, Sendable {
     }
 }
 
-/// Where the parts of a scoped slot's opened payload are (section 3.1). The bytes are a secret and stay in wiped
-/// memory.
+/// The layout of a scoped slot's opened payload (section 3.1). The bytes are secret and are kept in memory that is
+/// wiped after use.
 package struct ScopedPayloadLayout: Sendable {
     package static let indexKey = 0..<32
     package static let ownerPublicKey = 32..<64
     private static let firstGrant = 72
 
-    /// Group numbers, in ascending order.
+    /// The group numbers, in ascending order.
     package let groups: [UInt64]
 
     /// Checks and the padding.
@@ -81,7 +81,7 @@ package struct ScopedPayloadLayout: Sendable {
         var cursor = Cursor(bytes, at: 0, else: .structureInvalid)
         _ = try cursor.slice(64, "the keys of a scoped slot")
         let count = Int(try cursor.u8(bytes))
-        guard count <= Format.Limit.grantedGroups else { throw cursor.error("\(count) groups in a slot") }
+        guard count <= Format.Limit.grantedGroups else { throw cursor.error("a slot grants \(count) groups") }
         try cursor.reserved(bytes, 7)
         var all: [UInt64] = []
         for _ in 0..<count {
@@ -95,6 +95,6 @@ package struct ScopedPayloadLayout: Sendable {
         try cursor.finish()
     }
 
-    /// Where grant `index` has its number; the group key is the 32 bytes behind it.
+    /// Returns the position of the group number in grant `index`; the group key (32 bytes) follows it.
     package static func grant(_ index: Int) -> Int { firstGrant + index * Format.groupGrantSize }
 }

@@ -1,8 +1,8 @@
-/// A slot as it is in the header: what is clear, and two sealed parts (section 3.1).
+/// A slot as stored in the header: a cleartext part and two sealed parts (section 3.1).
 ///
-/// Slots of unknown kinds and factors have the same layout, and are kept as they are.
+/// Slots of unknown kinds and factors have the same layout, and are preserved unchanged.
 package struct Slot: Equatable, Sendable {
-    /// What a slot opens. Format 1 defines two kinds; others are opaque.
+    /// The kind of a slot, which determines what the slot opens. Format 1 defines two kinds; all others are opaque.
     package struct Kind: RawRepresentable, Hashable, Sendable {
         package let rawValue: UInt8
 
@@ -14,16 +14,16 @@ package struct Slot: Equatable, Sendable {
         package static let scoped = Kind(rawValue: 0x82)
 
         package var isKnown: Bool { self == .full || self == .scoped }
-        /// Whether the payload must be made again when the epoch changes.
+        /// Whether the payload must be sealed again when the epoch changes.
         package var dependsOnEpoch: Bool { rawValue & 0x80 != 0 }
     }
 
     package var id: Bytes16
     package var kind: Kind
     package var factors: SlotFactors
-    /// The bytes that say how to come to the slot's key from its factors.
+    /// The bytes that describe how the slot's key is derived from its factors.
     package var parameters: [UInt8]
-    /// What `parameters` say; nil in an opaque slot.
+    /// The decoded `parameters`; nil in an opaque slot.
     package let known: SlotParameters?
     package var commitment: Bytes32
     /// Nonce ‖ sealed payload.
@@ -31,8 +31,8 @@ package struct Slot: Equatable, Sendable {
     /// Nonce ‖ sealed owner part.
     package var owner: [UInt8]
 
-    /// A new slot, not sealed yet. `ownerPart` is the length that its owner part will have, since the slot key covers
-    /// it.
+    /// Creates a new slot that is not sealed yet. `ownerPart` is the length of its future owner part, on which the slot
+    /// key depends.
     package init(id: Bytes16, kind: Kind, factors: SlotFactors, _ known: SlotParameters, ownerPart: Int) {
         self.id = id
         self.kind = kind
@@ -44,14 +44,14 @@ package struct Slot: Equatable, Sendable {
         owner = [UInt8](repeating: 0, count: ownerPart)
     }
 
-    /// Whether this version knows the kind and the factors; it tries no other slot.
+    /// Whether the kind or the factors are unknown to this version, which never tries such a slot.
     package var isOpaque: Bool { known == nil }
 
     package init(_ bytes: Span<UInt8>, _ parent: inout Cursor) throws(FormatError) {
         let start = parent.position
         let length = try parent.u32(bytes)
         guard length >= 272, length <= UInt32(Format.Limit.slotSize) else {
-            throw parent.error("a slot of \(length) bytes")
+            throw parent.error("a slot has \(length) bytes")
         }
         let body = try parent.slice(Int(length) - 4, "a slot")
         var cursor = Cursor(over: start + 4..<body.upperBound, of: parent)
@@ -71,7 +71,7 @@ package struct Slot: Equatable, Sendable {
         parameters = cursor.copy(bytes, range)
         commitment = try cursor.bytes32(bytes)
         let payloadCount = cursor.remaining - Int(ownerCount)
-        guard Slot.isPayload(payloadCount, kind) else { throw cursor.error("a slot's payload has a wrong length") }
+        guard Slot.isPayload(payloadCount, kind) else { throw cursor.error("a slot's payload has the wrong length") }
         payload = cursor.copy(bytes, try cursor.slice(payloadCount, "a slot's payload"))
         owner = cursor.copy(bytes, try cursor.slice(Int(ownerCount), "a slot's owner part"))
         try cursor.finish()
@@ -85,7 +85,7 @@ package struct Slot: Equatable, Sendable {
         out.append(contentsOf: owner)
     }
 
-    /// Bytes 0 to 32+p of the slot: what its key is derived over.
+    /// Bytes 0 to 32+p of the slot, which are an input of its key derivation.
     package var derivedOver: [UInt8] {
         var out: [UInt8] = []
         out.append(
@@ -100,13 +100,14 @@ package struct Slot: Equatable, Sendable {
         return out
     }
 
-    /// Bytes 0 to 64+p: what the payload is bound to.
+    /// Bytes 0 to 64+p, to which the payload is bound.
     package var clear: [UInt8] { derivedOver + commitment.bytes }
 
-    /// Bytes 0 to s−o: what the owner part is bound to.
+    /// Bytes 0 to s−o, to which the owner part is bound.
     package var beforeOwner: [UInt8] { clear + payload }
 
-    /// nonce and sealed payload of a known kind, or of any other.
+    /// Returns whether a nonce and sealed payload may have this length. Known kinds have a fixed length; others have a
+    /// minimum length.
     private static func isPayload(_ count: Int, _ kind: Kind) -> Bool {
         switch kind {
         case .full: count == Format.fullPayload

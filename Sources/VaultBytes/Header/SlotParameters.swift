@@ -1,4 +1,4 @@
-/// The factors that a slot names; all of them together open it (section 3.1).
+/// The factors that a slot requires; all of them are needed to open it (section 3.1).
 package struct SlotFactors: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 
@@ -10,16 +10,16 @@ package struct SlotFactors: OptionSet, Hashable, Sendable {
     package static let rawKey = SlotFactors(rawValue: 0x08)
     package static let externalKey = SlotFactors(rawValue: 0x10)
 
-    /// Whether a slot of format 1 can have them.
+    /// Whether a slot of format 1 can have these factors.
     package var isKnown: Bool { [0x01, 0x02, 0x03, 0x04, 0x05, 0x08, 0x10, 0x11].contains(rawValue) }
 
-    /// Whether Argon2id stretches one of them.
+    /// Whether any of the factors is stretched with Argon2id.
     package var isStretched: Bool { !isDisjoint(with: [.passphrase, .otherKeyFile]) }
 }
 
-/// What the parameters of a known slot say.
+/// The decoded parameters of a known slot.
 package struct SlotParameters: Equatable, Sendable {
-    /// Argon2id's cost.
+    /// The cost of Argon2id.
     package struct Cost: Hashable, Sendable {
         package var memoryKiB: UInt32
         package var passes: UInt32
@@ -36,7 +36,7 @@ package struct SlotParameters: Equatable, Sendable {
         }
     }
 
-    /// How a passphrase or other key file is stretched.
+    /// The parameters for stretching a passphrase or other key file.
     package struct Stretch: Equatable, Sendable {
         package let cost: Cost
         package let salt: Bytes32
@@ -47,11 +47,11 @@ package struct SlotParameters: Equatable, Sendable {
         }
     }
 
-    /// Who makes the external key, and what from.
+    /// The provider of an external key, and the data from which it derives the key.
     package struct Provider: Equatable, Sendable {
-        /// ASCII 33 to 126, 1 to 64 bytes.
+        /// The name, 1 to 64 bytes of ASCII 33 to 126.
         package let name: String
-        /// At most 16,384 bytes.
+        /// The provider's data, at most 16,384 bytes.
         package let parameters: [UInt8]
 
         package init(name: String, parameters: [UInt8]) {
@@ -59,16 +59,16 @@ package struct SlotParameters: Equatable, Sendable {
             self.parameters = parameters
         }
 
-        /// Whether a provider can have this name.
+        /// Returns whether a provider can have this name.
         package static func isName(_ name: String) -> Bool {
             (1...Format.Limit.providerName).contains(name.utf8.count)
                 && name.utf8.allSatisfy { (33...126).contains($0) }
         }
     }
 
-    /// There exactly if a factor is stretched.
+    /// Present if and only if a factor is stretched.
     package let stretch: Stretch?
-    /// There exactly if the factors include an external key.
+    /// Present if and only if the factors include an external key.
     package let provider: Provider?
 
     package init(stretch: Stretch?, provider: Provider? = nil) {
@@ -87,7 +87,7 @@ package struct SlotParameters: Equatable, Sendable {
         let cost = Cost(memoryKiB: try cursor.u32(bytes), passes: try cursor.u32(bytes), lanes: try cursor.u32(bytes))
         guard cost.isPossible else {
             throw cursor.error(
-                "a slot's KDF figures are out of range: memory \(cost.memoryKiB) KiB, passes \(cost.passes), lanes \(cost.lanes)"
+                "a slot's KDF parameters are out of range: memory \(cost.memoryKiB) KiB, passes \(cost.passes), lanes \(cost.lanes)"
             )
         }
         return Stretch(cost: cost, salt: try cursor.bytes32(bytes))
@@ -96,12 +96,12 @@ package struct SlotParameters: Equatable, Sendable {
     private static func provider(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> Provider {
         let length = Int(try cursor.u8(bytes))
         guard (1...Format.Limit.providerName).contains(length) else {
-            throw cursor.error("a provider's name of \(length) bytes")
+            throw cursor.error("a provider's name has \(length) bytes")
         }
         let range = try cursor.slice(length, "a provider's name")
         for index in range {
             guard (33...126).contains(bytes[index]) else {
-                throw cursor.error("a provider's name has a byte that is not printable ASCII")
+                throw cursor.error("a provider's name contains a byte that is not printable ASCII")
             }
         }
         let name = try cursor.text(bytes, range)

@@ -1,26 +1,26 @@
-/// What an attribute is, and where its value is (section 6.2).
+/// The properties of an attribute, and where its value is stored (section 6.2).
 package struct AttributeFlags: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// As secret as the item's secret.
+    /// The value is as secret as the item's secret.
     package static let sealed = AttributeFlags(rawValue: 0x01)
-    /// Shown only when asked for.
+    /// The value is shown only on request.
     package static let concealed = AttributeFlags(rawValue: 0x02)
-    /// Not text.
+    /// The value is not text.
     package static let binary = AttributeFlags(rawValue: 0x04)
-    /// The value is in the item's record.
+    /// The value is stored in the item's record.
     package static let inItemRecord = AttributeFlags(rawValue: 0x10)
-    /// The value is in a record of its own.
+    /// The value is stored in a record of its own.
     package static let inOwnRecord = AttributeFlags(rawValue: 0x20)
 
     private static let places: AttributeFlags = [.inItemRecord, .inOwnRecord]
 
-    /// What it is, without where it is.
+    /// The attribute's properties, without the storage location.
     package var meaning: AttributeFlags { intersection([.sealed, .concealed, .binary]) }
 
-    /// The flags of a value of `size` bytes: leaves no choice of place.
+    /// Returns the flags for a value of `size` bytes. determines the location.
     package func placed(size: Int) -> AttributeFlags {
         if size > Format.Limit.attributeInItemRecord { return meaning.union(.inOwnRecord) }
         return contains(.sealed) || size > Format.Limit.attributeInPage ? meaning.union(.inItemRecord) : meaning
@@ -32,7 +32,7 @@ package struct AttributeFlags: OptionSet, Hashable, Sendable {
     }
 }
 
-/// An attribute as a page or a versions frame has it.
+/// An attribute as stored in a page or a versions frame.
 package struct PageAttribute: Equatable, Sendable {
     package enum Value: Equatable, Sendable {
         case inPage([UInt8])
@@ -50,18 +50,18 @@ package struct PageAttribute: Equatable, Sendable {
         self.value = value
     }
 
-    /// The record of the value, if it is large.
+    /// The record that contains the value, if it is large.
     package var record: RecordRef? {
         if case .inOwnRecord(let record) = value { record } else { nil }
     }
 
-    /// Names are bytes: Swift compares strings by canonical equivalence.
+    /// Names are compared as bytes, because Swift compares strings by canonical equivalence.
     package static func == (left: PageAttribute, right: PageAttribute) -> Bool {
         left.name.utf8.elementsEqual(right.name.utf8) && left.flags == right.flags && left.value == right.value
     }
 }
 
-/// An attribute with a value at hand: in an item's record, or of a caller.
+/// An attribute with its value, either from an item's record or from a caller.
 package struct AttributeValue: Equatable, Sendable {
     package let name: String
     package let flags: AttributeFlags
@@ -73,7 +73,7 @@ package struct AttributeValue: Equatable, Sendable {
         self.value = value
     }
 
-    /// Names are bytes: Swift compares strings by canonical equivalence.
+    /// Names are compared as bytes, because Swift compares strings by canonical equivalence.
     package static func == (left: AttributeValue, right: AttributeValue) -> Bool {
         left.name.utf8.elementsEqual(right.name.utf8) && left.flags == right.flags && left.value == right.value
     }
@@ -81,11 +81,11 @@ package struct AttributeValue: Equatable, Sendable {
 
 /// The list of attributes in a page or a versions frame.
 package enum PageAttributes {
-    /// One attribute, by where its parts are.
+    /// One attribute, described by the ranges of its parts.
     package struct Entry: Sendable {
         package let name: Range<Int>
         package let flags: AttributeFlags
-        /// The value of an attribute in the page; empty otherwise.
+        /// The value of an attribute stored in the page; empty otherwise.
         package let value: Range<Int>
         package let record: RecordRef?
     }
@@ -126,13 +126,13 @@ package enum PageAttributes {
         return all
     }
 
-    /// Checks a list without keeping it; the cursor is behind it then.
+    /// Checks a list without storing it, and moves the cursor past it.
     package static func skip(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         let start = cursor
         try walk(bytes, &cursor) { entry throws(FormatError) in try start.checkText(bytes, entry.name) }
     }
 
-    /// Checks R-6.3 (as far as a page shows it) and, and that revisions and compartments are in range.
+    /// Checks R-6.3 (as far as the page allows) and, and that revisions and compartments are in range.
     package static func walk(
         _ bytes: Span<UInt8>, _ cursor: inout Cursor, _ body: (Entry) throws(FormatError) -> Void
     ) throws(FormatError) {
@@ -150,7 +150,7 @@ package enum PageAttributes {
                     record: try ObjectRef(bytes, &cursor), revision: try cursor.number(bytes, "a record's revision"),
                     compartment: try cursor.number(bytes, "a compartment's number"))
             } else if !flags.contains(.inItemRecord) {
-                guard !flags.contains(.sealed) else { throw cursor.error("a sealed attribute in a page") }
+                guard !flags.contains(.sealed) else { throw cursor.error("a page contains a sealed attribute") }
                 let size = try cursor.count(bytes, most: Format.Limit.attributeInPage, "an attribute's value")
                 value = try cursor.slice(size, "an attribute's value")
             }
@@ -159,19 +159,19 @@ package enum PageAttributes {
     }
 }
 
-/// The list of attributes in an item's record. The bytes are a secret and stay in wiped memory.
+/// The list of attributes in an item's record. The bytes are secret and are kept in memory that is wiped after use.
 package enum RecordAttributes {
-    /// One attribute, by where its parts are.
+    /// One attribute, described by the ranges of its parts.
     package struct Entry: Sendable {
         package let name: Range<Int>
         package let flags: AttributeFlags
         package let value: Range<Int>
     }
 
-    /// Appends the count, before the attributes.
+    /// Appends the count that precedes the attributes.
     package static func encode(count: Int, into out: inout [UInt8]) { out.append(varint: UInt64(count)) }
 
-    /// What comes before an attribute's value.
+    /// Encodes the part of an attribute before its value.
     package static func head(name: String, flags: AttributeFlags, valueSize: Int) -> [UInt8] {
         var out: [UInt8] = [flags.rawValue, UInt8(name.utf8.count)]
         out.append(contentsOf: name.utf8)
@@ -200,12 +200,12 @@ package enum RecordAttributes {
     }
 }
 
-/// A name, which comes after the one before it.
+/// Reads a name, which must be greater than the preceding name.
 private func attributeName(
     _ bytes: Span<UInt8>, _ cursor: inout Cursor, after last: Range<Int>?
 ) throws(FormatError) -> Range<Int> {
     let length = Int(try cursor.u8(bytes))
-    guard length >= 1 else { throw cursor.error("an attribute without a name") }
+    guard length >= 1 else { throw cursor.error("an attribute has no name") }
     let name = try cursor.slice(length, "an attribute's name")
     if let last, ByteOrder.compare(bytes, last, bytes, name) >= 0 { throw cursor.error("attributes are out of order") }
     return name

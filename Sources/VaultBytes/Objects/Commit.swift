@@ -1,11 +1,11 @@
-/// What a walk over past commits needs of a core (section 7.2): the chain value covers the rest, so nothing else is
-/// checked.
+/// The part of a core that a walk over past commits needs (section 7.2). The chain value covers the rest of the core,
+/// so nothing else is checked.
 package struct CommitLink: Equatable, Sendable {
     package let generation: UInt64
     package let predecessor: Commit.Predecessor
     package let clock: UInt64
     package let start: UInt64
-    /// Unchecked; nil if there is none.
+    /// The reference to the history, unchecked; nil if there is none.
     package let history: ObjectRef?
 
     package init(_ bytes: Span<UInt8>, at found: UInt64) throws(FormatError) {
@@ -18,7 +18,7 @@ package struct CommitLink: Equatable, Sendable {
         // Horizon, flags, reserved, root and keyring.
         _ = try cursor.slice(112, "a commit")
         let (offset, length) = (try cursor.u64(bytes), try cursor.u32(bytes))
-        // Reserved; in the walk over earlier commits it is not checked (section 7.2).
+        // Reserved; not checked during the walk over earlier commits (section 7.2).
         _ = try cursor.u32(bytes)
         let hash = try cursor.bytes32(bytes)
         history =
@@ -39,7 +39,7 @@ package struct Commit: Equatable, Sendable {
         }
     }
 
-    /// The state that this one continues; nil in generation 1.
+    /// The predecessor of a commit; nil in generation 1.
     package struct Predecessor: Equatable, Sendable {
         package let generation: UInt64
         package let chain: Bytes32
@@ -55,19 +55,19 @@ package struct Commit: Equatable, Sendable {
     package var offset: UInt64
     package var start: UInt64
     package var clock: UInt64
-    /// Every tombstone that was dropped has a smaller revision; 0 if none was.
+    /// A number greater than the revision of every tombstone that has been dropped; 0 if none has been dropped.
     package var tombstoneHorizon: UInt64
-    /// Flag 1: what it appended was synced before it was written.
+    /// Whether the appended data was synced before the commit was written (flag 1).
     package var wasSyncedFirst: Bool
     package var root: Root?
     package var keyring: ObjectRef
     package var history: ObjectRef?
-    /// The hash that the header states of itself.
+    /// The header hash stored in the header.
     package var header: Bytes32
     package var digest: Bytes32
     package var items: UInt64
     package var tombstones: UInt64
-    /// The number of earlier values.
+    /// The number of earlier values in the vault.
     package var versions: UInt64
     package var liveBytes: UInt64
 
@@ -96,16 +96,17 @@ package struct Commit: Equatable, Sendable {
         self.liveBytes = liveBytes
     }
 
-    /// One past the commit's last byte: the length of the file in this state.
+    /// The offset after the commit's last byte: the length of the file in this state.
     package var end: UInt64 { offset + UInt64(Format.commitSize) }
 
-    /// Where the predecessor's commit is, if it is in the file, whose first object starts at `bodyStart`.
+    /// Returns the offset of the predecessor's commit, if it is in the file. The file's first object starts at
+    /// `bodyStart`.
     package func predecessorOffset(from bodyStart: UInt64) -> UInt64? {
         start > bodyStart ? start - UInt64(Format.commitSize) : nil
     }
 
-    /// Reads a core found at `found` in a file whose first object starts at `bodyStart` (R-5.21 to, and the
-    /// table).
+    /// Reads a core at the offset `found` in a file whose first object starts at `bodyStart` (R-5.21 to, and the
+    /// table in section 5.6).
     package init(_ bytes: Span<UInt8>, at found: UInt64, from bodyStart: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: found, else: .structureInvalid)
         generation = try cursor.number(bytes, "a commit's generation")
@@ -130,7 +131,7 @@ package struct Commit: Equatable, Sendable {
         try cursor.reserved(bytes, 4)
         root = try Commit.root(bytes, &cursor, from: bodyStart, before: offset)
         guard let ring = try Commit.ref(bytes, &cursor, .keyring, from: bodyStart, before: offset) else {
-            throw cursor.error("a commit without a keyring")
+            throw cursor.error("a commit has no keyring")
         }
         keyring = ring
         history = try Commit.ref(bytes, &cursor, .history, from: bodyStart, before: offset)
@@ -142,7 +143,7 @@ package struct Commit: Equatable, Sendable {
         liveBytes = try cursor.u64(bytes)
         let most = offset + UInt64(Format.commitSize)
         guard items <= most, tombstones <= most, versions <= most, liveBytes <= most else {
-            throw cursor.error("a commit counts more than the file can hold")
+            throw cursor.error("a commit's counts are larger than the file allows")
         }
         try cursor.reserved(bytes, 40)
         try cursor.finish()
@@ -173,7 +174,7 @@ package struct Commit: Equatable, Sendable {
             guard level == 0 else { throw cursor.error("an empty tree has a level") }
             return nil
         }
-        guard level <= Format.Limit.level else { throw cursor.error("a root page of level \(level)") }
+        guard level <= Format.Limit.level else { throw cursor.error("a root page has the invalid level \(level)") }
         return Root(ref: ref, level: level)
     }
 
@@ -195,7 +196,7 @@ package struct Commit: Equatable, Sendable {
         return ref
     }
 
-    /// The 368 bytes of the core.
+    /// Encodes the core, 368 bytes.
     package func encode() -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(Format.commitBodySize)

@@ -1,4 +1,4 @@
-/// The kinds of objects, by the first four bytes of their frames (section 2).
+/// The types of objects, identified by the first four bytes of their frames (section 2).
 package enum FrameType: UInt32, CaseIterable, Sendable {
     case record = 0x4345_5276
     case page = 0x4741_5076
@@ -6,10 +6,10 @@ package enum FrameType: UInt32, CaseIterable, Sendable {
     case keyring = 0x5945_4B76
     case history = 0x5349_4876
     case commit = 0x544D_4376
-    /// Reserved for values in several frames.
+    /// Reserved for values stored in several frames.
     case chunk = 0x4B48_4376
 
-    /// In words.
+    /// The name of the type, for use in messages.
     package var name: String {
         switch self {
         case .record: "record"
@@ -22,7 +22,7 @@ package enum FrameType: UInt32, CaseIterable, Sendable {
         }
     }
 
-    /// The frame lengths that the type may have (section 11).
+    /// The frame lengths that this type may have (section 11).
     private var lengths: ClosedRange<Int> {
         switch self {
         case .record, .chunk: Format.recordOverhead + 128...Format.Limit.recordFrame
@@ -34,7 +34,7 @@ package enum FrameType: UInt32, CaseIterable, Sendable {
         }
     }
 
-    /// Whether a frame of this type may have this length (section 2, R-2.2).
+    /// Returns whether a frame of this type may have this length (section 2, R-2.2).
     package func isPossible(_ length: Int) -> Bool {
         guard lengths.contains(length) else { return false }
         switch self {
@@ -44,10 +44,10 @@ package enum FrameType: UInt32, CaseIterable, Sendable {
     }
 }
 
-/// The clear start of a frame: its type and its whole length.
+/// The cleartext start of a frame: its type and its total length.
 package struct FrameHead: Equatable, Sendable {
     package let type: FrameType
-    /// Of the whole frame.
+    /// The length of the whole frame.
     package let length: Int
 
     package init(_ type: FrameType, length: Int) {

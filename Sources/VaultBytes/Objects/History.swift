@@ -1,4 +1,4 @@
-/// A state that a vault has passed through: here, or on a branch that was merged.
+/// A state that a vault has passed through, either in this file or on a branch that was merged.
 package struct Ancestor: Hashable, Sendable {
     package let generation: UInt64
     package let clock: UInt64
@@ -10,19 +10,20 @@ package struct Ancestor: Hashable, Sendable {
         self.chain = chain
     }
 
-    /// Whether the history of a commit of this generation may have it: a walk over commits checks less.
+    /// Returns whether the history of a commit of this generation may contain the ancestor. A walk over
+    /// commits makes fewer checks.
     package func isPossible(before generation: UInt64) -> Bool {
         self.generation >= 1 && self.generation < generation && clock >= 1 && clock <= Format.Limit.number
     }
 }
 
-/// The states before the first commit in the file, and those of other branches that were merged (section 5.5).
+/// The states before the first commit in the file, and those of merged branches (section 5.5).
 package struct History: Equatable, Sendable {
-    /// Greater than the generation of every ancestor that is in neither the history nor the file.
+    /// A number greater than the generation of every ancestor that is missing from both the history and the file.
     package var floor: UInt64
-    /// In the order in which they became ancestors.
+    /// The ancestors, in the order in which they became ancestors.
     package var ancestors: [Ancestor]
-    /// How many of the last ones came with the first commit that named this history.
+    /// The number of ancestors, at the end of the list, that were added by the first commit that named this history.
     package var newest: Int
 
     package init(floor: UInt64, ancestors: [Ancestor], newest: Int) {
@@ -31,12 +32,12 @@ package struct History: Equatable, Sendable {
         self.newest = newest
     }
 
-    /// Reads a body; `generation` is that of the commit that names it (R-5.16, first part).
+    /// Reads a body; `generation` is the generation of the commit that names it (R-5.16, first part).
     package init(_ bytes: Span<UInt8>, at offset: UInt64, of generation: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         floor = try cursor.number(bytes, "a history's floor")
         let count = try cursor.u32(bytes)
-        guard count <= UInt32(Format.Limit.ancestors) else { throw cursor.error("\(count) ancestors in a history") }
+        guard count <= UInt32(Format.Limit.ancestors) else { throw cursor.error("a history has \(count) ancestors") }
         let newest = try cursor.u32(bytes)
         guard newest <= count else { throw cursor.error("a history has more new ancestors than ancestors") }
         self.newest = Int(newest)
@@ -55,7 +56,7 @@ package struct History: Equatable, Sendable {
         try cursor.finishSteppedBody(bytes, "a history")
     }
 
-    /// The body, padded. At most 1364 ancestors.
+    /// Encodes the body with padding. At most 1364 ancestors are allowed.
     package func encode() -> [UInt8] {
         var out: [UInt8] = []
         out.append(u64: floor)

@@ -1,8 +1,8 @@
-/// An item's value in a leaf, but for its attributes (section 6.3).
+/// The value of an item in a leaf, without its attributes (section 6.3).
 package struct ItemEntry: Equatable, Sendable {
-    /// The earlier values, in a frame of their own.
+    /// The earlier values, stored in a frame of their own.
     package struct Versions: Hashable, Sendable {
-        /// 1 to 50.
+        /// The number of earlier values, 1 to 50.
         package var count: Int
         package var frame: ObjectRef
 
@@ -15,7 +15,7 @@ package struct ItemEntry: Equatable, Sendable {
     package var record: ObjectRef
     package var id: Bytes16
     package var revision: UInt64
-    /// 0, or the 1-based position in the keyring's devices.
+    /// The 1-based position among the keyring's devices, or 0.
     package var device: Int
     package var recordRevision: UInt64
     package var compartment: UInt64
@@ -45,7 +45,7 @@ package struct ItemEntry: Equatable, Sendable {
         set { (record, recordRevision, compartment) = (newValue.record, newValue.revision, newValue.compartment) }
     }
 
-    /// Reads an entry up to its attributes; references are checked when they are followed.
+    /// Reads an entry up to its attributes. References are checked when they are followed.
     package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         record = try ObjectRef(bytes, &cursor)
         id = try cursor.bytes16(bytes)
@@ -56,7 +56,9 @@ package struct ItemEntry: Equatable, Sendable {
         created = try cursor.zigzag(bytes)
         modified = try cursor.zigzag(bytes)
         let count = Int(try cursor.u8(bytes))
-        guard count <= Format.Limit.versions else { throw cursor.error("\(count) earlier values of one item") }
+        guard count <= Format.Limit.versions else {
+            throw cursor.error("an item has \(count) earlier values, more than allowed")
+        }
         versions = count == 0 ? nil : Versions(count: count, frame: try ObjectRef(bytes, &cursor))
     }
 
@@ -74,12 +76,12 @@ package struct ItemEntry: Equatable, Sendable {
     }
 }
 
-/// A removed item (section 6.5).
+/// The record of an item that was removed (section 6.5).
 package struct TombstoneEntry: Equatable, Sendable {
-    /// Of the removal.
+    /// The revision of the removal.
     package let revision: UInt64
     package let device: Int
-    /// What the item had: less than that of the removal.
+    /// The last revision of the item, less than the revision of the removal.
     package let lastRevision: UInt64
     package let lastDevice: Int
 
@@ -90,13 +92,13 @@ package struct TombstoneEntry: Equatable, Sendable {
         self.lastDevice = lastDevice
     }
 
-    /// Reads a value to its end.
+    /// Reads a value, which must end where the cursor does.
     package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         revision = try cursor.u64(bytes)
         device = try cursor.count(bytes, most: Format.Limit.devices, "a device's number")
         lastRevision = try cursor.u64(bytes)
         lastDevice = try cursor.count(bytes, most: Format.Limit.devices, "a device's number")
-        guard lastRevision < revision else { throw cursor.error("a tombstone that is not later than its item") }
+        guard lastRevision < revision else { throw cursor.error("a tombstone is not later than its item") }
         try cursor.finish()
     }
 

@@ -1,6 +1,6 @@
-/// The fields of an item key: order-preserving, and with one encoding (section 6.1).
+/// Encodes the fields of an item key so that order is preserved and each has exactly one encoding (section 6.1).
 package enum KeyFields {
-    /// Each `00` becomes `00 FF`; `00 00` ends the field.
+    /// Appends a field. Each `00` becomes `00 FF`; `00 00` ends the field.
     package static func append(_ field: [UInt8], to out: inout [UInt8]) {
         field.withUnsafeBufferPointer { append($0, to: &out) }
     }
@@ -22,7 +22,7 @@ package enum KeyFields {
         out.append(u16: 0)
     }
 
-    /// Reads a field; at most 4096 bytes.
+    /// Reads a field of at most 4096 bytes.
     package static func field(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> [UInt8] {
         var out: [UInt8] = []
         while true {
@@ -41,7 +41,7 @@ package enum KeyFields {
         }
     }
 
-    /// Checks a field without keeping it; `isText` also checks that it is UTF-8.
+    /// Checks a field without storing it; `isText` also requires valid UTF-8.
     package static func skip(_ bytes: Span<UInt8>, _ cursor: inout Cursor, isText: Bool) throws(FormatError) {
         let start = cursor
         var escapes = 0

@@ -1,5 +1,5 @@
-/// Devices, access groups, compartments and their wrapped keys, and what a merge needs of slots and owners (section
-/// 5.4).
+/// Devices, access groups, compartments and their wrapped keys, and the data about slots and owners that a merge needs
+/// (section 5.4).
 package struct Keyring: Equatable, Sendable {
     package struct Group: Equatable, Sendable {
         package let number: UInt64
@@ -16,10 +16,10 @@ package struct Keyring: Equatable, Sendable {
 
     package struct Compartment: Equatable, Sendable {
         package let number: UInt64
-        /// 0 for the owners' own.
+        /// The access group; 0 for the owners' group.
         package let group: UInt64
         package let accessibility: UInt8
-        /// Zero unless its items are for one device only.
+        /// The device; zero unless the compartment's items are device-only.
         package let device: Bytes16
         /// Nonce ‖ sealed compartment key, or nonce ‖ sealed (inner nonce ‖ sealed compartment key).
         package var wrapped: [UInt8]
@@ -46,11 +46,11 @@ package struct Keyring: Equatable, Sendable {
         }
     }
 
-    /// How many earlier values an item keeps.
+    /// The setting for how many earlier values an item keeps.
     package struct Keeping: Equatable, Sendable {
-        /// 0 to 50.
+        /// The number of values, 0 to 50.
         package var count: Int
-        /// 0 if it was never changed.
+        /// The revision of the last change; 0 if the setting was never changed.
         package var revision: UInt64
         /// The device that made this revision, or zero.
         package var device: Bytes16
@@ -64,7 +64,7 @@ package struct Keyring: Equatable, Sendable {
 
     package static let accessibilities: ClosedRange<UInt8> = 1...7
     package static func isDeviceOnly(_ accessibility: UInt8) -> Bool { accessibility >= 4 }
-    /// The group of the owners: not listed, not granted.
+    /// The group of the owners, which is neither listed nor granted.
     package static let ownersGroup: UInt64 = 0
 
     package static let wrappedKeySize = Format.nonceSize + Format.keySize + Format.tagSize
@@ -72,19 +72,19 @@ package struct Keyring: Equatable, Sendable {
 
     package var keeping = Keeping(count: 0)
     package var devices: [Bytes16] = []
-    /// In ascending order of numbers.
+    /// The groups, in ascending order of number.
     package var groups: [Group] = []
-    /// In ascending order of numbers.
+    /// The compartments, in ascending order of number.
     package var compartments: [Compartment] = []
-    /// In ascending order of ids.
+    /// The removed slots, in ascending order of id.
     package var removedSlots: [RemovedSlot] = []
-    /// In the order in which they were made.
+    /// The hand-overs, in the order in which they were made.
     package var handOvers: [HandOver] = []
     package var extensions: [Extension] = []
 
     package init() {}
 
-    /// Reads a body (R-5.14, but for removed slots that are in the header).
+    /// Reads a body (R-5.14, except for the check that removed slots are not in the header).
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         try readKeeping(bytes, &cursor)
@@ -103,7 +103,9 @@ package struct Keyring: Equatable, Sendable {
 
     private mutating func readKeeping(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         let count = Int(try cursor.u8(bytes))
-        guard count <= Format.Limit.versions else { throw cursor.error("a setting of \(count) earlier values") }
+        guard count <= Format.Limit.versions else {
+            throw cursor.error("the number of earlier values to keep is out of range: \(count)")
+        }
         keeping = Keeping(count: count, revision: try cursor.u64(bytes), device: try cursor.bytes16(bytes))
     }
 
@@ -112,7 +114,7 @@ package struct Keyring: Equatable, Sendable {
         for _ in 0..<(try cursor.count(bytes, most: Format.Limit.devices, "devices")) {
             let device = try cursor.bytes16(bytes)
             guard seen.insert(device).inserted else {
-                throw cursor.error("a keyring lists a device twice, or a zero one")
+                throw cursor.error("a keyring lists a device twice, or lists a device whose id is zero")
             }
             devices.append(device)
         }
@@ -151,10 +153,10 @@ package struct Keyring: Equatable, Sendable {
                 throw cursor.error("a compartment's accessibility is unknown")
             }
             guard Keyring.isDeviceOnly(accessibility) == (device != .zero) else {
-                throw cursor.error("a compartment's device does not fit its accessibility")
+                throw cursor.error("a compartment's device does not match its accessibility")
             }
             guard group != Keyring.ownersGroup || accessibility == 1 || accessibility == 5 else {
-                throw cursor.error("a compartment of the owners has an accessibility that it cannot have")
+                throw cursor.error("an owners' compartment has an accessibility that is not allowed")
             }
             let size = device == .zero ? Keyring.wrappedKeySize : Keyring.deviceWrappedKeySize
             let wrapped = cursor.copy(bytes, try cursor.slice(size, "a compartment's key"))
@@ -172,7 +174,7 @@ package struct Keyring: Equatable, Sendable {
         }
     }
 
-    /// The body, padded.
+    /// Encodes the body with padding.
     package func encode() throws(FormatError) -> [UInt8] {
         var out: [UInt8] = [UInt8(keeping.count)]
         out.append(u64: keeping.revision)
@@ -213,14 +215,14 @@ package struct Keyring: Equatable, Sendable {
     }
 }
 
-/// An owner's statement that another key follows theirs (section 7.3).
+/// An owner's statement that another key succeeds the current one (section 7.3).
 package struct HandOver: Equatable, Sendable {
-    /// The public key that hands over.
+    /// The public key of the previous owners.
     package let publicKey: Bytes32
-    /// The last state under it.
+    /// The generation of the last state under that key.
     package let generation: UInt64
     package let chain: Bytes32
-    /// 64 bytes.
+    /// The signature, 64 bytes.
     package let signature: [UInt8]
 
     package init(publicKey: Bytes32, generation: UInt64, chain: Bytes32, signature: [UInt8]) {

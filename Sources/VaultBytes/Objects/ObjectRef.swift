@@ -1,6 +1,6 @@
-/// Where an object is, and what it is: offset, length and hash of the whole frame (section 2).
+/// A reference to an object: offset, length and hash of the whole frame (section 2).
 ///
-/// A reference that was decoded may state any offset and length below 2^63; `check` says whether it may be followed.
+/// A decoded reference may contain any offset and length below 2^63; `check` determines whether it may be followed.
 package struct ObjectRef: Hashable, Sendable {
     package let offset: UInt64
     package let length: Int
@@ -12,7 +12,7 @@ package struct ObjectRef: Hashable, Sendable {
         self.hash = hash
     }
 
-    /// One past its last byte. Both parts are below 2^63.
+    /// The offset after the object's last byte. Offset and length are both below 2^63.
     package var end: UInt64 { offset + UInt64(length) }
 
     /// Reads a narrow reference: varint offset, varint length, hash.
@@ -30,24 +30,31 @@ package struct ObjectRef: Hashable, Sendable {
         out.append(hash)
     }
 
-    /// Whether a frame of `type` that starts at `referrer` or later may be referred to like this (the first checks of
-    ///
+    /// Returns the encoded length of a narrow reference. Both numbers are below 2^63.
+    package static func size(offset: UInt64, length: Int) -> Int {
+        VarintSize.of(Int(clamping: offset)) + VarintSize.of(length) + Format.hashSize
+    }
+
+    /// Checks that a frame starting at `referrer` or later may contain this reference to a frame of `type` (the first
+    /// checks of ).
     ///
-    /// - Parameters:
-    ///   - bodyStart: Where the first object of the file starts (2L).
-    ///   - referrer: Where the frame that refers to it starts.
+    /// `bodyStart`: the offset of the file's first object (2L).
+    /// `referrer`: the offset of the frame that contains the reference.
     package func check(_ type: FrameType, from bodyStart: UInt64, before referrer: UInt64) throws(FormatError) {
         guard type.isPossible(length) else {
-            throw FormatError(.structureInvalid, "a reference to a \(type.name) of \(length) bytes", at: referrer)
+            throw FormatError(
+                .structureInvalid,
+                "there is a reference to a \(type.name) of \(length) bytes, which is not an allowed length",
+                at: referrer)
         }
         guard offset >= bodyStart, offset <= referrer, referrer - offset >= UInt64(length) else {
             throw FormatError(
-                .structureInvalid, "a reference to a \(type.name) that does not end before it", at: referrer)
+                .structureInvalid, "there is a reference to a \(type.name) that does not end before it", at: referrer)
         }
     }
 }
 
-/// Where a record is, and what it is bound to besides the id of its item (section 5.1).
+/// A reference to a record, with the values that it is bound to in addition to the id of its item (section 5.1).
 package struct RecordRef: Hashable, Sendable {
     package var record: ObjectRef
     package var revision: UInt64

@@ -1,6 +1,6 @@
-/// A page's body, checked: where its keys and values are (section 5.2). The bytes themselves stay with the caller.
+/// The positions of keys and values in a page's body, which has been checked (section 5.2). The caller keeps the bytes.
 package struct PageLayout: Sendable {
-    /// One entry of a leaf (rest of the key, value), or one child of an inner page (separator before it, child
+    /// One entry of a leaf (rest of the key, value) or one child of an inner page (separator before it, child
     /// reference).
     package struct Entry: Sendable {
         fileprivate private(set) var restStart: UInt16
@@ -8,7 +8,7 @@ package struct PageLayout: Sendable {
         fileprivate private(set) var valueStart: UInt16
         fileprivate private(set) var valueEnd: UInt16
 
-        /// A page's body has fewer than 65,536 bytes, so that nothing is lost.
+        /// A page's body has fewer than 65,536 bytes, so nothing is truncated.
         fileprivate mutating func move(by distance: Int) {
             self = Entry(
                 rest: rest.lowerBound + distance..<rest.upperBound + distance,
@@ -21,7 +21,7 @@ package struct PageLayout: Sendable {
 
     package let level: UInt8
     package let prefix: Range<Int>
-    /// In an inner page, the first one's key is empty: there is no separator before it.
+    /// The entries. In an inner page, the first key is empty, because no separator precedes the first child.
     package let entries: [Entry]
 
     package var isLeaf: Bool { level == 0 }
@@ -30,9 +30,9 @@ package struct PageLayout: Sendable {
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         level = try cursor.u8(bytes)
-        guard level <= Format.Limit.level else { throw cursor.error("a page of level \(level)") }
+        guard level <= Format.Limit.level else { throw cursor.error("a page has the invalid level \(level)") }
         let count = try cursor.count(bytes, most: Format.Limit.pageEntries, "entries of a page")
-        guard level > 0 || count > 0 else { throw cursor.error("a leaf without entries") }
+        guard level > 0 || count > 0 else { throw cursor.error("a leaf has no entries") }
         let prefixLength = try cursor.count(bytes, most: Format.Limit.itemKey, "a page's prefix")
         prefix = try cursor.slice(prefixLength, "a page's prefix")
         var all: [Entry] = []
@@ -65,69 +65,82 @@ package struct PageLayout: Sendable {
         return Entry(rest: rest, value: start..<cursor.position)
     }
 
-    /// a leaf has items, whose keys start with 1 to 63, and tombstones, whose keys start with 7E.
+    /// Checks that a leaf contains only items, whose keys start with 1 to 63, and tombstones, whose keys start with 7E
+    ///
     private func checkKinds(_ bytes: Span<UInt8>, _ cursor: Cursor) throws(FormatError) {
         func isKnown(_ tag: UInt8) -> Bool { (1...63).contains(tag) || tag == Format.tombstoneTag }
         if !prefix.isEmpty {
-            guard isKnown(bytes[prefix.lowerBound]) else { throw cursor.error("an entry of an unknown kind") }
+            guard isKnown(bytes[prefix.lowerBound]) else { throw cursor.error("an entry has an unknown kind") }
             return
         }
         for entry in entries {
             guard !entry.rest.isEmpty, isKnown(bytes[entry.rest.lowerBound]) else {
-                throw cursor.error("an entry of an unknown kind")
+                throw cursor.error("an entry has an unknown kind")
             }
         }
     }
 
-    /// nothing that all keys share is left out of the prefix.
+    /// Checks that the prefix is the longest one that all keys share.
     private func checkPrefix(_ bytes: Span<UInt8>, _ cursor: Cursor) throws(FormatError) {
         let keyed = isLeaf ? entries[...] : entries.dropFirst()
         guard let first = keyed.first, let last = keyed.last else {
-            guard prefix.isEmpty else { throw cursor.error("a prefix without keys") }
+            guard prefix.isEmpty else { throw cursor.error("a page without keys has a prefix") }
             return
         }
         let isShortest: Bool
         if keyed.count == 1 {
             isShortest = first.rest.isEmpty
         } else {
-            // Strict order makes the last rest non-empty.
+            // Because the order is strict, the rest of the last key is not empty.
             isShortest = first.rest.isEmpty || bytes[first.rest.lowerBound] != bytes[last.rest.lowerBound]
         }
         guard isShortest else {
-            throw cursor.error("a page's prefix is shorter than it could be")
+            throw cursor.error("a page's prefix is shorter than possible")
         }
     }
 
-    /// The reference that entry `index` of an inner page holds.
+    /// Returns the reference in entry `index` of an inner page.
     package func child(_ index: Int, _ bytes: Span<UInt8>) throws(FormatError) -> ObjectRef {
         var cursor = Cursor(over: entries[index].value, of: Cursor(bytes, at: 0, else: .structureInvalid))
         return try ObjectRef(bytes, &cursor)
     }
 
-    /// One past the last entry: where the padding starts.
+    /// The index after the last entry, where the padding starts.
     private var contentEnd: Int { entries.last.map { Int($0.valueEnd) } ?? prefix.upperBound }
 
-    /// The frame length that the page would have with `more` bytes more.
-    package func frameLength(growingBy more: Int) -> Int { Padding.steppedFrame(contentEnd + more) }
+    /// Returns the size of the content with a value of `count` bytes in entry `index`.
+    private func contentSize(replacing index: Int, withBytes count: Int) -> Int {
+        let old = entries[index].value.count
+        let lengths = isLeaf ? VarintSize.of(count) - VarintSize.of(old) : 0
+        return contentEnd + count - old + lengths
+    }
 
-    /// The page with another value in entry `index`: its body and layout. The caller knows that it fits.
+    /// Returns the frame length that the page would have with a value of `count` bytes in entry `index`.
+    package func frameLength(replacing index: Int, withBytes count: Int) -> Int {
+        Padding.steppedFrame(contentSize(replacing: index, withBytes: count))
+    }
+
+    /// Returns the body and layout of the page with a different value in entry `index`. The caller has checked that it
+    /// fits.
     package func replacing(_ index: Int, with value: [UInt8], in bytes: Span<UInt8>) -> (
         body: [UInt8], layout: PageLayout
     ) {
         let old = entries[index].value
         let start = isLeaf ? old.lowerBound - VarintSize.of(old.count) : old.lowerBound
+        let size = contentSize(replacing: index, withBytes: value.count)
+        let padded = Padding.steppedFrame(size) - Format.sealOverhead
         var body: [UInt8] = []
-        body.reserveCapacity(Format.pageTarget)
+        body.reserveCapacity(padded)
         body.append(bytes.extracting(0..<start))
         if isLeaf { body.append(varint: UInt64(value.count)) }
         body.append(contentsOf: value)
         body.append(bytes.extracting(old.upperBound..<contentEnd))
-        let growth = body.count - contentEnd
-        body.append(zeros: Padding.steppedFrame(body.count) - Format.sealOverhead - body.count)
+        body.append(zeros: padded - size)
+        let growth = size - contentEnd
         var entries = entries
         let valueStart = old.upperBound + growth - value.count
         entries[index] = Entry(rest: entries[index].rest, value: valueStart..<old.upperBound + growth)
-        for after in index + 1..<max(entries.count, index + 1) { entries[after].move(by: growth) }
+        if growth != 0 { for after in index + 1..<max(entries.count, index + 1) { entries[after].move(by: growth) } }
         return (body, PageLayout(level: level, prefix: prefix, entries: entries))
     }
 
@@ -137,7 +150,7 @@ package struct PageLayout: Sendable {
         self.entries = entries
     }
 
-    /// In a leaf: the first entry whose key is not less than `key`, and whether it is equal.
+    /// In a leaf, returns the index of the first entry whose key is not less than `key`, and whether the two are equal.
     package func lowerBound(_ key: Span<UInt8>, _ bytes: Span<UInt8>) -> (index: Int, isEqual: Bool) {
         switch position(of: key, bytes) {
         case .before: return (0, false)
@@ -155,7 +168,7 @@ package struct PageLayout: Sendable {
         }
     }
 
-    /// In an inner page: the child that may hold `key`.
+    /// In an inner page, returns the index of the child that may contain `key`.
     package func childIndex(for key: Span<UInt8>, _ bytes: Span<UInt8>) -> Int {
         switch position(of: key, bytes) {
         case .before: return 0
@@ -181,7 +194,7 @@ package struct PageLayout: Sendable {
         case within(Range<Int>)
     }
 
-    /// Where a key stands to those that start with the prefix.
+    /// Compares a key with the keys that start with the prefix.
     private func position(of key: Span<UInt8>, _ bytes: Span<UInt8>) -> Place {
         let common = min(prefix.count, key.count)
         let order = ByteOrder.compare(bytes, prefix.lowerBound..<prefix.lowerBound + common, key, 0..<common)
@@ -190,7 +203,8 @@ package struct PageLayout: Sendable {
         return key.count < prefix.count ? .before : .within(prefix.count..<key.count)
     }
 
-    /// Negative, zero or positive, as entry `index`'s whole key stands to an entry's of another page.
+    /// Compares the whole key of entry `index` with that of an entry of another page: the result is negative, zero or
+    /// positive.
     package func compareKey(
         _ index: Int, _ bytes: Span<UInt8>, _ other: PageLayout, _ otherIndex: Int, _ otherBytes: Span<UInt8>
     ) -> Int {
@@ -201,14 +215,14 @@ package struct PageLayout: Sendable {
             bytes, prefix.lowerBound..<prefix.lowerBound + common, otherBytes,
             other.prefix.lowerBound..<other.prefix.lowerBound + common)
         if order != 0 { return order }
-        // One of these is empty.
+        // At least one of these ranges is empty.
         let more = prefix.lowerBound + common..<prefix.upperBound
         let otherMore = other.prefix.lowerBound + common..<other.prefix.upperBound
         if otherMore.isEmpty { return ByteOrder.compare(bytes, more, rest, otherBytes, otherRest) }
         return -ByteOrder.compare(otherBytes, otherMore, otherRest, bytes, rest)
     }
 
-    /// Negative, zero or positive, as entry `index`'s whole key stands to `key`.
+    /// Compares the whole key of entry `index` with `key`: the result is negative, zero or positive.
     package func compareKey(_ index: Int, _ key: Span<UInt8>, _ bytes: Span<UInt8>) -> Int {
         switch position(of: key, bytes) {
         case .before: 1

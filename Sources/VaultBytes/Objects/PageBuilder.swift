@@ -1,4 +1,4 @@
-/// Collects the entries of one page, in order, and knows how long it would be.
+/// Collects the entries of one page in order, and predicts its length.
 package struct PageBuilder {
     package let level: UInt8
     private var keys: [[UInt8]] = []
@@ -14,21 +14,22 @@ package struct PageBuilder {
     package var lastKey: [UInt8]? { keys.last }
     package var entries: [(key: [UInt8], value: [UInt8])] { Array(zip(keys, values)).map { (key: $0.0, value: $0.1) } }
 
-    /// The frame length with what is in it.
+    /// The frame length with the current entries.
     package var frameLength: Int { frameLength(keys: keys.count, content: contentSize, prefix: prefix) }
 
-    /// The frame length that one more entry would lead to.
+    /// Returns the frame length after adding one more entry.
     package func frameLength(adding key: [UInt8], _ value: [UInt8]) -> Int {
         frameLength(keys: keys.count + 1, content: contentSize + size(of: key, value), prefix: sharedPrefix(with: key))
     }
 
-    /// Whether a writer puts one more entry into this page, or begins another (section 5.2).
+    /// Returns whether a writer adds this entry to the page rather than starting another page (section 5.2).
     package func accepts(_ key: [UInt8], _ value: [UInt8]) -> Bool {
         guard keys.count >= (level == 0 ? 1 : Format.leastChildren) else { return true }
         return keys.count < Format.Limit.pageEntries && frameLength(adding: key, value) <= Format.pageTarget
     }
 
-    /// Exact while keys have fewer than 128 bytes, else at most a few bytes too much.
+    /// Computes the frame length: exact if all keys have fewer than 128 bytes, otherwise too large by at most a few
+    /// bytes.
     private func frameLength(keys count: Int, content: Int, prefix: Int) -> Int {
         let keyed = level == 0 ? count : max(count - 1, 0)
         let head = 1 + VarintSize.of(keyed) + VarintSize.of(prefix) + (keyed > 0 ? prefix : 0)
@@ -47,7 +48,7 @@ package struct PageBuilder {
         return min(prefix, ByteOrder.commonPrefix(keys[firstKeyed], key))
     }
 
-    /// Appends an entry; keys come in ascending order. In an inner page, the first child's key is not written.
+    /// Appends an entry; keys must be in ascending order. In an inner page, the first child's key is not written.
     package mutating func append(_ key: [UInt8], _ value: [UInt8]) {
         let isSeparator = level == 0 || !keys.isEmpty
         prefix = isSeparator ? sharedPrefix(with: key) : 0
@@ -58,7 +59,7 @@ package struct PageBuilder {
 
     package mutating func removeAll() { self = PageBuilder(level: level) }
 
-    /// The body, padded.
+    /// Encodes the body with padding.
     package func encode() -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(Format.pageTarget)
@@ -78,7 +79,7 @@ package struct PageBuilder {
         return out
     }
 
-    /// A child reference as an inner page's value.
+    /// Encodes a child reference as the value of an inner page.
     package static func child(_ ref: ObjectRef) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(44)

@@ -1,4 +1,5 @@
-/// Where the parts of an opened record's body are (section 5.1). The bytes are a secret and stay in wiped memory.
+/// The layout of an opened record's body (section 5.1). The bytes are secret and are kept in memory that is wiped after
+/// use.
 package struct RecordLayout: Sendable {
     package enum Form: UInt8, Sendable {
         case item = 0
@@ -18,7 +19,7 @@ package struct RecordLayout: Sendable {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         guard Padding.isStep(bytes.count) else { throw cursor.error("a record's length is not a step") }
         guard try cursor.u8(bytes) == form.rawValue else {
-            throw FormatError(.unsupportedForm, "a record's form is not the one that its reference names", at: offset)
+            throw FormatError(.unsupportedForm, "a record's form does not match its reference", at: offset)
         }
         key = try cursor.slice(try cursor.count(bytes, most: Format.Limit.itemKey, "an item key"), "an item key")
         content =
@@ -29,7 +30,7 @@ package struct RecordLayout: Sendable {
         try cursor.padding(bytes, to: bytes.count)
     }
 
-    /// The form that a body claims to have; nil if it is unknown or there are no bytes.
+    /// Returns the form that a body claims to have, or nil if the form is unknown or the body is empty.
     package static func form(_ bytes: Span<UInt8>) -> Form? { bytes.isEmpty ? nil : Form(rawValue: bytes[0]) }
 
     private static func item(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> Content {
@@ -44,7 +45,7 @@ package struct RecordLayout: Sendable {
             throw cursor.error("an attribute's record has unknown flags")
         }
         let length = Int(try cursor.u8(bytes))
-        guard length >= 1 else { throw cursor.error("an attribute without a name") }
+        guard length >= 1 else { throw cursor.error("an attribute has no name") }
         let name = try cursor.slice(length, "an attribute's name")
         try cursor.checkText(bytes, name)
         let size = try cursor.count(bytes, most: Format.Limit.attributeValue, "an attribute's value")
@@ -54,12 +55,12 @@ package struct RecordLayout: Sendable {
         return .attribute(name: name, flags: flags, value: try cursor.slice(size, "an attribute's value"))
     }
 
-    /// The padded body's size of an item's record; `attributes` is the size of their encoded list.
+    /// Returns the padded size of an item record's body; `attributes` is the size of its encoded list of attributes.
     package static func itemBodySize(key: Int, secret: Int, attributes: Int) -> Int {
         Padding.record(1 + VarintSize.of(key) + key + VarintSize.of(secret) + secret + attributes)
     }
 
-    /// The padded body's size of an attribute's record.
+    /// Returns the padded size of an attribute record's body.
     package static func attributeBodySize(key: Int, name: Int, value: Int) -> Int {
         Padding.record(1 + VarintSize.of(key) + key + 2 + name + VarintSize.of(value) + value)
     }

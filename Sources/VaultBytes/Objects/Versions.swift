@@ -2,10 +2,10 @@
 package struct Versions: Equatable, Sendable {
     /// One earlier value.
     package struct Version: Equatable, Sendable {
-        /// The item's, when this value was its current one.
+        /// The item's revision while this value was current.
         package var revision: UInt64
         package var device: Int
-        /// When the value ceased to be current.
+        /// The time at which the value was replaced.
         package var replaced: Int64
         package var modified: Int64
         package var record: ObjectRef
@@ -33,7 +33,7 @@ package struct Versions: Equatable, Sendable {
             set { (record, recordRevision, compartment) = (newValue.record, newValue.revision, newValue.compartment) }
         }
 
-        /// The records of its large attributes.
+        /// The records of the value's large attributes.
         package var largeRecords: [RecordRef] { attributes.compactMap(\.record) }
 
         /// Orders versions by revision, then by device.
@@ -43,7 +43,7 @@ package struct Versions: Equatable, Sendable {
     }
 
     package var item: Bytes16
-    /// In strictly ascending order; 1 to 50.
+    /// The versions, 1 to 50, in strictly ascending order.
     package var versions: [Version]
 
     package init(item: Bytes16, versions: [Version]) {
@@ -51,13 +51,13 @@ package struct Versions: Equatable, Sendable {
         self.versions = versions
     }
 
-    /// Reads a body; is checked as far as the frame shows it, the rest by `check`.
+    /// Reads a body. This checks as much of as the frame alone allows; `check` does the rest.
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         item = try cursor.bytes16(bytes)
         let count = Int(try cursor.u8(bytes))
         guard (1...Format.Limit.versions).contains(count) else {
-            throw cursor.error("\(count) earlier values in a frame")
+            throw cursor.error("a versions frame has \(count) earlier values")
         }
         var all: [Version] = []
         for _ in 0..<count {
@@ -74,19 +74,19 @@ package struct Versions: Equatable, Sendable {
     /// Checks that the frame is the one that `entry` refers to.
     package func check(_ entry: ItemEntry, at offset: UInt64) throws(FormatError) {
         guard item == entry.id, versions.count == entry.versions?.count else {
-            throw FormatError(.structureInvalid, "a versions frame of another item", at: offset)
+            throw FormatError(.structureInvalid, "a versions frame belongs to another item", at: offset)
         }
         for version in versions {
             let isEarlier =
                 version.revision < entry.revision
                 || version.revision == entry.revision && version.device != entry.device
             guard isEarlier else {
-                throw FormatError(.structureInvalid, "an earlier value that is not earlier", at: offset)
+                throw FormatError(.structureInvalid, "an earlier value is not earlier than the current one", at: offset)
             }
         }
     }
 
-    /// The body, padded.
+    /// Encodes the body with padding.
     package func encode() throws(FormatError) -> [UInt8] {
         var out: [UInt8] = []
         out.append(item)

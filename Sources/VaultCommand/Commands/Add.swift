@@ -4,9 +4,12 @@ import VaultFmt
 /// `add`: stores a new item.
 struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Store a new item; one that exists already is an error (exit 1).",
+        commandName: "add",
+        abstract: "Store a new item; fail if the item already exists (exit 1).",
         discussion: """
-            The secret is asked for twice on a terminal, or read from a pipe; it is never an argument. An account that is left out is empty.
+            On a terminal, you are asked for the secret twice; otherwise, it is read from a pipe. It is never taken \
+            from an argument. If the account is omitted, it is empty. With --otp, the key or otpauth: address for \
+            one-time codes is read instead; the secret, if any, comes from --generate or --secret-file.
 
             Examples:
               vaultfmt add mail.example.org alice --generate=32
@@ -15,18 +18,23 @@ struct Add: ParsableCommand {
 
     @OptionGroup var name: ItemName
     @OptionGroup var source: SecretSource
+    @OptionGroup(title: "One-time codes") var oneTime: OneTimeSource
     @OptionGroup(title: "Attributes") var attributes: AttributeOptions
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
         let key = try name.key()
         try source.check(key)
-        let values = try attributes.values()
-        try source.check(vault.access)
-        if source.asks { ControllingTerminal.beginSeries() }
+        var values = try attributes.values()
+        // With --otp, the prompt or the pipe provides the seed.
+        let hasSecret = !oneTime.isGiven || source.isStated
+        if hasSecret { try source.check(vault.access) }
+        try oneTime.check(name, vault.access)
+        if oneTime.asks || hasSecret && source.asks { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         guard try opened.item(key) == nil else { throw Self.duplicate(key) }
-        let secret = try source.read(for: ItemText.summary(key))
+        let secret = try hasSecret ? source.read(for: ItemText.summary(key)) : Secret(count: 0)
+        if let seed = try oneTime.read(for: key, label: values.label) { values.set(seed) }
         ControllingTerminal.end()
         try Progress.during("writing") {
             do throws(VaultError) {
@@ -39,6 +47,6 @@ struct Add: ParsableCommand {
     }
 
     private static func duplicate(_ key: ItemKey) -> CommandFailure {
-        CommandFailure(.noSuchItem, "\(ItemText.summary(key)) exists already; replace its secret with 'vaultfmt set'")
+        CommandFailure(.noSuchItem, "\(ItemText.summary(key)) already exists; replace its secret with 'vaultfmt set'")
     }
 }

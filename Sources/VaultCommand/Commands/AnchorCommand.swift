@@ -2,15 +2,16 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// `anchor`: the state a vault is in, to be remembered elsewhere.
+/// `anchor`: prints a vault's state in a form that can be stored elsewhere.
 struct AnchorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "anchor",
-        abstract: "Write the anchor of a vault's state, or accept the state as the newest.",
+        abstract: "Write the anchor of a vault's state, or accept that state as the newest.",
         discussion: """
-            This machine remembers the newest state of each vault that it saw, and the owners' public key. It refuses a file that is older, was \
-            continued from another state, no longer proves that it continues the remembered one, or belongs to other owners (exit 65); a \
-            rotation of their own is followed. --accept makes it remember the state of this file instead.
+            For each vault, this machine remembers the newest state it has seen and the owners' public key. It refuses \
+            a file that is older, has diverged from that state, can no longer prove that it continues that state, or \
+            belongs to someone else (exit 65); a rotation by the owners themselves is accepted. With --accept, it \
+            remembers the state of this file instead.
 
             Examples:
               vaultfmt anchor work.vault > work.anchor
@@ -19,7 +20,7 @@ struct AnchorCommand: ParsableCommand {
 
     @OptionGroup var vault: VaultFileOptions
 
-    @Flag(help: "Remember this state and its owners, whatever was remembered.")
+    @Flag(help: "Remember this state and its owners, regardless of what was remembered before.")
     var accept = false
 
     func run() throws {
@@ -31,7 +32,7 @@ struct AnchorCommand: ParsableCommand {
         guard accept else { return try machine.check(opened) }
         try machine.accept(opened)
         Terminal.note(
-            "generation \(opened.anchor.generation) is what this machine remembers of \(TerminalText.quoted(opened.path)) from now on"
+            "this machine now remembers generation \(opened.anchor.generation) of \(TerminalText.quoted(opened.path))"
         )
     }
 }

@@ -2,13 +2,14 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// `compact`: rewrites a vault without what is dead.
+/// `compact`: rewrites a vault without dead objects.
 struct Compact: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Rewrite a vault without what was replaced or removed.",
+        commandName: "compact",
+        abstract: "Rewrite a vault without its replaced and removed data.",
         discussion: """
-            Older copies of the file keep what this one drops; with an older copy and its passphrase later states open too, until \
-            'vaultfmt rekey --rotate'.
+            Older copies of the file still contain the dropped data. Anyone with an older copy and its passphrase can \
+            also open later states, until 'vaultfmt rekey --rotate' is run.
 
             Examples:
               vaultfmt compact
@@ -19,9 +20,12 @@ struct Compact: ParsableCommand {
 
     func run() throws {
         let opened = try vault.openVault(writable: true)
-        let report = try Progress.during("compacting") { try opened.compact() }
+        let progress = Progress("compacting", of: "items")
+        defer { progress.finish() }
+        let report = try opened.compact { done, total in progress.update(done, of: total) }
+        progress.finish()
         Terminal.note(
             "compacted \(TerminalText.quoted(opened.path)): \(MemorySize.text(bytes: report.bytesBefore)) before, "
-                + "\(MemorySize.text(bytes: report.bytesAfter)) now; older copies still hold what was removed")
+                + "\(MemorySize.text(bytes: report.bytesAfter)) now; older copies still contain the removed data")
     }
 }

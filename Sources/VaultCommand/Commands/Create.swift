@@ -1,39 +1,61 @@
 import ArgumentParser
+import VaultAge
 import VaultFmt
 import VaultLocal
 
-/// `create`: makes a vault.
+/// `create`: creates a vault.
 struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make a new vault.",
+        commandName: "create",
+        abstract: "Create a new vault.",
         discussion: """
-            The passphrase is asked for twice, unless a factor is given. A passphrase and a key file together are both needed to open it. \
-            Secrets that are replaced stay in the vault as earlier values, up to --keep for each item: 'vaultfmt history' lists them.
+            You are asked for a passphrase twice, unless a factor is given. If a passphrase and a key file are given \
+            together, both are needed to open the vault. Replaced secrets stay in the vault as earlier values, up to \
+            --keep per item; 'vaultfmt history' lists them.
 
             Examples:
               vaultfmt create
               vaultfmt create work.vault --key-file work.key --kdf sensitive
+              vaultfmt create work.vault --recipient age1… --recovery-key-file backup.key
             """)
 
     @OptionGroup var vault: VaultFileOptions
+    @OptionGroup(title: "Recipients") var recipients: RecipientOptions
     @OptionGroup(title: "Key derivation") var cost: CostOptions
 
-    @Option("A name for its slot, for people.", value: "name")
+    @Option("Also create this key file, which opens the vault if all identities are lost.", isFile: true)
+    var recoveryKeyFile: String?
+
+    @Flag(help: "Do not create a recovery key; if all identities are lost, so is the vault.")
+    var noRecovery = false
+
+    @Option("A human-readable name for the vault's slot.", value: "name")
     var slotName = ""
 
-    @Option("How many earlier values an item keeps, 0 to 50.", value: "number")
+    @Option("The number of earlier values to keep per item, 0 to 50.", value: "number")
     var keep = 10
 
     func validate() throws {
         try KeptVersions.validate(keep)
-        guard vault.access.owner == nil else { throw ValidationError("a new vault has new owners; leave --owner out") }
+        guard recipients.isAnyGiven || (recoveryKeyFile == nil && !noRecovery) else {
+            throw ValidationError("--recovery-key-file and --no-recovery require --recipient")
+        }
+        guard recoveryKeyFile == nil || !noRecovery else {
+            throw ValidationError("--recovery-key-file and --no-recovery cannot be combined; give one")
+        }
+        guard vault.access.factors.identity.isEmpty else {
+            throw ValidationError("a vault is created for recipients, not identities; give --recipient instead")
+        }
+        guard vault.access.owner == nil else {
+            throw ValidationError("--owner does not apply to a new vault; leave it out")
+        }
     }
 
     func run() throws {
         let path = try vault.path
         guard try !UserFiles.exists(path) else {
             throw CommandFailure(
-                .outputExists, "\(TerminalText.quoted(path)) exists already; choose another name or move it away")
+                .outputExists, "\(TerminalText.quoted(path)) already exists; choose another name or move it away")
         }
         let folder = UserFiles.parent(of: path)
         let machine = try ThisMachine.current()
@@ -42,10 +64,14 @@ struct Create: ParsableCommand {
         }
         guard try UserFiles.exists(folder) else {
             throw CommandFailure(
-                .noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to make the vault in; make it first")
+                .noSuchFile, "the folder \(TerminalText.quoted(folder)) for the vault does not exist; create it first"
+            )
         }
+        try checkRecovery()
+        let mayAsk = !vault.access.noInput
+        let factor = try recipients.factor(mayAsk: mayAsk)
         let given = try vault.access.factors.sources
-            .creating("New passphrase for \(TerminalText.escaped(path))", mayAsk: !vault.access.noInput)
+            .creating("New passphrase for \(TerminalText.escaped(path))", mayAsk: mayAsk, recipients: factor)
         PassphraseStrength.remark(on: given)
         let factors = try whileOpening { try given.together() }
         let kinds = try whileOpening { try given.combinations() }.first ?? []
@@ -56,10 +82,23 @@ struct Create: ParsableCommand {
         options.keptVersions = keep
         options.device = machine.deviceFile.loadIfSound()
         options.lockWait = .seconds(vault.access.wait)
-        try make(machine, path, factors, options)
+        do { try make(machine, path, factors, options) } catch { throw AgeKeys.explained(error, by: factor) }
         Terminal.note(
-            "created \(TerminalText.quoted(path)); \(SlotAdvice.words(kinds)); without that nobody can open it, so keep a copy"
+            "created \(TerminalText.quoted(path)); \(SlotAdvice.words(kinds)); without that, nobody can open the vault, so keep a copy"
         )
+    }
+
+    /// Refuses to create a vault that would be lost along with its recipients' keys, unless this was explicitly
+    /// requested.
+    private func checkRecovery() throws {
+        guard recipients.isAnyGiven, !noRecovery else { return }
+        guard let recoveryKeyFile else {
+            throw CommandFailure(
+                .usage,
+                "if only recipients can open a vault, it is lost when their identities are lost; give --recovery-key-file FILE, "
+                    + "which creates a key file to keep elsewhere, or --no-recovery")
+        }
+        try NewFile.check(recoveryKeyFile, what: "key file")
     }
 
     private func make(
@@ -67,9 +106,18 @@ struct Create: ParsableCommand {
     ) throws {
         let progress = Progress("creating")
         defer { progress.finish() }
-        do throws(VaultError) {
-            _ = try machine.create(at: path, factors: factors, options: options)
-        } catch {
+        do {
+            let made = try machine.create(at: path, factors: factors, options: options)
+            guard let recoveryKeyFile else { return }
+            let key = KeyFile.generate()
+            // The key file is created before its slot: a slot without its key would look like a way to recover the
+            // vault.
+            try NewFile.create(recoveryKeyFile, what: "key file", key)
+            try made.addSlot(try Factors(keyFile: try KeyFile(contents: key)), name: "recovery")
+            Terminal.note(
+                "created the key file \(TerminalText.quoted(recoveryKeyFile)), which also opens the vault; keep it elsewhere"
+            )
+        } catch let error as VaultError {
             throw CommandFailure(error)
         }
     }

@@ -5,9 +5,11 @@ import VaultLocal
 /// `forget`: drops earlier values of an item.
 struct Forget: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Forget earlier values of an item, after asking; the item itself stays.",
+        commandName: "forget",
+        abstract: "Forget earlier values of an item, after confirmation; the item itself is kept.",
         discussion: """
-            What is forgotten stays in the file, encrypted, until 'vaultfmt compact', and in older copies of the file.
+            Forgotten values remain in the file, encrypted, until 'vaultfmt compact' is run. They also \
+            remain in older copies of the file.
 
             Examples:
               vaultfmt forget github.com alice --earlier 2
@@ -20,14 +22,15 @@ struct Forget: ParsableCommand {
     @Flag(help: "Forget all earlier values of the item.")
     var all = false
 
-    @Flag(name: [.short, .long], help: "Do not ask.")
+    @Flag(name: [.short, .long], help: "Do not ask for confirmation.")
     var yes = false
 
     @OptionGroup var vault: VaultOptions
 
     func validate() throws {
         guard all != (choice.earlier != nil) else {
-            throw ValidationError(all ? "--all excludes --earlier; leave one out" : "give --earlier NUMBER, or --all")
+            throw ValidationError(
+                all ? "--all cannot be combined with --earlier; leave one out" : "give --earlier NUMBER, or --all")
         }
     }
 
@@ -35,7 +38,7 @@ struct Forget: ParsableCommand {
         try chosen.check()
         guard yes || (!vault.access.noInput && Prompt.isPossible) else {
             throw CommandFailure(
-                .usage, "forgetting needs confirmation, and there is no terminal to prompt on; give --yes")
+                .usage, "forgetting needs confirmation, but there is no terminal to prompt on; give --yes")
         }
         if !yes { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true)
@@ -44,12 +47,12 @@ struct Forget: ParsableCommand {
         guard values != nil || item.earlierValues > 0 else {
             return Terminal.note("\(ItemText.summary(item.key)) has no earlier values")
         }
-        guard try isConfirmed(item, values) else { return Terminal.note("nothing was forgotten") }
+        guard try isConfirmed(item, values) else { throw CommandFailure.declined("nothing was forgotten") }
         ControllingTerminal.end()
         let count = try Progress.during("writing") { try opened.forgetEarlierValues(of: item.key, values) }
         Terminal.note(
-            "forgot \(Self.words(count)) of \(ItemText.summary(item.key)); the ciphertext stays in the file until 'vaultfmt compact', and in "
-                + "older copies")
+            "forgot \(Self.words(count)) of \(ItemText.summary(item.key)); the ciphertext stays in the file until 'vaultfmt compact' is run; "
+                + "older copies still contain it")
     }
 
     private func isConfirmed(_ item: Item, _ values: [EarlierValue]?) throws -> Bool {

@@ -1,38 +1,49 @@
 import ArgumentParser
 import VaultFmt
 
-/// `get`: hands out one secret.
+/// `get`: prints one secret.
 struct Get: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Write an item's secret to standard output, and nothing else.",
+        commandName: "get",
+        abstract: "Write an item's secret to standard output.",
         discussion: """
-            The bytes are exact; on a terminal a newline follows, and what is not text is shown with --force only.
+            The secret is written byte for byte. On a terminal, a newline is added, and binary data is shown only with \
+            --force.
 
             Examples:
               vaultfmt get github.com alice --clip
               vaultfmt get db.example.org --field account
+              vaultfmt get passport --field scan.pdf >scan.pdf
+              vaultfmt get github.com alice --otp --clip
               vaultfmt get --class certificate --label host.example --pem
               vaultfmt get github.com alice --earlier 1
             """)
 
     @OptionGroup var chosen: ItemChoice
 
-    @Option("Write this field or attribute instead of the secret.")
+    @Option("Write this field, attribute or attached file instead of the secret.")
     var field: String?
 
     @Flag(help: "Write a certificate, a key or an identity as PEM.")
     var pem = false
 
-    @Flag(help: "Write the item as a JSON object, the secret included.")
+    @Flag(help: "Print the current one-time code instead, like 'vaultfmt otp'.")
+    var otp = false
+
+    @Flag(help: "With --otp: wait for the next code if this one expires in less than 10 seconds.")
+    var fresh = false
+
+    @Flag(help: "Write the item as a JSON object, including the secret.")
     var json = false
 
     @Option(
         defaultAsFlag: Clipboard.standardSeconds, parsing: .next,
         help: ArgumentHelp(
-            "Put it into the clipboard, cleared after so many seconds if unchanged.", valueName: "seconds"))
+            "Copy the secret to the clipboard, which is cleared after this many seconds if unchanged.",
+            valueName: "seconds"))
     var clip: Int?
 
-    @Flag(help: "Show it on the terminal even if it is not text.")
+    @Flag(help: "Show the secret on the terminal even if it is not text.")
     var force = false
 
     @OptionGroup var choice: EarlierOption
@@ -40,19 +51,26 @@ struct Get: ParsableCommand {
     @OptionGroup var vault: VaultOptions
 
     func validate() throws {
+        guard !otp || (field == nil && !pem && choice.earlier == nil) else {
+            throw ValidationError("--otp cannot be combined with --field, --pem or --earlier; leave one out")
+        }
+        guard otp || !fresh else { throw ValidationError("--fresh requires --otp; add it") }
         guard !pem || (field == nil && !json) else {
-            throw ValidationError("--pem excludes --field and --json; leave one out")
+            throw ValidationError("--pem cannot be combined with --field or --json; leave one out")
         }
         guard [field != nil && json, json && clip != nil].allSatisfy({ !$0 }) else {
-            throw ValidationError("--json excludes --field and --clip; leave one out")
+            throw ValidationError("--json cannot be combined with --field or --clip; leave one out")
         }
-        if let clip, !(1...86_400).contains(clip) { throw ValidationError("--clip takes 1 to 86400 seconds") }
+        if let clip, !(1...86_400).contains(clip) {
+            throw ValidationError("--clip must be between 1 and 86400 seconds")
+        }
     }
 
     func run() throws {
         try chosen.check()
         let opened = try vault.openVault()
-        let item = try chosen.find(in: opened)
+        let item = try chosen.find(in: opened, mayAsk: !vault.access.noInput)
+        if otp { return try OneTimeDelivery(waitsForFresh: fresh, clip: clip, json: json).deliver(item, in: opened) }
         if choice.earlier != nil { return try deliver(choice.value(of: item, in: opened), in: opened) }
         if json { return try writeJSON(try opened.open(item), opened) }
         if pem { return try deliver(try Self.pem(item.key, opened.open(item).secret)) }
@@ -73,7 +91,7 @@ struct Get: ParsableCommand {
         try Output.deliver(value, force: force)
     }
 
-    /// The same of an earlier value.
+    /// Delivers an earlier value in the same way as the current one.
     private func deliver(_ value: EarlierValue, in vault: Vault) throws {
         guard json || pem else { return try deliver(ItemField.value(field, of: value, in: vault)) }
         let whole = try vault.open(value)

@@ -2,14 +2,16 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// `history`: the earlier values of an item.
+/// `history`: lists the earlier values of an item.
 struct History: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List the earlier values of an item; never a secret.",
+        commandName: "history",
+        abstract: "List an item's earlier values, without secrets.",
         discussion: """
-            When a secret or a sealed attribute is replaced, the old value stays in the vault, sealed for its owners, up to the number that \
-            'create --keep' and 'rekey --keep' set. The columns are the number that other commands take, when the value was replaced and when \
-            it was changed last (UTC), about how large its secret is, and the label that the item had.
+            When a secret or a sealed attribute is replaced, the old value stays in the vault, sealed for its owners; \
+            'create --keep' or 'rekey --keep' sets how many are kept. The columns show the number to give to other \
+            commands, the times (UTC) when the value was replaced and last changed, the approximate size of its \
+            secret, and the item's label at the time.
 
             Examples:
               vaultfmt history github.com alice

@@ -2,13 +2,15 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// `inspect`: what a vault is, as far as can be said.
+/// `inspect`: describes a vault, in part even without a key.
 struct Inspect: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Describe a vault: without a key from what anybody can read, with one in full.",
+        commandName: "inspect",
+        abstract: "Describe a vault: all of it with a key, or its public part without one.",
         discussion: """
-            Nothing is asked for: what only a key holder can know is shown where a factor is given by an option or the environment, or \
-            the vault is unlocked. What was read without a key is marked unauthenticated, for whoever can write the file can change it.
+            This command never prompts: details that require a key are shown if an option or the environment provides \
+            a factor, or if the vault is unlocked. Anything read without a key is marked unauthenticated, because \
+            anyone who can write to the file can change it.
 
             Examples:
               vaultfmt inspect work.vault
@@ -20,6 +22,9 @@ struct Inspect: ParsableCommand {
     @Flag(help: "Write a JSON object.")
     var json = false
 
+    @Flag(help: "Also show details for implementers: objects, anchor, compartments, tree, memory.")
+    var verbose = false
+
     func run() throws {
         let path = try vault.path
         let outside = try readOutside(path)
@@ -28,16 +33,17 @@ struct Inspect: ParsableCommand {
         if let failure { throw failure }
     }
 
-    /// What anybody can read.
+    /// Reads the parts that anyone can see.
     private func readOutside(_ path: String) throws -> Inspection {
         return try Progress.during("reading") { try Vault.inspect(path) }
     }
 
-    /// What the factors given show; where they do not open the vault, what anybody can read is still worth showing.
+    /// Reads the parts that require a key, using the given factors. If these do not open the vault, the rest is still
+    /// worth showing.
     private func readInside() -> (InsideView?, CommandFailure?) {
         do {
             if let kept = try vault.access.openUnlocked(vault.path) { return (try InsideView(kept), nil) }
-            guard vault.access.factors.sources.isAnyGiven else { return (nil, nil) }
+            guard vault.access.factors.isAnythingGiven else { return (nil, nil) }
             return (try InsideView(vault.openVault()), nil)
         } catch {
             return (nil, CommandFailure(error))
@@ -55,9 +61,11 @@ struct Inspect: ParsableCommand {
 
     private func writeText(_ outside: Inspection, _ inside: InsideView?, _ path: String) throws {
         let output = Output.standard()
-        try output.write(InspectionText.outside(outside, path: path, slots: inside?.slots ?? outside.slots))
+        let slots = inside?.slots ?? outside.slots
+        try output.write(
+            InspectionText.outside(outside, FileFacts(path), path: path, slots: slots, isVerbose: verbose))
         if let inside {
-            try output.write(InspectionText.inside(inside))
+            try output.write(InspectionText.inside(inside, isVerbose: verbose))
         } else {
             try output.line("unauthenticated: read without a key; give a factor to see what is inside")
         }

@@ -1,26 +1,33 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
-/// `move`: gives an item another name.
+/// `move`: renames items or moves them.
 struct Move: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Give an item another name or access group; secret and attributes go with it.",
+        commandName: "move",
+        abstract: "Rename items, or change their folder or group.",
         discussion: """
-            What no --to-… option names stays as it is. A name that is taken is an error (exit 1). A move out of a group that a scoped slot \
-            opens rewrites the file, so that the slot opens no old record of the item. What its holder could read before, they may have kept: \
-            change the secret.
+            The secret and the attributes move with the item; fields without a --to-… option do not change. Given just \
+            two names, the command renames the first item to the second name; if the last name ends with a slash, it \
+            moves the other items into that folder. If the new name is taken, the command fails (exit 1). Moving an \
+            item out of a group that a scoped slot opens rewrites the file, so that the slot cannot open the item's \
+            old records. The slot's holder may have kept a copy of the secret, so change it.
 
             Examples:
+              vaultfmt move gogle google
               vaultfmt move github.com alice --to-account alice.b
-              vaultfmt move intranet --to-service intranet.example.org --to-group work
+              vaultfmt move netflix spotify entertainment/
+              vaultfmt move --folder acme --to-folder zenith
             """)
 
-    @OptionGroup var chosen: ItemChoice
+    @OptionGroup var chosen: ItemSelection
+    @OptionGroup(title: "Filters") var filters: ItemFilters
     @OptionGroup(title: "Where to") var destination: Destination
     @OptionGroup var narrowing: NarrowingOption
     @OptionGroup var vault: VaultOptions
 
-    /// The parts of the name that change.
+    /// The parts of the name to change, and the folder.
     struct Destination: ParsableArguments {
         @Option("The new service of a generic password.")
         var toService: String?
@@ -28,42 +35,148 @@ struct Move: ParsableCommand {
         @Option("The new account.")
         var toAccount: String?
 
-        @Option("The new server of an internet password.")
+        @Option("The new server for an internet password.")
         var toServer: String?
 
-        @Option("Its new protocol.")
+        @Option("The server's new protocol.")
         var toProtocol: String?
 
-        @Option("Its new port.")
+        @Option("The server's new port.")
         var toPort: UInt32?
 
-        @Option("Its new path.")
+        @Option("The server's new path.")
         var toPath: String?
 
-        @Option("The new access group.")
+        @Option("The new access group.", completion: .custom(VaultCompletion.groups))
         var toGroup: String?
+
+        @Option(
+            "The new folder; '' for none. If a folder is moved with --folder, its subfolders keep their names.",
+            completion: .custom(VaultCompletion.folders))
+        var toFolder: String?
+    }
+
+    /// The result for one item.
+    private struct Step {
+        let item: Item
+        let key: ItemKey
+        let attributes: AttributeChanges
     }
 
     func run() throws {
-        guard chosen.name.isGiven else { throw ItemName.missing }
-        guard destination.isGiven else {
-            throw CommandFailure(.usage, "nothing to change; give --to-service, --to-account or the like")
+        try chosen.check(isFiltered: filters.isAnyGiven)
+        let (chosen, target) = try split()
+        let criteria = try ItemCriteria(id: chosen.id, filters, chosen.place)
+        guard destination.isGiven || target != nil else { throw Self.nothingToChange }
+        guard destination.toService != "", destination.toServer != "" else {
+            throw CommandFailure(.usage, "the new service or server is empty; give a name")
+        }
+        if chosen.maySelectSeveral(isFiltered: !filters.attribute.isEmpty) {
+            try chosen.requireConsent(vault.access, doing: Self.doing)
         }
         let opened = try vault.openVault(writable: true)
-        let item = try chosen.find(in: opened)
-        let key = try destination.key(from: item.key)
-        guard destination.toService != "", destination.toServer != "" else {
-            throw CommandFailure(.usage, "the new service or server is empty; name it")
+        if case .name(let name) = target { try requireNoAccount(name, in: opened, criteria) }
+        let items = try chosen.find(
+            in: opened, criteria, isFiltered: !filters.attribute.isEmpty, mayAsk: !chosen.yes && !vault.access.noInput)
+        let steps = try items.map { item in try step(for: item, target, in: opened) }
+        try requireFree(steps, in: opened)
+        if items.count > 1, try !chosen.isConfirmed(items, "Move", vault.access, doing: Self.doing) {
+            throw CommandFailure.declined("nothing was moved")
         }
-        guard try opened.item(key) == nil || key == item.key else {
-            throw CommandFailure(.noSuchItem, "\(ItemText.summary(key)) exists already; choose another name")
+        try narrowing.change(opened) { (transaction) throws(VaultError) in
+            for step in steps {
+                try transaction.move(step.item.key, to: step.key)
+                if !step.attributes.isEmpty { try transaction.update(step.key, attributes: step.attributes) }
+            }
         }
-        try narrowing.change(opened) { (transaction) throws(VaultError) in try transaction.move(item.key, to: key) }
+        if items.count > 1 { Terminal.note("moved \(items.count) items") }
+    }
+
+    private static let doing = "moving several items"
+    private static let nothingToChange = CommandFailure(
+        .usage, "nothing to change; give --to-service, --to-account, --to-folder or a similar option, or a new name")
+
+    /// Refuses two words that together name an item, because no new name is given.
+    private func requireNoAccount(_ name: String, in opened: Vault, _ criteria: ItemCriteria) throws {
+        let whole = try ItemName.of(chosen.names.first, name, chosen.fields)
+        guard try whole.findAll(in: opened, criteria).isEmpty else { throw Self.nothingToChange }
+    }
+
+    /// The meaning of the last word if no --to-… option is given.
+    private enum Target {
+        case name(String)
+        case folder(String)
+    }
+
+    /// Returns the items' names and the destination given by the last word: a folder if it ends with a slash, or a new
+    /// name if there are two words and no option.
+    private func split() throws -> (ItemSelection, Target?) {
+        guard chosen.names.count > 1, let last = chosen.names.last else { return (chosen, nil) }
+        var rest = chosen
+        rest.names.removeLast()
+        if last.hasSuffix("/"), last.count > 1, destination.toFolder == nil {
+            return (rest, .folder(String(last.dropLast())))
+        }
+        guard chosen.names.count == 2, !destination.isGiven else { return (chosen, nil) }
+        return (rest, .name(last))
+    }
+
+    private func step(for item: Item, _ target: Target?, in opened: Vault) throws -> Step {
+        var key = try destination.key(from: item.key)
+        var folder = destination.toFolder
+        switch target {
+        case .name(let name): key = try Self.renamed(key, name)
+        case .folder(let name): folder = name
+        case nil: break
+        }
+        var attributes = changes(of: item, folder)
+        // A label that only repeats the name changes with it.
+        if let label = item.attributes.label, label == ItemText.name(item.key).first,
+            let name = ItemText.name(key).first
+        {
+            if name != label { attributes.set[AttributeName.label] = Array(name.utf8) }
+        }
+        try attributes.keepDate(ofSecretOf: item, in: opened)
+        return Step(item: item, key: key, attributes: attributes)
+    }
+
+    private static func renamed(_ key: ItemKey, _ name: String) throws -> ItemKey {
+        switch key.itemClass {
+        case .genericPassword: return try key.replacing([.service: .text(name)], group: nil)
+        case .internetPassword: return try key.replacing([.server: .text(name)], group: nil)
+        default:
+            throw CommandFailure(
+                .usage,
+                "an item of class \(key.itemClass.name) is renamed by changing its label: 'vaultfmt update … --label NAME'"
+            )
+        }
+    }
+
+    /// The new value of the folder attribute. If a folder is moved, its subfolders move with it.
+    private func changes(of item: Item, _ folder: String?) -> AttributeChanges {
+        guard let folder else { return AttributeChanges() }
+        let moved = chosen.place.folder.map(FolderPath.names) ?? []
+        let below = moved.isEmpty ? [] : Array(ItemPlace.folder(of: item).dropFirst(moved.count))
+        let path = FolderPath.text(FolderPath.names(folder) + below)
+        if path.isEmpty { return AttributeChanges(remove: [AttributeName.folder]) }
+        return AttributeChanges(set: [AttributeName.folder: path])
+    }
+
+    /// Refuses names that are already in use or that two items would share.
+    private func requireFree(_ steps: [Step], in opened: Vault) throws {
+        var taken: Set<ItemKey> = []
+        for step in steps {
+            let isFree = try step.key == step.item.key || opened.item(step.key) == nil
+            guard isFree, taken.insert(step.key).inserted else {
+                throw CommandFailure(
+                    .noSuchItem, "\(ItemText.summary(step.key)) already exists; choose another name")
+            }
+        }
     }
 }
 
 extension Move.Destination {
-    /// The fields of the key that are to change.
+    /// The fields of the key to change.
     private var fields: [ItemKey.Field: ItemKey.Value] {
         var fields: [ItemKey.Field: ItemKey.Value] = [:]
         fields[.service] = toService.map { .text($0) }
@@ -75,16 +188,16 @@ extension Move.Destination {
         return fields
     }
 
-    var isGiven: Bool { !fields.isEmpty || toGroup != nil }
+    var isGiven: Bool { !fields.isEmpty || toGroup != nil || toFolder != nil }
 
-    /// The key with the parts that are given put in.
+    /// The key with the given parts replaced.
     func key(from key: ItemKey) throws -> ItemKey {
         let fields = fields
         if fields.keys.contains(where: { !$0.classes.contains(key.itemClass) }) {
             switch key.itemClass {
             case .genericPassword: throw refusal("a generic password has no server")
             case .internetPassword: throw refusal("an internet password has a server, not a service")
-            default: throw refusal("of an item of class \(key.itemClass.name) only the group can change")
+            default: throw refusal("only the group of an item of class \(key.itemClass.name) can be changed")
             }
         }
         return try key.replacing(fields, group: toGroup)

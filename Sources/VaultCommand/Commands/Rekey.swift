@@ -1,16 +1,21 @@
 import ArgumentParser
+import VaultAge
 import VaultFmt
 import VaultLocal
 
-/// `rekey`: changes what opens a vault.
+/// `rekey`: changes the factors that open a vault.
 struct Rekey: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "rekey",
         abstract:
-            "Change the passphrase, its cost, how many earlier values are kept, or with --rotate the key of everything.",
+            "Change the passphrase, its cost or the number of earlier values kept; or, with --rotate, the vault key.",
         discussion: """
-            Without --rotate the slot that opens the vault is rewrapped: what is not given anew stays, a key file beside a new passphrase \
-            for example. --kdf alone changes the cost only, --keep alone how many earlier values an item keeps. --rotate encrypts everything anew under a new vault key; slots whose factors are \
-            not given (--keep-…, or asked for on a terminal) are named, and dropped after asking.
+            Without --rotate, the slot that opened the vault is rewrapped. Factors that are not given are kept: a key \
+            file, for example, stays in use when the passphrase changes. --kdf alone changes only the cost; --keep \
+            alone changes only the number of earlier values kept per item. --rotate re-encrypts everything under a new \
+            vault key; slots whose factors are not given (with --keep-… or at a prompt) are listed, and dropped after \
+            confirmation. Slots for recipients are recreated without their identities; the recipients are shown first, \
+            because anyone with an old key may have added one.
 
             Examples:
               vaultfmt rekey work.vault
@@ -22,34 +27,35 @@ struct Rekey: ParsableCommand {
     @OptionGroup(title: "New factors") var newFactors: NewFactorOptions
     @OptionGroup(title: "Key derivation") var cost: CostOptions
 
-    @Flag(help: "Take the key file away: the passphrase alone opens the slot.")
+    @Flag(help: "Remove the key file, so that the passphrase alone opens the slot.")
     var removeKeyFile = false
 
     @Flag(help: "Remove the passphrase, so that the key file alone opens the slot.")
     var removePassphrase = false
 
-    @Flag(help: "Encrypt everything under a new vault key, so that older keys open nothing written later.")
+    @Flag(help: "Re-encrypt everything under a new vault key, so that older keys cannot open anything written later.")
     var rotate = false
 
-    @Option("How many earlier values an item keeps, 0 to 50.", value: "number")
+    @Option("The number of earlier values to keep per item, 0 to 50.", value: "number")
     var keep: Int?
 
     @OptionGroup(title: "Rotation") var kept: KeptFactors
 
-    @Flag(name: [.short, .long], help: "Do not ask before slots are dropped.")
+    @Flag(name: [.short, .long], help: "Do not ask before dropping slots.")
     var yes = false
 
     func validate() throws {
         guard !(removeKeyFile && removePassphrase) else {
-            throw ValidationError("--remove-key-file and --remove-passphrase exclude each other; one of them must stay")
+            throw ValidationError(
+                "--remove-key-file and --remove-passphrase cannot be combined; one factor must remain")
         }
         guard !removeKeyFile || newFactors.newKeyFile == nil,
             !removePassphrase || (newFactors.newPassphraseFile ?? "").isEmpty
         else {
-            throw ValidationError("what is to be removed is also given by a --new-… option; leave one out")
+            throw ValidationError("the factor to be removed is also set by a --new-… option; leave out one of them")
         }
         if let keep { try KeptVersions.validate(keep) }
-        guard rotate || !kept.isAnyGiven else { throw ValidationError("--keep-… options go with --rotate") }
+        guard rotate || !kept.isAnyGiven else { throw ValidationError("--keep-… options require --rotate") }
     }
 
     func run() throws {
@@ -67,6 +73,12 @@ struct Rekey: ParsableCommand {
             throw CommandFailure(
                 .busy, "another program has just replaced the slot that opened the vault; run the command again")
         }
+        if current.factors.contains(.externalKey), changesFactors || !rotate {
+            throw CommandFailure(
+                .usage,
+                "the slot that opened the vault uses an external key and cannot be changed; add another with "
+                    + "'vaultfmt slot add' and remove this one")
+        }
         if let keep { try KeptVersions.set(keep, in: opened) }
         if changesFactors || !(rotate || cost.isGiven) {
             opening.factors = try changeFactors(opened, current, opening.factors)
@@ -74,13 +86,13 @@ struct Rekey: ParsableCommand {
             opening.factors = GivenFactors(opening.factors, only: current.factors)
             if cost.isGiven { try changeCost(opened, current, opening.factors) }
         }
-        if rotate { try rotateKeys(opened, opening.factors) }
+        if rotate { try rotateKeys(opened, current, opening.factors) }
         if try ThisMachine.current().dropKeptKeyIfGone(opened) {
-            Terminal.note("the vault is locked; 'vaultfmt unlock' opens it again")
+            Terminal.note("the vault is locked; unlock it with 'vaultfmt unlock'")
         }
     }
 
-    /// Rewraps the slot for new factors, and returns those that open it now.
+    /// Rewraps the slot for new factors, and returns the factors that open it now.
     private func changeFactors(_ opened: Vault, _ current: SlotInfo, _ old: borrowing GivenFactors)
         throws -> GivenFactors
     {
@@ -99,7 +111,7 @@ struct Rekey: ParsableCommand {
         let kinds = try whileOpening { try new.combinations() }.first ?? []
         try rewrap(opened, current, new)
         Terminal.note(
-            "changed what opens \(TerminalText.quoted(opened.path)): \(SlotAdvice.words(kinds)); an older copy and what opened it open later states too, until 'vaultfmt rekey --rotate'"
+            "changed the factors of \(TerminalText.quoted(opened.path)): \(SlotAdvice.words(kinds)); anyone with an older copy and its factors can also open later states, until 'vaultfmt rekey --rotate' is run"
         )
         return new
     }
@@ -112,14 +124,14 @@ struct Rekey: ParsableCommand {
         let hasKeyFile = !current.factors.isDisjoint(with: [.generatedKeyFile, .otherKeyFile])
         let hasPassphrase = current.factors.contains(.passphrase)
         if removeKeyFile && !hasKeyFile {
-            throw CommandFailure(.usage, "the slot that opened the vault takes no key file; nothing was changed")
+            throw CommandFailure(.usage, "the slot that opened the vault uses no key file; nothing was changed")
         }
         if removePassphrase && !hasPassphrase {
-            throw CommandFailure(.usage, "the slot that opened the vault takes no passphrase; nothing was changed")
+            throw CommandFailure(.usage, "the slot that opened the vault uses no passphrase; nothing was changed")
         }
         if removesFactor && !(hasKeyFile && hasPassphrase) && !newFactors.sources.isAnyGiven {
             throw CommandFailure(
-                .usage, "it is all that opens the slot; give what is to open it instead with a --new-… option")
+                .usage, "nothing else opens the slot; give a replacement with a --new-… option")
         }
     }
 
@@ -131,7 +143,7 @@ struct Rekey: ParsableCommand {
                 .usage, "the slot opens without key derivation, so it has no cost to change; give new factors too")
         }
         try rewrap(opened, current, given)
-        Terminal.note("changed the cost of slot \(SlotText.short(current)); older copies keep the old one")
+        Terminal.note("changed the cost of slot \(SlotText.short(current)); older copies keep the old cost")
     }
 
     private func rewrap(_ opened: Vault, _ current: SlotInfo, _ given: borrowing GivenFactors) throws {
@@ -145,55 +157,64 @@ struct Rekey: ParsableCommand {
         SlotText.report(change)
     }
 
-    private func rotateKeys(_ opened: Vault, _ given: borrowing GivenFactors) throws {
+    private func rotateKeys(_ opened: Vault, _ current: SlotInfo, _ given: borrowing GivenFactors) throws {
         var rotation = try opened.rotation()
-        guard try rotation.keeps(given) else {
+        let remaking = SlotRemaking(mayAsk: !vault.access.noInput)
+        // A slot for recipients is recreated without an identity, so no second touch is needed.
+        let isKept = SlotRemaking.canRemake(current) ? true : try rotation.keeps(given)
+        guard isKept else {
             throw CommandFailure(
                 .busy, "another program has just changed the slots of the vault; run the command again")
         }
         try kept.apply(to: &rotation)
+        let remade = try remaking.apply(to: &rotation)
         if !yes && !vault.access.noInput && Prompt.isPossible { try Self.askForPassphrases(&rotation) }
         let dropped = rotation.dropped
         for slot in dropped { Terminal.note("drops slot \(SlotText.short(slot))") }
-        guard try mayDrop(dropped.count) else { return Terminal.note("nothing was rotated") }
+        guard try mayGoOn(dropping: dropped.count, remaking: remade) else {
+            throw CommandFailure.declined("nothing was rotated")
+        }
         ControllingTerminal.endSeries()
-        let report = try Self.run(rotation)
+        let report: RotationReport
+        do { report = try Self.run(rotation) } catch { throw AgeKeys.explained(error, by: remaking.factor) }
         for key in report.copiedDeviceBound {
-            Terminal.note("kept as it was, bound to another device: \(ItemText.summary(key))")
+            Terminal.note("kept unchanged, because it is bound to another device: \(ItemText.summary(key))")
         }
         Terminal.note(
-            "rotated \(TerminalText.quoted(opened.path)): older copies open what they hold, and nothing later")
+            "rotated \(TerminalText.quoted(opened.path)); older copies still open, but their keys cannot open anything written later"
+        )
     }
 
-    private func mayDrop(_ count: Int) throws -> Bool {
-        if yes || count == 0 { return true }
+    private func mayGoOn(dropping dropped: Int, remaking remade: Int) throws -> Bool {
+        if yes || (dropped == 0 && remade == 0) { return true }
         guard !vault.access.noInput, Prompt.isPossible else {
+            let what = dropped == 0 ? "recreating slots for recipients" : "dropping slots"
+            let keys = dropped == 0 ? "" : ", or the slots' factors with --keep-…"
             throw CommandFailure(
-                .usage,
-                "dropping slots needs confirmation, and there is no terminal to prompt on; give --yes, or the slots' factors with --keep-…"
-            )
+                .usage, "\(what) needs confirmation, but there is no terminal to prompt on; give --yes\(keys)")
         }
-        return try Prompt.confirm(
-            "Rotate, and drop \(count == 1 ? "this slot" : "these \(count) slots")?", instead: "give --yes")
+        let drops = dropped == 0 ? "" : ", and drop \(dropped == 1 ? "this slot" : "these \(dropped) slots")"
+        let makes = remade == 0 ? "" : " for these recipients"
+        return try Prompt.confirm("Rotate\(makes)\(drops)?", instead: "give --yes")
     }
 
-    /// Asks for the passphrase of each slot that would be dropped and takes one alone.
+    /// Asks for the passphrase of each slot that needs only a passphrase and would otherwise be dropped.
     private static func askForPassphrases(_ rotation: inout Rotation) throws {
         for slot in rotation.dropped where slot.factors == .passphrase {
             while rotation.dropped.contains(where: { $0.id == slot.id }) {
                 let typed = try Prompt.secret(
-                    "Passphrase of slot \(SlotText.short(slot)) (Return: drop it)",
+                    "Passphrase for slot \(SlotText.short(slot)) (press Return to drop it)",
                     instead: "give --keep-passphrase-file")
                 if typed.count == 0 { break }
                 if try !rotation.keeps(GivenFactors(passphrase: typed, keyFile: nil, rawKey: nil)) {
-                    Terminal.note("that opens no slot; try again")
+                    Terminal.note("that passphrase does not open any slot; try again")
                 }
             }
         }
     }
 
     private static func run(_ rotation: consuming Rotation) throws -> RotationReport {
-        let progress = Progress("rotating")
+        let progress = Progress("rotating", of: "items")
         defer { progress.finish() }
         do throws(VaultError) {
             return try rotation.run { done, total in progress.update(done, of: total) }

@@ -2,14 +2,16 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// `repair`: makes a vault writable again whose end is damaged.
+/// `repair`: makes a vault with a damaged end writable again.
 struct Repair: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Put what follows the newest sound state of a vault aside, so that the vault can be changed again.",
+        commandName: "repair",
+        abstract: "Set aside the damaged end of a vault, so that the vault can be changed again.",
         discussion: """
-            When the end of the file holds a change that does not open, nothing can be changed: it may be somebody's change that was damaged, or \
-            bytes that somebody else wrote. This keeps it in a file beside the vault, FILE.damaged-GENERATION, and then cuts it off. \
-            'vaultfmt salvage' of a copy of the vault made before recovers what is whole in it.
+            If the file ends with a change that cannot be opened, the vault cannot be changed: the end may be a \
+            genuine change that was damaged, or bytes written by someone else. This command saves those bytes next to \
+            the vault, as FILE.damaged-GENERATION, and then removes them from it. To recover what is intact in them, \
+            run 'vaultfmt salvage' on a copy of the vault made before the repair.
 
             Examples:
               vaultfmt repair
@@ -22,10 +24,10 @@ struct Repair: ParsableCommand {
         let opened = try vault.openVault(writable: true)
         let kept = try Progress.during("repairing") { try opened.repair() }
         guard let kept else {
-            return Terminal.note("the end of \(TerminalText.quoted(opened.path)) is not damaged; nothing was put aside")
+            return Terminal.note("the end of \(TerminalText.quoted(opened.path)) is not damaged; nothing was set aside")
         }
         Terminal.note(
-            "\(TerminalText.quoted(opened.path)) is at generation \(opened.anchor.generation), and what followed it is in \(TerminalText.quoted(kept))"
+            "\(TerminalText.quoted(opened.path)) is now at generation \(opened.anchor.generation); the removed bytes are in \(TerminalText.quoted(kept))"
         )
     }
 }

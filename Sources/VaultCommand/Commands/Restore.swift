@@ -2,42 +2,120 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// `restore`: makes an item what it was.
+/// `restore`: restores an earlier value, a removed item, or a backup of the whole vault.
 struct Restore: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make an item what it was: an earlier secret, with the attributes of the time.",
+        commandName: "restore",
+        abstract: "Restore an earlier value of an item, a removed item, or a backup.",
         discussion: """
-            Without --earlier, the value that was replaced last. What the item is now becomes an earlier value itself, so that nothing is lost; \
-            its name and accessibility stay.
+            Without --earlier, this restores the most recently replaced value. The item's current value becomes an \
+            earlier value, so nothing is lost; the item's name and accessibility do not change.
+
+            A removed item can be restored, with its earlier values, until 'vaultfmt compact' or another change rewrites the file.
+
+            --from replaces the vault's file with a backup of the same vault, once that is verified. The file of today \
+            stays beside it, and this machine accepts the older state.
 
             Examples:
-              vaultfmt restore github.com alice
               vaultfmt restore github.com alice --earlier 3
+              vaultfmt restore --group clients --all
+              vaultfmt restore --from yesterday.vault
             """)
 
     @OptionGroup var chosen: ItemChoice
     @OptionGroup var choice: EarlierOption
+
+    @Flag(help: "Bring back all removed items that match.")
+    var all = false
+
+    @Option("Restore the whole vault from this backup.", value: "backup", isFile: true)
+    var from: String?
+
+    @Flag(help: "With --from, do not ask.")
+    var yes = false
+
     @OptionGroup var vault: VaultOptions
 
+    func validate() throws {
+        guard !yes || from != nil else { throw ValidationError("--yes goes with --from; leave it out") }
+        guard from == nil || (!all && choice.earlier == nil && !chosen.name.isGiven && chosen.id == nil) else {
+            throw ValidationError(
+                "--from restores the whole vault; leave out the item, or read it with 'vaultfmt get' and --vault BACKUP"
+            )
+        }
+        guard !all || choice.earlier == nil else {
+            throw ValidationError("--all brings back removed items; leave out --earlier")
+        }
+    }
+
     func run() throws {
-        try chosen.check()
+        if let from { return try BackupRestore(from, to: vault, isConfirmed: yes).run() }
+        if !all { try chosen.check() }
         let opened = try vault.openVault(writable: true)
+        if all { return try bringBack(removed(in: opened), in: opened) }
+        if choice.earlier == nil, try chosen.findAll(in: opened).isEmpty {
+            let removed = try removed(in: opened)
+            if !removed.isEmpty { return try bringBack(removed, in: opened) }
+        }
         let item = try chosen.find(in: opened)
         let value = try choice.value(of: item, in: opened)
         try Progress.during("writing") { try opened.restore(value, of: item.key) }
         Terminal.note(
-            "\(ItemText.summary(item.key)) is again what it was until \(Timestamp.short(value.replaced)) UTC; \(try kept(item, in: opened))"
+            "restored the value that \(ItemText.summary(item.key)) had until \(Timestamp.short(value.replaced)) UTC; \(try kept(item, in: opened))"
         )
     }
 
-    /// What became of what the item was before.
+    /// Returns the removed items that match; if several have the same name, only the one removed last.
+    private func removed(in vault: Vault) throws -> [RemovedItem] {
+        guard chosen.filters.attribute.isEmpty, !chosen.place.isAnyGiven, chosen.id == nil else {
+            throw CommandFailure(
+                .usage,
+                "removed items are found by name, group and label; leave out --id, --attribute, --folder and --tag")
+        }
+        let queries = try chosen.name.queries(
+            label: chosen.filters.label, accessibility: chosen.filters.accessible?.value)
+        let removed = try Progress.during("searching") { try vault.removedItems() }
+        var names: Set<[UInt8]> = []
+        return removed.filter { removed in
+            queries.contains { $0.matches(removed.item) } && names.insert(removed.item.key.bytes).inserted
+        }
+    }
+
+    private func bringBack(_ removed: [RemovedItem], in vault: Vault) throws {
+        guard !removed.isEmpty else {
+            throw CommandFailure(
+                .noSuchItem,
+                "no removed item matches, or the file no longer contains it; a backup may contain it, and 'vaultfmt log' shows what the file contains"
+            )
+        }
+        guard all || removed.count == 1 else {
+            for one in removed {
+                Terminal.errorLine("  \(ItemText.summary(one.item.key, label: one.item.attributes.label))")
+            }
+            throw CommandFailure(
+                .ambiguous,
+                "\(removed.count) removed items match this name; give more of the name, or bring back all of them with --all"
+            )
+        }
+        for one in removed where try vault.item(one.item.key) != nil {
+            throw CommandFailure(
+                .noSuchItem,
+                "\(ItemText.summary(one.item.key)) already exists: another item has this name now; move that item first with 'vaultfmt move'"
+            )
+        }
+        try Progress.during("writing") { _ = try vault.bringBack(removed) }
+        for one in removed.prefix(20) { Terminal.note("\(ItemText.summary(one.item.key)) is back") }
+        if removed.count > 20 { Terminal.note("… and \(removed.count - 20) more") }
+    }
+
+    /// Describes what happened to the replaced value.
     private func kept(_ before: Item, in vault: Vault) throws -> String {
         guard vault.keptVersions > 0 else {
-            return "the vault keeps no earlier values, so what it was until now is gone"
+            return "the vault keeps no earlier values, so the previous value is lost"
         }
         let values = try vault.earlierValues(of: before.key)
         return values.contains { $0.revision == before.revision }
-            ? "what it was until now is its earlier value 1"
-            : "what it was until now had the same secrets, or was too damaged to be kept"
+            ? "the previous value is now earlier value 1"
+            : "the previous value had the same secrets, or was too damaged to be kept"
     }
 }

@@ -2,14 +2,17 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// `salvage`: recovers what still authenticates.
+/// `salvage`: recovers everything that still authenticates.
 struct Salvage: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Recover what still authenticates of a damaged vault into a new file.",
+        commandName: "salvage",
+        abstract: "Recover everything in a damaged vault that still authenticates, and write it to a new file.",
         discussion: """
-            The damaged file is only read. What cannot be recovered is named on standard error, and the exit code is then 3. What an owner's \
-            commit names comes first. What no such commit names, and the holder of a scoped slot could have forged, is named as not proven and \
-            left out, unless --include-unproven is given. The new vault opens with the same factors, unless --new-… options give others; it has no other slots.
+            The damaged file is never written to. Anything that cannot be recovered is reported on standard error, and \
+            the exit code is then 3. Records listed in an owner's commit take precedence. Records that no such commit \
+            lists, and that the holder of a scoped slot could have forged, are reported as not proven and left out, \
+            unless --include-unproven is given. The new vault opens with the same factors, unless --new-… options set \
+            new ones; it has no other slots.
 
             Examples:
               vaultfmt salvage broken.vault --output recovered.vault
@@ -20,22 +23,23 @@ struct Salvage: ParsableCommand {
 
     @Option(
         name: .shortAndLong, parsing: .unconditional,
-        help: ArgumentHelp("The vault to make; nothing is overwritten.", valueName: "new"), completion: .file())
+        help: ArgumentHelp("The vault to create; an existing file is never overwritten.", valueName: "new"),
+        completion: .file())
     var output: String
 
     @Flag(
-        help: "Take also what the holder of a scoped slot could have made; look at each item named before you trust it."
+        help: "Include items that a scoped slot's holder could have forged; check each one reported before trusting it."
     )
     var includeUnproven = false
 
-    @OptionGroup var access: AccessOptions
+    @OptionGroup(title: "Access") var access: AccessOptions
     @OptionGroup(title: "New factors") var newFactors: NewFactorOptions
     @OptionGroup(title: "Key derivation") var cost: CostOptions
 
     func run() throws {
         guard try !UserFiles.exists(output) else {
             throw CommandFailure(
-                .outputExists, "\(TerminalText.quoted(output)) exists already; choose another name or move it away")
+                .outputExists, "\(TerminalText.quoted(output)) already exists; choose another name or move it away")
         }
         let file = try VaultPath.resolve(damaged.given)
         let report = try access.withFactors(file) { given in
@@ -47,16 +51,16 @@ struct Salvage: ParsableCommand {
         for note in report.notes { Terminal.note(note) }
         for key in report.withoutIndex { Terminal.note("recovered without its attributes: \(ItemText.summary(key))") }
         for key in report.older { Terminal.warning("recovered with an older secret: \(ItemText.summary(key))") }
-        let fate = includeUnproven ? "taken" : "left out"
+        let fate = includeUnproven ? "included" : "left out"
         for key in report.unproven {
-            Terminal.warning("not proven to be an owner's, \(fate): \(ItemText.summary(key))")
+            Terminal.warning("not proven to come from an owner, \(fate): \(ItemText.summary(key))")
         }
         for key in report.partial { Terminal.warning("recovered in part: \(ItemText.summary(key))") }
         for slot in report.otherSlots {
-            Terminal.note("not in the new vault: slot \(SlotText.short(slot)); 'vaultfmt slot add' makes it again")
+            Terminal.note("not in the new vault: slot \(SlotText.short(slot)); 'vaultfmt slot add' recreates it")
         }
         for slot in report.unknownSlots {
-            Terminal.warning("not in the new vault: slot \(SlotText.short(slot)), which this version cannot make")
+            Terminal.warning("not in the new vault: slot \(SlotText.short(slot)), which this version cannot create")
         }
         for loss in report.lost { Terminal.warning("lost: \(ItemText.summary(loss.key)): \(loss.reason)") }
         let values = report.recoveredEarlierValues
@@ -65,12 +69,12 @@ struct Salvage: ParsableCommand {
         Terminal.note("recovered \(items)\(earlier) into \(TerminalText.quoted(output)), lost \(report.lost.count)")
         if report.recovered == 0 && !report.lost.isEmpty {
             throw CommandFailure(
-                .damaged, "nothing of \(TerminalText.quoted(file)) could be recovered; try another copy")
+                .damaged, "nothing in \(TerminalText.quoted(file)) could be recovered; try another copy")
         }
         guard !report.isComplete else { return }
         throw CommandFailure(
             .incomplete,
-            "\(TerminalText.quoted(output)) is made, but something is missing or not proven (see above); look for a sound copy"
+            "\(TerminalText.quoted(output)) was created, but something is missing or not proven (see above); look for an intact copy"
         )
     }
 

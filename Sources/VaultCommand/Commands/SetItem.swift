@@ -1,50 +1,97 @@
 import ArgumentParser
+import Glibc
 import VaultFmt
+import VaultLocal
 
-/// `set`: stores a secret, whether the item exists or not.
+/// `set`: stores a secret, whether or not the item exists.
 struct SetItem: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Store a secret: make an item, or replace its secret.",
+        abstract: "Store a secret in a new or an existing item.",
         discussion: """
-            The secret is asked for twice on a terminal, or read from a pipe; it is never an argument. Attributes that are not named stay \
-            as they are. The name means the item that 'get' would show: the one item, of whatever class, that has all that is given of it. If \
-            several have it, the command fails (exit 2); if none has, it makes a generic password, or an internet password where --server or \
-            the like is given, with an empty account if none is given. \
-            The secret that is replaced stays in the file, encrypted, until 'vaultfmt compact', and in older copies.
+            On a terminal, you are asked for the secret twice; otherwise, it is read from a pipe. It is never taken \
+            from an argument. Attributes that are not given do not change. The name refers to the item that 'get' \
+            would show: the only item, of any class, that matches all the given fields. If several match, the command \
+            fails (exit 2); if none matches, it creates a generic password, or an internet password if --server or a \
+            related option is given; the account defaults to empty. With --otp, the key or otpauth: address for one-time \
+            codes is read instead, and the secret does not change unless --generate or --secret-file is given. The \
+            newline at the end of a single line is not part of the secret unless --exact is given; multiple lines and \
+            files are stored byte for byte. The replaced secret remains encrypted in the file until 'vaultfmt \
+            compact' is run, and remains in older copies.
 
             Examples:
               vaultfmt set github.com alice
+              vaultfmt set github.com alice --otp
               printf %s "$TOKEN" | vaultfmt set ci deploy --label 'Deploy token'
             """)
 
     @OptionGroup var name: ItemName
     @OptionGroup var source: SecretSource
+    @OptionGroup(title: "One-time codes") var oneTime: OneTimeSource
     @OptionGroup(title: "Attributes") var attributes: AttributeOptions
     @OptionGroup var removal: AttributeRemoval
     @OptionGroup var narrowing: NarrowingOption
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
-        let changes = AttributeChanges(set: try attributes.values(), remove: removal.removeAttribute)
+        var values = try attributes.values()
         let named = try name.key()
         try source.check(named)
-        try source.check(vault.access)
-        if source.asks { ControllingTerminal.beginSeries() }
+        // With --otp, the prompt or the pipe provides the seed; the secret does not change.
+        let hasSecret = !oneTime.isGiven || source.isStated
+        if hasSecret { try source.check(vault.access) }
+        try oneTime.check(name, vault.access)
+        if oneTime.asks || hasSecret && source.asks { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         let found = try name.findOnly(in: opened)
         let (key, isNew) = (found?.key ?? named, found == nil)
-        let secret = try source.read(for: ItemText.summary(key))
+        let subject = ItemText.summary(key) + (isNew ? "" : ", replacing its current one")
+        let secret = SharedSecret(try hasSecret ? source.read(for: subject) : Secret(count: 0))
+        if let seed = try oneTime.read(for: key, label: values.label ?? found?.attributes.label) { values.set(seed) }
         ControllingTerminal.end()
-        try narrowing.change(opened) { (transaction) throws(VaultError) in
-            try transaction.set(key, secret: secret, attributes: changes, accessibility: attributes.accessibility)
+        var dated = AttributeChanges(set: values, remove: removal.removeAttribute + attributes.removed)
+        if hasSecret {
+            try dated.keepDate(ofSecretOf: found, unlessNew: secret.secret, in: opened)
+        } else if let found {
+            try dated.keepDate(ofSecretOf: found, in: opened)
         }
+        let changes = dated
+        try narrowing.change(opened) { (transaction) throws(VaultError) in
+            if hasSecret || isNew {
+                try transaction.set(
+                    key, secret: secret.secret, attributes: changes, accessibility: attributes.accessibility)
+            } else {
+                try transaction.update(key, attributes: changes, accessibility: attributes.accessibility)
+            }
+        }
+        report(key, isNew: isNew, isOther: key != named, hasSecret: hasSecret)
+        if let found, hasSecret { reportExpiry(of: found, changes) }
+    }
+
+    /// Says that an item that has expired stays so: the date is the site's or the card's, not that of the secret.
+    private func reportExpiry(of item: Item, _ changes: AttributeChanges) {
+        let name = AttributeName.expires
+        guard changes.set[name] == nil, !changes.remove.contains(name), let date = item.attributes.string(name),
+            let end = ImportedTime.milliseconds(dayOrTime: date), end <= Int64(time(nil)) * 1000
+        else { return }
+        Terminal.note(
+            "the item's expiry date, \(TerminalText.escaped(date)), has passed; 'vaultfmt update --id \(item.id) --remove-attribute expires' removes the date, and --attribute expires=DATE sets a new one"
+        )
+    }
+
+    private func report(_ key: ItemKey, isNew: Bool, isOther: Bool, hasSecret: Bool) {
+        let item = ItemText.summary(key)
         if isNew {
-            if Terminal.errorIsTerminal { Terminal.note("created \(ItemText.summary(key))") }
-        } else if key != named {
-            Terminal.note("replaced the secret of \(ItemText.summary(key)), the only item of that name")
-        } else if Terminal.errorIsTerminal {
-            Terminal.note("replaced the secret of \(ItemText.summary(key))")
+            let what = hasSecret ? "created \(item)" : "created \(item) with one-time codes and no secret"
+            if Terminal.errorIsTerminal { Terminal.note(what) }
+        } else if !hasSecret {
+            if Terminal.errorIsTerminal {
+                Terminal.note("stored the one-time codes of \(item); its secret is unchanged")
+            }
+        } else {
+            // Scripts are told too, because the old secret was replaced without confirmation.
+            let which = isOther ? "\(item), the only item with that name" : item
+            Terminal.note("replaced the secret of \(which); 'vaultfmt undo' restores the old one")
         }
     }
 }

@@ -1,8 +1,9 @@
 import ArgumentParser
 
-/// `slot`: the ways into a vault.
+/// `slot`: manages the slots that open a vault.
 struct Slot: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "slot",
         abstract: "List, add or remove the slots of a vault: the factors that open it.",
         discussion: """
             Examples:

@@ -1,7 +1,7 @@
 import ArgumentParser
 import VaultFmt
 
-/// `slot list`.
+/// `slot list`: lists the slots.
 struct SlotList: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -15,7 +15,7 @@ struct SlotList: ParsableCommand {
 
     @OptionGroup var vault: VaultFileOptions
 
-    @Flag(help: "Write a JSON object with the member slots.")
+    @Flag(help: "Write a JSON object with the member 'slots'.")
     var json = false
 
     func run() throws {
@@ -28,8 +28,12 @@ struct SlotList: ParsableCommand {
             return try writer.finish()
         }
         var table = Table(["SLOT", "NAME", "KIND", "FACTORS", "KEY DERIVATION", "GROUPS", ""])
+        let weakest = SlotStrength.weakest(of: slots)
         for slot in slots {
-            let marks = [slot.isWeak ? "weak" : nil, slot.openedThis ? "opened this" : nil].compactMap { $0 }
+            let marks = [
+                slot.isWeak ? "weak" : nil, slot.id == weakest ? "weakest" : nil, RecipientList.mark(slot),
+                slot.openedThis ? "opened this" : nil,
+            ].compactMap { $0 }
             let groups =
                 slot.isFull
                 ? "all"

@@ -2,14 +2,14 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// `slot remove`.
+/// `slot remove`: removes a slot.
 struct SlotRemove: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove a slot; the last full one stays.",
+        abstract: "Remove a slot; the last full slot cannot be removed.",
         discussion: """
-            SLOT is its id, the beginning of it, or its name. Whoever has an older copy of the file, or copied its key, can still open \
-            the vault: only 'vaultfmt rekey --rotate' revokes a copied key.
+            SLOT is the slot's id, the beginning of its id, or its name. Anyone who has an older copy of the file, or \
+            has copied its key, can still open the vault; only 'vaultfmt rekey --rotate' revokes a copied key.
 
             Examples:
               vaultfmt slot remove backup
@@ -17,7 +17,8 @@ struct SlotRemove: ParsableCommand {
             """,
         aliases: ["rm"])
 
-    @Argument(help: "The slot's id, the beginning of its id, or its name.")
+    @Argument(
+        help: "The slot's id, the beginning of its id, or its name.", completion: .custom(VaultCompletion.slots))
     var slot: String
 
     @OptionGroup var vault: VaultFileOptions
@@ -29,13 +30,13 @@ struct SlotRemove: ParsableCommand {
         let change = try opened.removeSlot(found.id)
         let wasUnlocked = try ThisMachine.current().dropKeptKeyIfGone(opened)
         Terminal.note(
-            "removed slot \(SlotText.short(found)); a copied key still opens the vault until 'vaultfmt rekey --rotate', and older copies of the file keep the slot"
+            "removed slot \(SlotText.short(found)); a copied key still opens the vault until 'vaultfmt rekey --rotate' is run, and older copies of the file still contain the slot"
         )
         SlotText.report(change)
-        if wasUnlocked { Terminal.note("the vault is locked; 'vaultfmt unlock' opens it again") }
+        if wasUnlocked { Terminal.note("the vault is locked; unlock it with 'vaultfmt unlock'") }
     }
 
-    /// The slot with this id, this name, or the only one whose id begins so.
+    /// Returns the slot with this id or name, or the only one with an id that begins with this text.
     static func find(_ text: String, among slots: [SlotInfo]) throws -> SlotInfo {
         if let exact = slots.first(where: { $0.id.description == text.lowercased() }) { return exact }
         var matches = slots.filter { $0.name == text && !text.isEmpty }
@@ -44,7 +45,7 @@ struct SlotRemove: ParsableCommand {
         }
         guard let match = matches.first else {
             throw CommandFailure(
-                .noSuchItem, "no slot is named \(TerminalText.quoted(text)); 'vaultfmt slot list' shows them")
+                .noSuchItem, "no slot is named \(TerminalText.quoted(text)); 'vaultfmt slot list' shows all slots")
         }
         guard matches.count == 1 else {
             for match in matches { Terminal.errorLine("  \(SlotText.short(match))") }

@@ -2,18 +2,21 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// `unlock`: asks for the factors once, for a while.
+/// `unlock`: keeps a vault unlocked for a limited time.
 struct Unlock: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "unlock",
         abstract: "Keep a vault unlocked for a limited time.",
         discussion: """
-            What opens the vault is kept in the Linux kernel's keyring of this user: in no file and no environment variable, never swapped \
-            out, wiped by 'vaultfmt lock' and by the timeout. It is also wiped when a command of this machine changes or removes the slot that \
-            opened the vault, or sees that this was done elsewhere. Until then every process of this user can read it and open the vault, as \
-            these commands do.
+            The key that opens the vault is kept in this user's Linux kernel keyring: it is never written to a file or an \
+            environment variable, is never swapped out, and is wiped by 'vaultfmt lock' or when the time expires. It \
+            is also wiped when a command on this machine changes or removes the slot that opened the vault, or notices \
+            that this was done elsewhere. Until then, any process running as this user can read it and open the vault, \
+            as these commands do.
 
-            Where a command is given a passphrase or a key file, by an option or the environment, it uses that. Where there is no kernel \
-            keyring, as in most containers, this is exit 69, and everything else works as without it.
+            A command that is given a passphrase or a key file, by an option or the environment, uses that instead. \
+            Without a kernel keyring, as in most containers, 'unlock' fails (exit 69), but all other commands work as \
+            usual.
 
             Examples:
               vaultfmt unlock
@@ -22,29 +25,31 @@ struct Unlock: ParsableCommand {
 
     @OptionGroup var vault: VaultFileOptions
 
-    @Option("For how long: 90s, 15m, 8h or 2d, at most 30 days.", name: .customLong("for"), value: "time")
+    @Option(
+        "How long to keep it unlocked: 90s, 15m, 8h or 2d, at most 30 days.", name: .customLong("for"), value: "time")
     var time = Duration(seconds: 15 * 60)
 
     func run() throws {
         let path = try vault.path
-        // Others that wait to ask find it kept.
+        // Other processes that are waiting to prompt will find the vault unlocked.
         ControllingTerminal.beginSeries()
         let opened = try vault.access.openWithFactors(path, writable: false).vault
         try Machine.keepUnlocked(opened, seconds: time.seconds)
         ControllingTerminal.endSeries()
         Terminal.note(
-            "\(TerminalText.quoted(opened.path)) opens to every process of this user for \(time.text), or until 'vaultfmt lock'"
+            "\(TerminalText.quoted(opened.path)) can be opened by any process running as this user for \(time.text), or until 'vaultfmt lock' is run"
         )
     }
 }
 
-/// `lock`: takes back what `unlock` gave.
+/// `lock`: locks a vault that `unlock` keeps unlocked.
 struct Lock: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "lock",
         abstract: "Lock a vault that 'vaultfmt unlock' keeps unlocked.",
         discussion: """
-            A vault is locked by the file that it was unlocked in, even if that is gone or damaged. Commands that have the vault open go on \
-            with it until they end.
+            A vault is identified by the file from which it was unlocked, even if that file is gone or damaged. \
+            Commands that already have the vault open can use it until they exit.
 
             Examples:
               vaultfmt lock
@@ -53,7 +58,7 @@ struct Lock: ParsableCommand {
 
     @OptionGroup var name: VaultFileName
 
-    @Flag(help: "All vaults of this user, wherever their files are.")
+    @Flag(help: "Lock all vaults of this user, wherever their files are.")
     var all = false
 
     func validate() throws {
@@ -81,18 +86,18 @@ struct Lock: ParsableCommand {
             guard error.code != .noKernelKeyring else { throw CommandFailure(error) }
             throw CommandFailure(
                 ExitStatus(error),
-                "no vault was unlocked as \(TerminalText.quoted(path)), and the file does not tell which vault it is (\(error.description)); "
+                "no vault was unlocked from \(TerminalText.quoted(path)), and the file does not identify its vault (\(error.description)); "
                     + "'vaultfmt lock --all' locks every vault")
         }
     }
 
     private static let apart = CommandFailure(
         .unavailable,
-        "nothing is kept unlocked in this user namespace, which has keyrings of its own; what was unlocked outside of it stays: "
+        "nothing is kept unlocked in this user namespace, which has its own keyrings; vaults unlocked outside it stay unlocked: "
             + "run 'vaultfmt lock' there")
 }
 
-/// A time span of at most 30 days: a number with a unit.
+/// A time span of at most 30 days: a number and a unit.
 struct Duration: ExpressibleByArgument {
     let seconds: UInt32
 
@@ -109,7 +114,7 @@ struct Duration: ExpressibleByArgument {
 
     var defaultValueDescription: String { text }
 
-    /// In the largest unit that divides it.
+    /// The span in the largest unit that divides it evenly.
     var text: String {
         for (unit, size) in [("d", 86_400), ("h", 3600), ("m", 60)] as [(String, UInt32)]
         where seconds.isMultiple(of: size) {

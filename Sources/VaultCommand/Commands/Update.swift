@@ -1,37 +1,135 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
-/// `update`: changes attributes only.
+/// `update`: changes only attributes.
 struct Update: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Change an item's attributes; its secret stays as it is.",
+        commandName: "update",
+        abstract: "Change the attributes of items; their secrets do not change.",
         discussion: """
-            Nothing is read from standard input. Attributes that are not named stay as they are. A stricter --accessible rewrites the file, \
-            so that no old record is easier to open than the item.
+            Nothing is read from standard input. Attributes that are not given do not change. --folder, --tag, --all \
+            and several names select the items; --add-tag and --remove-tag change their tags. A stricter --accessible \
+            rewrites the file, because an old record would otherwise be easier to open than the item.
 
             Examples:
               vaultfmt update github.com alice --label 'GitHub, private'
               vaultfmt update github.com --attribute url=https://github.com/login --remove-attribute note
+              vaultfmt update aws-one aws-two --add-tag work
+              vaultfmt update passport --attach scan.pdf
             """)
 
-    @OptionGroup var name: ItemName
+    @OptionGroup var chosen: ItemSelection
     @OptionGroup(title: "Attributes") var attributes: AttributeOptions
+    @OptionGroup(title: "One-time codes") var oneTime: OneTimeSource
     @OptionGroup var removal: AttributeRemoval
+
+    @Option("Add a tag; may be repeated.", value: "tag", completion: .custom(VaultCompletion.tags))
+    var addTag: [String] = []
+
+    @Option("Remove a tag; may be repeated.", value: "tag", completion: .custom(VaultCompletion.tags))
+    var removeTag: [String] = []
+
     @OptionGroup var narrowing: NarrowingOption
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
         let values = try attributes.values()
-        guard !values.isEmpty || !removal.removeAttribute.isEmpty || attributes.accessibility != nil else {
-            throw CommandFailure(
-                .usage, "nothing to change; give --label, --comment, --attribute NAME=VALUE or the like")
+        var changes = AttributeChanges(set: values, remove: removal.removeAttribute + attributes.removed)
+        let changesTags = !addTag.isEmpty || !removeTag.isEmpty
+        guard !changes.isEmpty || changesTags || oneTime.isGiven || attributes.accessibility != nil else {
+            throw nothingToChange
         }
-        guard name.isGiven else { throw ItemName.missing }
+        guard !changesTags || (values[AttributeName.tags] == nil && !changes.remove.contains(AttributeName.tags)) else {
+            throw CommandFailure(
+                .usage, "--add-tag and --remove-tag cannot be combined with the attribute 'tags' itself; leave one out")
+        }
+        guard !addTag.contains(where: { $0.isEmpty || $0.contains(where: \.isNewline) }) else {
+            throw CommandFailure(.usage, "a tag must be a single line of text; correct --add-tag")
+        }
+        try chosen.check()
+        try oneTime.check(chosen.names, vault.access)
+        if oneTime.asks { ControllingTerminal.beginSeries() }
+        if chosen.maySelectSeveral() { try chosen.requireConsent(vault.access, doing: Self.doing) }
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
-        let item = try name.find(in: opened)
-        let changes = AttributeChanges(set: values, remove: removal.removeAttribute)
+        let criteria = try ItemCriteria(id: chosen.id, chosen.place)
+        let items = try chosen.find(in: opened, criteria, mayAsk: !chosen.yes && !vault.access.noInput)
+        if oneTime.isGiven {
+            guard items.count == 1, let item = items.first else {
+                throw CommandFailure(.usage, "one-time codes belong to a single item, not \(items.count); name one")
+            }
+            let label = values.label ?? item.attributes.label
+            if let seed = try oneTime.read(for: item.key, label: label) { changes.set.set(seed) }
+        }
+        if items.count > 1, try !chosen.isConfirmed(items, "Change", vault.access, doing: Self.doing) {
+            throw CommandFailure.declined("nothing was changed")
+        }
+        ControllingTerminal.end()
+        let common = changes
+        let dated = try items.map { item in
+            var changes = common
+            try changes.keepDate(ofSecretOf: item, in: opened)
+            return (item: item, changes: changes)
+        }
         try narrowing.change(opened) { (transaction) throws(VaultError) in
-            try transaction.update(item.key, attributes: changes, accessibility: attributes.accessibility)
+            for (item, dated) in dated {
+                var changes = dated
+                if changesTags { try change(tagsOf: item.key, &changes, transaction) }
+                guard !changes.isEmpty || attributes.accessibility != nil else { continue }
+                try transaction.update(item.key, attributes: changes, accessibility: attributes.accessibility)
+            }
+        }
+        if items.count > 1 { Terminal.note("changed \(items.count) items") }
+        for (name, value) in try attributes.named() { reportReplaced(name, value, in: items) }
+    }
+
+    /// Names a value that was replaced: whoever meant to add a second one would otherwise not learn of it.
+    private func reportReplaced(_ name: String, _ value: [UInt8], in items: [Item]) {
+        let replaced = items.filter { item in
+            guard let attribute = item.attributes.attribute(name), attribute.flags.isEmpty,
+                let old = attribute.value, !old.isEmpty
+            else { return false }
+            return old != value
+        }
+        guard let first = replaced.first, let old = first.attributes.string(name) else { return }
+        let whose =
+            replaced.count == 1
+            ? "\(TerminalText.quoted(old)) of \(ItemText.summary(first.key))" : "the values of \(replaced.count) items"
+        let several = name == AttributeName.address ? "; several addresses are one value with a line for each" : ""
+        Terminal.note(
+            "replaced the \(TerminalText.escaped(name)) \(whose); 'vaultfmt undo' restores \(replaced.count == 1 ? "it" : "them")\(several)"
+        )
+    }
+
+    private static let doing = "changing several items"
+
+    private var nothingToChange: CommandFailure {
+        let isTag = !chosen.names.isEmpty && !chosen.place.tag.isEmpty
+        let isFolder = !chosen.names.isEmpty && chosen.place.folder != nil
+        let advice =
+            isTag
+            ? "--tag selects items; give --add-tag to add a tag"
+            : isFolder
+                ? "--folder selects items; to move them into a folder, use 'vaultfmt move … --to-folder FOLDER'"
+                : "give --label, --comment, --attribute NAME=VALUE or a similar option"
+        return CommandFailure(.usage, "nothing to change; \(advice)")
+    }
+
+    /// Adds the new tags of an item to the changes: one per line, without duplicates.
+    private func change(
+        tagsOf key: ItemKey, _ changes: inout AttributeChanges, _ transaction: Transaction
+    ) throws(VaultError) {
+        let text = try transaction.attribute(AttributeName.tags, of: key)?.withUnsafeBytes { bytes in
+            String(decoding: bytes, as: UTF8.self)
+        }
+        let before = ItemPlace.tags(in: text ?? "")
+        var after = before.filter { !removeTag.contains($0) }
+        for tag in addTag where !after.contains(tag) { after.append(tag) }
+        guard after != before else { return }
+        if after.isEmpty {
+            changes.remove.append(AttributeName.tags)
+        } else {
+            changes.set[AttributeName.tags] = Array(after.joined(separator: "\n").utf8)
         }
     }
 }

@@ -5,10 +5,11 @@ import VaultLocal
 /// `verify`: authenticates every byte.
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Authenticate every byte of every object of a vault.",
+        commandName: "verify",
+        abstract: "Authenticate every byte of every object in a vault.",
         discussion: """
-            What is wrong is written to standard output, one line each, and ends with exit 65. Objects whose key is on another device \
-            cannot be checked: that is not success either, but exit 69.
+            Problems are written to standard output, one per line, and the exit code is then 65. If some objects \
+            cannot be checked because their key is on another device, the exit code is 69.
 
             Examples:
               vaultfmt verify
@@ -17,8 +18,11 @@ struct Verify: ParsableCommand {
 
     @OptionGroup var vault: VaultFileOptions
 
-    @Option("Check too that the vault is at this anchor, or continues it.")
+    @Option("Also check that the vault is at this anchor or continues from it.")
     var anchor: String?
+
+    @Flag(help: "Write a JSON object.")
+    var json = false
 
     func run() throws {
         let expected = try expectedAnchor()
@@ -28,36 +32,65 @@ struct Verify: ParsableCommand {
         let report = try opened.verify { done, total in progress.update(done, of: total) }
         progress.finish()
         let output = Output.standard()
-        // What an interrupted change left was said when the vault was opened, and the next change removes it.
+        // The remains of an interrupted change were reported when the vault was opened, and the next change removes
+        // them.
         let problems = report.problems.filter { !$0.isInterruption }
         let count = report.problemCount - (report.problems.count - problems.count)
-        for problem in problems { try output.line(TerminalText.singleLine(problem.description)) }
-        if count > problems.count { try output.line("… and \(count - problems.count) more") }
+        if json {
+            try writeJSON(opened, report, problems, count)
+        } else {
+            for problem in problems { try output.line(TerminalText.singleLine(problem.description)) }
+            if count > problems.count { try output.line("… and \(count - problems.count) more") }
+        }
         try output.flush()
         guard count == 0 else {
             throw CommandFailure(
                 .damaged,
-                "\(count == 1 ? "1 problem" : "\(count) problems") in \(TerminalText.quoted(opened.path)); restore a backup, or recover what is whole with 'vaultfmt salvage'"
+                "\(count == 1 ? "1 problem" : "\(count) problems") in \(TerminalText.quoted(opened.path)); restore a backup, or recover what is intact with 'vaultfmt salvage'"
             )
         }
         if let expected { try compare(opened, with: expected) }
         guard report.unopened == 0 else {
             throw CommandFailure(
                 .unavailable,
-                "\(report.unopened) \(report.unopened == 1 ? "object" : "objects") could not be checked for want of keys; verify on the device that has them"
+                "\(report.unopened) \(report.unopened == 1 ? "object" : "objects") could not be checked without their keys; verify the vault on the device that has them"
             )
         }
-        try output.line(
-            "sound: generation \(opened.anchor.generation), \(report.items) items, \(report.earlierValues) earlier values, every object authenticates"
-        )
+        guard !json else { return }
+        let contents = "\(report.items) items, \(report.earlierValues) earlier values, every object authenticates"
+        if case .torn(let bytes) = opened.tail {
+            try output.line(
+                "sound up to generation \(opened.anchor.generation): \(contents); the \(bytes) bytes after it belong to no change: "
+                    + "an interrupted one left them, or the file was cut off")
+        } else {
+            try output.line("sound: generation \(opened.anchor.generation), \(contents)")
+        }
         try output.flush()
+    }
+
+    private func writeJSON(
+        _ opened: Vault, _ report: VerifyReport, _ problems: [VerifyReport.Problem], _ count: Int
+    ) throws {
+        var writer = JSONWriter(Output.standard())
+        try writer.object { writer in
+            try writer.member("file", opened.path)
+            try writer.member("sound", count == 0 && report.unopened == 0)
+            try writer.member("generation", opened.anchor.generation)
+            try writer.member("items", report.items)
+            try writer.member("earlierValues", report.earlierValues)
+            try writer.member("problemCount", count)
+            try writer.array("problems") { writer in for problem in problems { try writer.value(problem.description) } }
+            try writer.member("notChecked", report.unopened)
+            if case .torn(let bytes) = opened.tail { try writer.member("unreadableTail", bytes) }
+        }
+        try writer.finish()
     }
 
     private func expectedAnchor() throws -> Anchor? {
         guard let anchor else { return nil }
         guard let expected = Anchor(anchor) else {
             throw CommandFailure(
-                .usage, "\(TerminalText.quoted(anchor)) is not an anchor; give what 'vaultfmt anchor' wrote")
+                .usage, "\(TerminalText.quoted(anchor)) is not an anchor; give the output of 'vaultfmt anchor'")
         }
         return expected
     }
@@ -66,20 +99,21 @@ struct Verify: ParsableCommand {
         guard expected.vault == opened.id else {
             throw CommandFailure(
                 .damaged,
-                "the anchor is of vault \(expected.vault), this is \(opened.id); give the anchor of this vault")
+                "the anchor belongs to vault \(expected.vault), but this is \(opened.id); give the anchor of this vault"
+            )
         }
         let now = opened.anchor.generation
         let problem: String? =
             switch try opened.verdict(on: expected) {
             case .same, .descends: nil
             case .foreign:
-                "belongs to other owners than the anchor's, and nothing shows that they handed it over; restore the right copy"
+                "belongs to different owners than the anchor, and there is no proof of a handover; restore the right copy"
             case .older:
                 "is at generation \(now), older than the anchor's \(expected.generation); restore the newest copy"
             case .forked:
                 "is forked: it does not continue the anchor's generation \(expected.generation); restore the right copy"
             case .unprovable:
-                "no longer proves that it continues generation \(expected.generation), which was compacted away; take a newer anchor"
+                "can no longer prove that it continues generation \(expected.generation), which was compacted away; use a newer anchor"
             }
         if let problem { throw CommandFailure(.damaged, "the vault \(problem)") }
     }

@@ -1,11 +1,11 @@
 import FoundationEssentials
 import VaultFmt
 
-/// Writes items as CSV (RFC 4180), for spreadsheets and other password managers. Not lossless: of the attributes, only
-/// label, comment, description and otp are in it.
+/// Writes items as CSV (RFC 4180), for spreadsheets and other password managers. The format is lossy: of the
+/// attributes, only label, comment, description and otp are included.
 ///
-/// The first six columns are those of Apple Passwords, which browsers and password managers read. Nothing is altered to
-/// please a spreadsheet: a value that starts with "=" does so in the file as well.
+/// The first six columns are those of Apple Passwords, which browsers and password managers can read. Values are not
+/// altered for spreadsheets, even if they start with "=".
 struct CSVExport {
     static let columns = [
         "Title", "URL", "Username", "Password", "Notes", "OTPAuth", "encoding", "class", "service", "server",
@@ -33,7 +33,9 @@ struct CSVExport {
         values["Title"] = item.attributes.label ?? item.key.service ?? ""
         values["Username"] = item.key.account
         values["Notes"] = item.attributes.comment
-        values["OTPAuth"] = item.attributes.string("otp") ?? item.attributes.string("sealed:otpauth")
+        values["OTPAuth"] =
+            item.attributes.string(AttributeName.oneTimePassword)
+            ?? item.attributes.string(AttributeName.earlierOneTimePassword)
         values["encoding"] = isText ? "text" : "base64"
         values["class"] = item.key.itemClass.name
         values["group"] = item.key.group
@@ -55,7 +57,7 @@ struct CSVExport {
         try output.write("\r\n")
     }
 
-    /// The key's fields, by column; bytes are in base 64.
+    /// Returns the key's fields by column, with binary fields in Base64.
     private static func values(_ key: ItemKey) -> [String: String] {
         var values: [String: String] = [:]
         for (field, value) in key.fields where field != .account {
@@ -85,8 +87,7 @@ struct CSVExport {
         try value.withUTF8 { utf8 in try write(field: UnsafeRawBufferPointer(utf8)) }
     }
 
-    /// A field, in quotes where it would otherwise be read as something else; readers that trim blanks leave quoted
-    /// ones alone.
+    /// Writes a field, quoted if it would otherwise be misread. Readers that trim spaces leave quoted fields alone.
     private func write(field bytes: UnsafeRawBufferPointer) throws {
         let quote = UInt8(ascii: "\"")
         let isPlain = bytes.allSatisfy { (0x21..<0x7F).contains($0) && $0 != quote && $0 != UInt8(ascii: ",") }

@@ -2,7 +2,7 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// The forms that items can be exported to.
+/// The formats that items can be exported to.
 enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
     case json
     case csv
@@ -10,17 +10,19 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
     case pem
 }
 
-/// `export`: items and their secrets, in plaintext or in KeePass's format.
+/// `export`: exports items and their secrets, in plaintext or as KDBX.
 struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Write items and their secrets, for KeePass (encrypted) or in plaintext, as JSON, CSV or PEM.",
+        commandName: "export",
+        abstract: "Export items and their secrets for other programs.",
         discussion: """
-            JSON keeps everything: 'vaultfmt import' of it gives an equal vault, with the earlier values of items where a full slot opened it. \
-            CSV is for other programs: it begins with the columns of Apple Passwords, leaves attributes and earlier values out, and alters no \
-            value, so a spreadsheet may take one that starts with = for a formula. KDBX is for KeePass 2, KeePassXC and their relatives: encrypted with a \
-            passphrase or key file of its own, with attachments, one-time passwords and history; 'vaultfmt import' of it gives an equal vault too. Items of this device only, and of classes that this version \
-            does not know, are left out, and named; that is exit 3. PEM is for certificates, keys and identities: their labels are not in it, \
-            and items of other classes are counted and left out, which is exit 3 too.
+            JSON keeps everything: importing it with 'vaultfmt import' recreates an equivalent vault, including earlier values if a full slot \
+            opened the vault. CSV is for other programs: it begins with the columns of Apple Passwords and leaves out most attributes and \
+            all earlier values. Values are not altered, so a spreadsheet may treat one that starts with = as a formula. KDBX is for KeePass \
+            2, KeePassXC and compatible programs: it is encrypted with its own passphrase or key file and includes attachments, one-time \
+            passwords and history; importing it with 'vaultfmt import' also recreates an equivalent vault. Device-only items, and items of \
+            classes unknown to this version, are left out and reported (exit 3). PEM is for certificates, keys and identities: their labels \
+            are not included, and items of other classes are counted and left out (also exit 3).
 
             Examples:
               vaultfmt export --output backup.json
@@ -29,36 +31,45 @@ struct Export: ParsableCommand {
               vaultfmt export work.vault --class internet-password --format csv --output passwords.csv
             """)
 
-    @Option(help: "json, csv, kdbx or pem.")
-    var format: ExportFormat = .json
+    @Option(help: "json, csv, kdbx or pem; otherwise json.")
+    var format: ExportFormat?
 
     @Option(
-        "Make this file, readable by you alone, instead of writing to standard output.",
+        "Write to this new file, readable only by you, instead of standard output.",
         name: [.customShort("o"), .long], value: "file", isFile: true)
     var output: String?
 
     @OptionGroup(title: "Filters") var fields: ItemFields
     @OptionGroup(title: "Filters") var filters: ItemFilters
+    @OptionGroup(title: "Filters") var place: PlaceFilters
     @OptionGroup(title: "KDBX") var newFactors: NewFactorOptions
     @OptionGroup(title: "KDBX") var cost: CostOptions
     @OptionGroup var vault: VaultFileOptions
 
     func run() throws {
+        let format = self.format ?? .json
+        try requireMeant()
         if let output { try ExportFile.check(output) }
+        if let file = vault.name.file, try !UserFiles.exists(file) {
+            throw CommandFailure(
+                .noSuchFile,
+                "there is no vault \(TerminalText.quoted(file)); --output names the file to write, and options such as --service select the items"
+            )
+        }
         guard format == .kdbx || !(newFactors.sources.isAnyGiven || cost.isGiven) else {
-            throw CommandFailure(.usage, "--new-… and --kdf… are for --format kdbx: this form is not encrypted")
+            throw CommandFailure(.usage, "--new-… and --kdf… require --format kdbx: this format is not encrypted")
         }
         guard output != nil || format == .json || format == .pem || !Terminal.outputIsTerminal else {
             throw CommandFailure(
                 .usage,
-                "this form is not shown on a terminal, for it has control characters as they are; give --output, or send it to a pipe"
+                "this format is not shown on a terminal because it may contain control characters; give --output, or pipe the output"
             )
         }
         ControllingTerminal.beginSeries()
         let opened = try vault.openVault()
         let target = format == .kdbx ? try kdbxTarget() : nil
         ControllingTerminal.endSeries()
-        if target == nil { Terminal.warning("an export is plaintext: whoever can read it has the secrets") }
+        if target == nil { Terminal.warning("an export is plaintext: anyone who can read it can read the secrets") }
         let leftOut: Int
         if let output {
             let file = try ExportFile(output)
@@ -71,10 +82,21 @@ struct Export: ParsableCommand {
         throw CommandFailure(
             .incomplete,
             "exported, but \(leftOut == 1 ? "1 item is" : "\(leftOut) items are") missing (see above); "
-                + (format == .pem ? "this form cannot hold them" : "no export can hold them"))
+                + (format == .pem ? "this format cannot contain them" : "no export can contain them"))
     }
 
-    /// What a KDBX file is encrypted with.
+    /// Refuses a file that is named like another format if none is given: JSON is not encrypted, but KDBX is.
+    private func requireMeant() throws {
+        guard format == nil, let output, let ending = output.split(separator: ".").last,
+            let meant = ExportFormat(rawValue: ending.lowercased()), meant != .json
+        else { return }
+        throw CommandFailure(
+            .usage,
+            "\(TerminalText.quoted(output)) is named like a file of another format; give --format \(meant.rawValue), or --format json to write JSON"
+        )
+    }
+
+    /// The encryption of a KDBX file.
     private final class KDBXTarget {
         let key: KDBXKey
         let cost: KDFCost
@@ -85,7 +107,7 @@ struct Export: ParsableCommand {
         }
     }
 
-    /// 64 MiB, which phones can do, and more passes for it.
+    /// 64 MiB, which phones can afford, with more passes to compensate.
     private static let usualCost = KDFCost(memoryKiB: 64 << 10, passes: 10, lanes: 1)
 
     private func kdbxTarget() throws -> KDBXTarget {
@@ -96,12 +118,12 @@ struct Export: ParsableCommand {
         return KDBXTarget(key, cost.isGiven ? try cost.cost() : Self.usualCost)
     }
 
-    /// Nothing of it is on the disk that is not encrypted.
+    /// Only encrypted data is written to disk.
     private func write(
         _ vault: Vault, _ target: KDBXTarget, to output: Output, _ progress: Progress?, pause: () throws -> Void
     ) throws -> Int {
         var kdbx = try KDBXExport(output, of: vault, key: target.key, cost: target.cost)
-        let leftOut = try forEach(vault, pause) { item in try kdbx.prepare(item) }
+        let leftOut = try forEach(vault, progress, pause) { item in try kdbx.prepare(item) }
         let path = try self.vault.path
         try kdbx.finish(name: path.split(separator: "/").last.map(String.init) ?? "vaultfmt") { count in
             try pause()
@@ -113,54 +135,61 @@ struct Export: ParsableCommand {
     private func write(
         _ vault: Vault, _ target: KDBXTarget?, to output: Output, pause: () throws -> Void
     ) throws -> Int {
-        let progress = self.output == nil && Terminal.outputIsTerminal ? nil : Progress("exporting")
+        let progress = self.output == nil && Terminal.outputIsTerminal ? nil : Progress("exporting", of: "items")
         defer { progress?.finish() }
         let leftOut: Int
-        switch format {
+        switch format ?? .json {
         case .json:
             var json = JSONExport(output, of: vault)
             try json.begin()
-            leftOut = try forEach(vault, pause) { item in try json.write(item) }
+            leftOut = try forEach(vault, progress, pause) { item in try json.write(item) }
             try json.end()
         case .kdbx:
             guard let target else { return 0 }
             return try write(vault, target, to: output, progress, pause: pause)
         case .pem:
             var pem = PEMExport(output)
-            let unfit = try forEach(vault, pause) { item in try pem.write(item) }
+            let unfit = try forEach(vault, progress, pause) { item in try pem.write(item) }
             let others = pem.withoutForm
             if others > 0 {
-                let what = others == 1 ? "1 item that is" : "\(others) items that are"
-                Terminal.warning("left out: \(what) no certificate, key or identity; --class chooses what is exported")
+                let what =
+                    others == 1
+                    ? "1 item that is not a certificate, key or identity"
+                    : "\(others) items that are not certificates, keys or identities"
+                Terminal.warning("left out: \(what); --class selects what is exported")
             }
             leftOut = unfit + others
         case .csv:
             let csv = CSVExport(output)
             try csv.begin()
-            leftOut = try forEach(vault, pause) { item in try csv.write(item) }
+            leftOut = try forEach(vault, progress, pause) { item in try csv.write(item) }
         }
         try output.flush()
         return leftOut
     }
 
-    /// Opens the items that fit one after the other, and names those that no export can hold; returns how many those
-    /// are.
+    /// Opens the matching items one at a time and reports those that no export can contain. Returns how many were left
+    /// out.
     private func forEach(
-        _ vault: Vault, _ pause: () throws -> Void,
+        _ vault: Vault, _ progress: Progress?, _ pause: () throws -> Void,
         _ body: (borrowing OpenedItem) throws -> Void
     ) throws -> Int {
-        var leftOut = 0
+        var (leftOut, seen) = (0, 0)
         var query = fields.query
         query.label = filters.label
         query.accessibility = filters.accessible?.value
-        try ItemSearch.each(in: vault, query) { item in
+        let filter = try filters.filter(place)
+        try filter.requireKnown(in: vault, group: fields.group)
+        try filter.forEach(in: vault, query) { item in
             try pause()
+            seen += 1
+            progress?.count(seen)
             let isOfThisDevice = item.accessibility.isThisDeviceOnly
             guard !isOfThisDevice, item.key.itemClass.isDefined else {
                 leftOut += 1
-                let reason = isOfThisDevice ? "it is of this device only" : "this version does not know its class"
+                let reason = isOfThisDevice ? "it is device-only" : "its class is unknown to this version"
                 return Terminal.warning(
-                    "left out, for \(reason): \(ItemText.summary(item.key, label: item.attributes.label))")
+                    "left out because \(reason): \(ItemText.summary(item.key, label: item.attributes.label))")
             }
             try body(try vault.open(item))
         }

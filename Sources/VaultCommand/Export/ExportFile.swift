@@ -2,7 +2,8 @@ import CVaultShim
 import Glibc
 import VaultLocal
 
-/// A new file for an export: 0600, never over another one, and without a name until the export has succeeded.
+/// A new file for an export. It has mode 0600, never replaces an existing file, and gets its name only after the export
+/// has succeeded.
 struct ExportFile: ~Copyable {
     let output: Output
     private let file: NewFile
@@ -16,15 +17,15 @@ struct ExportFile: ~Copyable {
         self.file = file
     }
 
-    /// Refuses a path that is taken, before anybody is asked for a passphrase.
+    /// Refuses a path that already exists, before prompting for a passphrase.
     static func check(_ path: String) throws { try NewFile.check(path, what: "export") }
 
-    /// Ends early where somebody wants the process to end.
+    /// Throws if a signal has asked the process to end.
     borrowing func checkInterruption() throws {
         if signals.isInterrupted { throw CommandFailure(.interrupted, "interrupted; the export was removed") }
     }
 
-    /// Makes sure that everything is on the disk, the name too.
+    /// Makes sure that the contents and the name are on disk.
     consuming func finish() throws {
         try output.flush()
         try file.finish()

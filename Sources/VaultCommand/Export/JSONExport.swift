@@ -1,13 +1,14 @@
 import VaultFmt
 
-/// Writes items as `Spec/export-json.md` has them: everything that `import` needs for an equal vault, an item a line.
+/// Writes items in the format of `Spec/export-json.md`: everything that `import` needs to recreate an equal vault, one
+/// item per line.
 struct JSONExport {
     static let format = "vaultfmt-export"
     static let version = 2
 
     private let output: Output
     private let vault: Vault
-    /// Earlier values are for owners.
+    /// Whether earlier values are included, which only owners can read.
     private let hasEarlierValues: Bool
     private var isFirst = true
 
@@ -75,7 +76,7 @@ struct JSONExport {
 }
 
 extension JSONWriter {
-    /// The member `attributes`, with the flags of those that have not the usual ones.
+    /// Writes the member `attributes`, with flags for attributes whose flags are not the default ones.
     fileprivate mutating func flagged(
         _ attributes: Attributes, _ read: @escaping (String) throws(VaultError) -> Secret?
     ) throws {
@@ -99,7 +100,7 @@ extension JSONWriter {
         }
     }
 
-    /// Bytes as a member: `text` where they are UTF-8, else `base64`.
+    /// Writes bytes as a member: `text` if they are UTF-8, otherwise `base64`.
     private mutating func bytes(_ value: borrowing Secret) throws {
         let isText = SecretText.isUTF8(value)
         try name(isText ? "text" : "base64")
@@ -108,7 +109,7 @@ extension JSONWriter {
         }
     }
 
-    /// A time: RFC 3339 where that says it exactly, else milliseconds since 1970.
+    /// Writes a time: in RFC 3339 form if that is exact, otherwise in milliseconds since 1970.
     fileprivate mutating func member(_ key: String, time: Int64) throws {
         if (0..<253_402_300_800_000).contains(time) {
             try member(key, Timestamp.text(time))
@@ -118,7 +119,7 @@ extension JSONWriter {
     }
 }
 
-/// The flags of attributes by the names that an export gives them.
+/// The flags of attributes, by their names in an export.
 enum AttributeFlag: String, CaseIterable {
     case sealed
     case concealed

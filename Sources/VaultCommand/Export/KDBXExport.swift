@@ -1,17 +1,17 @@
 import VaultFmt
 import VaultLocal
 
-/// Writes items as KDBX 4.1 (KeePass 2, KeePassXC): what these programs understand in their own fields, and in the
-/// entries' custom data where each attribute is, so that importing the file gives equal items.
+/// Writes items as KDBX 4.1 (KeePass 2, KeePassXC). Values that these programs understand go into their own fields, and
+/// each entry's custom data records where each attribute is stored, so that importing the file recreates equal items.
 struct KDBXExport: ~Copyable {
     private let vault: Vault
     private let writer: KDBXWriter
     private let hasEarlierValues: Bool
-    /// The items, by the path of their folder, each with the number of its first attachment.
+    /// The items, grouped by the path of their folder, each with the number of its first attachment.
     private var folders: [String: [(key: ItemKey, firstBinary: Int)]] = [:]
     private var uuids: Set<[UInt8]> = []
 
-    /// - Parameter key: What opens the file.
+    /// `key`: the key that opens the file.
     init(_ output: Output, of vault: Vault, key: borrowing KDBXKey, cost: KDFCost) throws {
         self.vault = vault
         hasEarlierValues = vault.access == .owner
@@ -21,7 +21,7 @@ struct KDBXExport: ~Copyable {
         writer = try KDBXWriter(output, key: key, kdf: .argon2(argon2), limits: ReaderLimits())
     }
 
-    /// Takes an item into account, and writes its attachments: they come first in the file. Each item is passed once.
+    /// Prepares an item and writes its attachments, which come first in the file. Must be called once for each item.
     mutating func prepare(_ opened: borrowing OpenedItem) throws {
         let item = opened.item
         var first = -1
@@ -34,8 +34,9 @@ struct KDBXExport: ~Copyable {
         folders[KDBXItemState.folder(item.attributes) ?? "", default: []].append((item.key, first))
     }
 
-    /// Writes everything, when all items are prepared.
-    /// - Parameter progress: Is called for each item.
+    /// Writes the rest of the file after all items have been prepared.
+    ///
+    /// `progress`: called for each item.
     mutating func finish(name: String, progress: (Int) throws -> Void) throws {
         try writer.begin(name: name)
         var root = Folder()
@@ -48,7 +49,8 @@ struct KDBXExport: ~Copyable {
     /// The tree of folders.
     private struct Folder {
         var children: [String: Folder] = [:]
-        /// The texts that stand for this folder: not every attribute `folder` is a path as we write it.
+        /// The original texts of the `folder` attributes for this folder, because some differ from the path that we
+        /// would write.
         var paths: [String] = []
 
         mutating func add(_ names: [String], _ path: String) {
@@ -90,7 +92,7 @@ struct KDBXExport: ~Copyable {
         try writer.write(last.entry, history: states.map(\.entry))
     }
 
-    /// The identifier that the entry had where it came from, or the item's own.
+    /// Returns the identifier that the entry had in its source, or the item's own.
     private mutating func uuid(of item: Item) -> [UInt8] {
         let text = item.attributes.string(AttributeName.origin) ?? ""
         let origin = text.hasPrefix("keepass:") ? ItemID(hex: String(text.dropFirst(8))) : nil
@@ -103,13 +105,13 @@ struct KDBXExport: ~Copyable {
         return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 
-    /// The same for the same folder of the same vault, each time.
+    /// Returns an identifier that is always the same for the same folder of the same vault.
     private func uuid(group path: [String]) -> [UInt8] {
         let text = vault.id.description + "\n" + FolderPath.text(path)
         return Array(ForeignHash.sha256(Secret(text: text)).withUnsafeBytes { Array($0) }.prefix(16))
     }
 
-    /// The item's states, the oldest first and the present one last.
+    /// Returns the states of an item, oldest first and the current one last.
     private func states(of opened: borrowing OpenedItem) throws -> [KDBXItemState] {
         let item = opened.item
         let vault = vault
@@ -134,16 +136,16 @@ struct KDBXExport: ~Copyable {
     }
 }
 
-/// One state of an item as an entry: which attribute goes where.
+/// Converts one state of an item to an entry, deciding where each attribute goes.
 struct KDBXItemState {
     var entry: KDBXNewEntry
-    /// The values that go into attachments.
+    /// The values that become attachments.
     private(set) var binaries: [(name: String, secret: SharedSecret, isProtected: Bool)] = []
     private var placements: [KDBXPlacement] = []
     private var taken: Set<String>
     private let isPresent: Bool
 
-    /// The path of the groups that an item is put into; nil for one whose folder is not to be said by groups.
+    /// Returns the path of the groups that contain an item, or nil if groups cannot express its folder.
     static func folder(_ attributes: Attributes) -> String? {
         guard let attribute = attributes.attribute(AttributeName.folder),
             attribute.flags.isDisjoint(with: [.sealed, .concealed]),
@@ -158,7 +160,7 @@ struct KDBXItemState {
         return names.count < 100 && FolderPath.text(names).utf8.elementsEqual(text.utf8)
     }
 
-    /// Names that mean something to other programs: only what means the same may have them.
+    /// Names that have a meaning in other programs; only attributes with the same meaning may use them.
     private static let reserved: Set<String> = [
         KDBXString.title, KDBXString.userName, KDBXString.password, KDBXString.url, KDBXString.notes, KDBXString.otp,
         "TOTP Seed", "TOTP Settings",
@@ -196,7 +198,7 @@ struct KDBXItemState {
         note(key, accessibility, replaced)
     }
 
-    /// What brings the item back.
+    /// Records the notes from which the item is restored.
     private mutating func note(_ key: ItemKey, _ accessibility: Accessibility, _ replaced: Int64?) {
         func note(_ name: String, _ value: String) { entry.customData.append((KDBX.ownPrefix + name, value)) }
         note(KDBXPlacement.Key.item, KDBXBase64.text(key.bytes))
@@ -213,8 +215,8 @@ struct KDBXItemState {
         placements.append(KDBXPlacement(name: attribute.name, flags: attribute.flags.rawValue, place: place))
     }
 
-    /// The place of an attribute that other programs know; nil for others, and where the value would not come back as
-    /// it is.
+    /// Returns the place where other programs expect an attribute, or nil if there is none or the value could not be
+    /// restored exactly from it.
     private mutating func ownPlace(_ attribute: Attribute, _ value: SharedSecret) -> KDBXPlacement.Place? {
         func string(_ name: String, isProtected: Bool) -> KDBXPlacement.Place {
             entry.strings.append(KDBXString(name: name, value: value, isProtected: isProtected))
@@ -245,7 +247,7 @@ struct KDBXItemState {
             entry.tags = tags
             return .tags
         case AttributeName.folder:
-            // Earlier states are where the present one is.
+            // Earlier states belong to the same group as the current one.
             guard isPresent, Self.isFolder(text) else { return nil }
             return .folder
         case AttributeName.expires:
@@ -283,7 +285,7 @@ struct KDBXItemState {
         return name
     }
 
-    /// A name for a field or an attachment that no other one of this entry has.
+    /// Returns a name for a field or attachment that is unique in this entry.
     private mutating func free(_ name: String) -> String {
         let plain =
             KDBXText.isPlain(name) && name.trimmed.count == name.count && !name.hasPrefix("KP2A_URL")

@@ -1,12 +1,12 @@
 import Crypto
 import VaultFmt
 
-/// Writes certificates, keys and identities as PEM. Not lossless: labels and other attributes are not in it.
+/// Writes certificates, keys and identities as PEM. The format is lossy: labels and other attributes are not included.
 struct PEMExport {
     private let output: Output
-    /// What was written, by its hash: an identity has a certificate and a key that may be items too.
+    /// The hashes of the blocks written so far: the certificate and key of an identity may also be separate items.
     private var written: Set<SHA256Digest> = []
-    /// How many items have no such form.
+    /// The number of items that cannot be written as PEM.
     private(set) var withoutForm = 0
 
     init(_ output: Output) {
@@ -29,7 +29,7 @@ struct PEMExport {
         }
     }
 
-    /// Up to the line that begins the next block.
+    /// Returns the end of a block: the start of the line that begins the next one.
     private static func endOfBlock(_ text: Slice<UnsafeRawBufferPointer>) -> Int {
         text.dropFirst().firstRange(of: Array("-----BEGIN ".utf8))?.lowerBound ?? text.endIndex
     }

@@ -3,20 +3,20 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// A new file, 0600, that has no name before all of it is on the disk: a file with the name is a whole file, and a
-/// killed process leaves nothing, or a locked-out temporary that the next one removes. Never over another file unless
-/// asked to.
+/// A new file with mode 0600 that is given its name only once all of it is on disk. A process that is killed therefore
+/// leaves behind nothing, or only a temporary file, which the next writer removes. An existing file is replaced only on
+/// request.
 struct NewFile: ~Copyable {
-    /// Where to write.
+    /// The descriptor to write to.
     let descriptor: Int32
     private let path: String
     private let what: String
-    /// The file's name until it is whole: nil where the file system can keep it without one, and nothing is replaced.
+    /// The temporary name of the file; nil if the file system supports unnamed files and nothing is replaced.
     private let temporary: String?
     private let replaces: Bool
 
-    /// - `what`: What it is, for messages, such as "key file".
-    /// - `replaces`: Whether a file with this name is replaced when this one is whole.
+    /// - `what`: A description for messages, such as "key file".
+    /// - `replaces`: Whether an existing file with this name is replaced.
     init(_ path: String, what: String, replaces: Bool = false) throws {
         self.path = path
         self.what = what
@@ -32,20 +32,20 @@ struct NewFile: ~Copyable {
         }
     }
 
-    /// A file with a name of its own, on a file system or kernel that needs one. It is locked, which shows whoever
-    /// sweeps that its writer lives.
+    /// Creates a temporary file with a name, for file systems and kernels that need one. Its lock shows that its writer
+    /// is alive.
     private static func named(beside path: String, _ what: String) throws -> (Int32, String) {
         let message = "cannot create \(what) \(TerminalText.quoted(path))"
         for _ in 0..<100 {
             let temporary = Machine.temporaryName(beside: path)
             let descriptor = vault_open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
             guard descriptor >= 0 else {
-                // The file that is missing is the folder, which is not the one that was asked for.
+                // The folder is missing, not the requested file.
                 throw descriptor == -ENOENT
-                    ? CommandFailure(.io, "\(message): there is no such folder")
+                    ? CommandFailure(.io, "\(message): the folder does not exist")
                     : CommandFailure(system: -descriptor, message)
             }
-            // Between the two, another process may have taken it for a dead one's and removed it.
+            // Before the lock, another process may have mistaken the file for a dead writer's and removed it.
             var (own, found) = (vault_status(), vault_status())
             if vault_lock_exclusive(descriptor) == 0, vault_status_of_open(descriptor, &own) == 0,
                 vault_status_of(temporary, false, &found) == 0, own.number == found.number, own.device == found.device
@@ -54,7 +54,7 @@ struct NewFile: ~Copyable {
             }
             close(descriptor)
         }
-        throw CommandFailure(.busy, "\(message): another process removes it each time")
+        throw CommandFailure(.busy, "\(message): another process keeps removing it")
     }
 
     deinit {
@@ -62,7 +62,7 @@ struct NewFile: ~Copyable {
         if let temporary { unlink(temporary) }
     }
 
-    /// Refuses a path that is taken.
+    /// Refuses a path that exists.
     static func check(_ path: String, what: String) throws {
         var status = vault_status()
         guard vault_status_of(path, false, &status) == 0 else {
@@ -74,7 +74,7 @@ struct NewFile: ~Copyable {
         throw exists(path, what)
     }
 
-    /// Makes all of it durable and gives it its name, and makes that durable too.
+    /// Syncs the contents, then the name.
     consuming func finish() throws {
         guard fsync(descriptor) == 0 else { throw failure(errno) }
         let result = nameIt()
@@ -83,7 +83,7 @@ struct NewFile: ~Copyable {
         guard synced == 0 else {
             let name = TerminalText.quoted(path)
             throw CommandFailure(
-                .io, "\(what) \(name) is written, but its folder could not be synced: \(Descriptor.message(-synced))")
+                .io, "\(what) \(name) was written, but its folder could not be synced: \(Descriptor.message(-synced))")
         }
         warnIfReadable()
     }
@@ -94,12 +94,12 @@ struct NewFile: ~Copyable {
         return rename(temporary, path) == 0 ? 0 : -errno
     }
 
-    /// Says so where the file system did not take the mode that it was asked for.
+    /// Warns if the file system did not apply the requested mode.
     private borrowing func warnIfReadable() {
         var status = vault_status()
         guard vault_status_of_open(descriptor, &status) == 0, status.mode & 0o077 != 0 else { return }
         Terminal.warning(
-            "\(what) \(TerminalText.quoted(path)) can be read by others: this file system keeps no permissions; keep it on one that does"
+            "\(what) \(TerminalText.quoted(path)) can be read by others: this file system does not store permissions; move it to one that does"
         )
     }
 
@@ -109,12 +109,13 @@ struct NewFile: ~Copyable {
 
     private static func exists(_ path: String, _ what: String) -> CommandFailure {
         CommandFailure(
-            .outputExists, "\(what) \(TerminalText.quoted(path)) exists already; choose another name or move it away")
+            .outputExists, "\(what) \(TerminalText.quoted(path)) already exists; choose another name or move it away")
     }
 }
 
 extension NewFile {
-    /// Makes a new file, 0600, over another one only if it `replaces` it; it and its name are durable on return.
+    /// Creates a file with mode 0600, replacing an existing one only if `replaces` is set. Contents and name are
+    /// durable on return.
     static func create(
         _ path: String, what: String, _ contents: borrowing Secret, replaces: Bool = false
     ) throws {

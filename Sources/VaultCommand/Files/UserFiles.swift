@@ -2,9 +2,9 @@ import CVaultShim
 import Glibc
 import VaultLocal
 
-/// Paths that a user named, for files that a command is to write.
+/// User-supplied paths of files that a command will write.
 enum UserFiles {
-    /// Whether there is something at a path, a dangling link included.
+    /// Whether anything exists at a path, including a dangling link.
     static func exists(_ path: String) throws -> Bool {
         var status = vault_status()
         if vault_status_of(path, false, &status) == 0 { return true }
@@ -12,7 +12,7 @@ enum UserFiles {
         throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
     }
 
-    /// The folder that a path is in.
+    /// The folder that contains a path.
     static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -1,7 +1,8 @@
 import Glibc
 import VaultFmt
 
-/// The characters that a password is drawn from.
+/// The characters a password is drawn from, divided into kinds. A password contains at least one character of each
+/// kind.
 struct PasswordAlphabet {
     static let lowercase = "abcdefghijklmnopqrstuvwxyz"
     static let uppercase = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -9,46 +10,69 @@ struct PasswordAlphabet {
     /// The punctuation of ASCII without quotes, backslash and backquote, which shells and file formats treat specially.
     static let symbols = "!#$%&()*+,-./:;<=>?@[]^_{|}~"
     /// Characters that are easily confused.
-    static let ambiguous: Set<Unicode.Scalar> = ["0", "O", "o", "1", "l", "I", "|", "5", "S", "2", "Z", "8", "B"]
+    static let ambiguous = "0Oo1lI|5S2Z8B"
 
-    /// Lower and upper case letters, digits and symbols.
-    static let standard = PasswordAlphabet(lowercase + uppercase + digits + symbols)
+    /// Lowercase and uppercase letters, digits and symbols.
+    static let standard = PasswordAlphabet([lowercase, uppercase, digits, symbols])
 
     let characters: [Unicode.Scalar]
+    /// The kind of each character.
+    fileprivate let kinds: [Int]
+    /// The number of characters of each kind.
+    private let sizes: [Int]
 
-    /// Takes each character once, however often it stands there.
-    init(_ text: String) {
-        var seen: Set<Unicode.Scalar> = []
-        characters = text.unicodeScalars.filter { seen.insert($0).inserted }
+    /// Creates an alphabet from which excluded characters are omitted. Each character counts once, however often it is
+    /// listed.
+    init(_ kinds: [String], excluding excluded: String = "") {
+        var seen = Set(excluded.unicodeScalars)
+        let sets = kinds.map { $0.unicodeScalars.filter { seen.insert($0).inserted } }.filter { !$0.isEmpty }
+        characters = sets.flatMap { Array($0) }
+        self.kinds = sets.enumerated().flatMap { kind, set in set.map { _ in kind } }
+        sizes = sets.map(\.count)
     }
 
-    /// The same without characters that are easily confused.
-    func withoutAmbiguous() -> PasswordAlphabet {
-        PasswordAlphabet(String(String.UnicodeScalarView(characters.filter { !Self.ambiguous.contains($0) })))
-    }
+    /// Returns the number of kinds that a password of this length must contain: all of them if it is long enough.
+    fileprivate func required(length: Int) -> Int { length >= sizes.count ? sizes.count : 0 }
 
-    /// How much a character drawn from it adds, in bits.
-    var bitsPerCharacter: Double { log2(Double(max(characters.count, 1))) }
+    /// Returns the entropy of a password in bits. All passwords that contain the required kinds are equally likely.
+    func bits(length: Int) -> Double {
+        let total = Double(max(characters.count, 1))
+        let bits = Double(length) * log2(total)
+        guard required(length: length) > 1 else { return bits }
+        // The fraction of passwords that contain every kind, by inclusion–exclusion over the missing kinds.
+        let share = (0..<1 << sizes.count).reduce(0.0) { sum, left in
+            let out = sizes.indices.filter { left >> $0 & 1 == 1 }
+            let rest = (total - Double(out.map { sizes[$0] }.reduce(0, +))) / total
+            return sum + (out.count.isMultiple(of: 2) ? 1 : -1) * pow(rest, Double(length))
+        }
+        return bits + log2(share)
+    }
 }
 
-/// Makes passwords, each of the possible ones as likely as the others: no character is forced into them.
+/// Generates passwords such that all possible ones are equally likely.
 enum PasswordGenerator {
-    /// How many characters a password has where nobody says.
+    /// The default length of a password.
     static let standardLength = 20
 
-    /// A random password.
-    /// - `length`: In characters.
+    /// Returns a random password of this length, with at least one character of each kind if it is long enough.
+    ///
+    /// A password that lacks a kind is discarded as a whole: inserting a character of that kind would make some
+    /// passwords likelier than others.
     static func password(length: Int, from alphabet: PasswordAlphabet = .standard) -> Secret {
         var random = UniformRandom()
-        var password = SecretBuffer(capacity: max(length, 1) * 4)
-        for _ in 0..<length {
-            let index = Int(random.next(below: UInt32(clamping: alphabet.characters.count)))
-            password.append(contentsOf: UTF8.encode(alphabet.characters[index]) ?? .init())
+        while true {
+            var password = SecretBuffer(capacity: max(length, 1) * 4)
+            var kinds: Set<Int> = []
+            for _ in 0..<length {
+                let index = Int(random.next(below: UInt32(clamping: alphabet.characters.count)))
+                password.append(contentsOf: UTF8.encode(alphabet.characters[index]) ?? .init())
+                kinds.insert(alphabet.kinds[index])
+            }
+            if kinds.count >= alphabet.required(length: length) { return password.secret() }
         }
-        return password.secret()
     }
 
-    /// A passphrase of words from a list.
+    /// Returns a passphrase of words from a list.
     static func passphrase(words: Int, from list: WordList, separator: String) -> Secret {
         var random = UniformRandom()
         var passphrase = SecretBuffer()

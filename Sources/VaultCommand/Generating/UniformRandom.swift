@@ -1,14 +1,14 @@
 import VaultFmt
 
-/// Random numbers, each as likely as the others, from the library's random source.
+/// Uniformly distributed random numbers from the library's random number generator.
 struct UniformRandom: ~Copyable {
     private var pool = Secret.random(count: 256)
     private var position = 0
 
-    /// A number from 0 up to, not including, `bound`.
+    /// Returns a number from 0 up to but not including `bound`.
     mutating func next(below bound: UInt32) -> UInt32 {
-        // 2^32 is rarely a multiple of the bound; numbers beyond its last multiple would favour the small ones, so they
-        // are drawn again.
+        // 2^32 is rarely a multiple of the bound. Numbers beyond the last multiple would favour small results, so they
+        // are rejected and drawn again.
         let usable = UInt32.max - (UInt32.max % bound + 1) % bound
         while true {
             let number = nextWord()

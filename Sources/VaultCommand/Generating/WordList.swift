@@ -3,21 +3,22 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// A list of words as Debian's package diceware has them.
+/// A word list in the format of Debian's diceware package.
 struct WordList {
-    /// Where the package puts its lists.
+    /// The folder in which the package installs its lists.
     static let folder = "/usr/lib/python3/dist-packages/diceware/wordlists"
     /// The EFF's long list: 7776 words.
     static let standard = "en_eff"
 
-    /// The words, each once.
+    /// The words, without duplicates.
     let words: [String]
 
-    /// How much a word adds, in bits.
+    /// The entropy that each word adds, in bits.
     var bitsPerWord: Double { log2(Double(max(words.count, 1))) }
 
     /// Reads a list.
-    /// - `name`: One of the package's, such as "en_eff" or "de"; with a slash, the path of a file.
+    /// - `name`: The name of one of the package's lists, such as "en_eff" or "de"; if it contains a slash, the path of
+    ///   a file.
     init(_ name: String) throws {
         let path = try name.contains("/") ? name : Self.path(name)
         let text = try Descriptor.readFile(path, what: "word list", limit: 16 << 20)
@@ -38,12 +39,12 @@ struct WordList {
         guard access(folder, R_OK) == 0 else {
             throw CommandFailure(
                 .noSuchFile,
-                "there are no word lists on this machine; install the package 'diceware', or name a file: --list ./words.txt"
+                "no word lists are installed on this machine; install the package 'diceware', or name a file: --list ./words.txt"
             )
         }
         throw CommandFailure(
             .noSuchFile,
-            "there is no word list \(TerminalText.quoted(name)); there are \(names().joined(separator: ", "))")
+            "there is no word list \(TerminalText.quoted(name)); the lists are \(names().joined(separator: ", "))")
     }
 
     /// The names of the package's lists.
@@ -59,7 +60,8 @@ struct WordList {
         return names.sorted()
     }
 
-    /// One word a line, possibly after the dice that select it; a list may be signed.
+    /// Parses a list with one word per line, possibly preceded by the dice rolls that select it. The list may be
+    /// signed.
     private static func words(of text: String) -> [String] {
         var lines = text.split(whereSeparator: \.isNewline)[...]
         let isSigned = lines.first == "-----BEGIN PGP SIGNED MESSAGE-----"

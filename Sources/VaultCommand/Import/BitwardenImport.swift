@@ -8,15 +8,14 @@ struct BitwardenImport: ~Copyable, EntrySource {
     private var start: Start
     private let includesTrash: Bool
 
-    /// Whether an object begins as such an export does; ours begins with what it is.
+    /// Whether an object begins like such an export. Our own exports begin with their format name.
     static func recognizes(_ text: UnsafeRawBufferPointer) -> Bool {
         guard text.first == UInt8(ascii: "{") else { return false }
         let start = String(decoding: text.prefix(4096), as: UTF8.self)
         return start.contains("\"encrypted\"") && !start.contains("\"vaultfmt-export\"")
     }
 
-    /// Reads up to the first item; what is encrypted is decrypted, with a passphrase that is asked for where none is
-    /// given.
+    /// Reads up to the first item. Encrypted exports are decrypted; the passphrase is prompted for if none is given.
     init(_ reader: consuming SourceReader, _ access: SourceAccess) throws {
         let name = reader.name
         includesTrash = access.includesRecycleBin
@@ -30,11 +29,11 @@ struct BitwardenImport: ~Copyable, EntrySource {
         guard start.isPasswordProtected, let data = start.data else {
             throw CommandFailure(
                 .unavailable,
-                "this Bitwarden export is encrypted with the account's key, which nobody but Bitwarden has; export again "
+                "this Bitwarden export is encrypted with the account's key, which only Bitwarden has; export it again "
                     + "as 'Password protected', or without encryption")
         }
         guard let passphrase = try access.passphrase(for: name) else {
-            throw CommandFailure(.usage, "a Bitwarden export opens with a passphrase; give --source-passphrase-file")
+            throw CommandFailure(.usage, "this Bitwarden export needs a passphrase; give --source-passphrase-file")
         }
         let keys = try BitwardenKeys(passphrase, start.kdf, access)
         guard let check = start.check, try keys.decrypt(check) != nil else {
@@ -43,13 +42,15 @@ struct BitwardenImport: ~Copyable, EntrySource {
         }
         guard let plain = try keys.decrypt(data) else {
             throw CommandFailure.damaged(
-                "member 'data'", "the passphrase is right, but the encrypted data was altered")
+                "member 'data'", "the passphrase is correct, but the encrypted data was altered")
         }
         var buffer = SecretBuffer(capacity: plain.count)
         buffer.append(plain)
         var inner = JSONSplitter(SourceReader(buffer, at: 0))
         let innerStart = try Start(&inner)
-        guard !innerStart.isEncrypted else { throw CommandFailure.damaged("the contents", "they are encrypted again") }
+        guard !innerStart.isEncrypted else {
+            throw CommandFailure.damaged("the contents", "the contents are encrypted twice")
+        }
         splitter = inner
         self.start = innerStart
     }
@@ -75,11 +76,11 @@ struct BitwardenImport: ~Copyable, EntrySource {
         }
         guard inTrash > 0 else { return [] }
         return [
-            .intended("\(inTrash) \(inTrash == 1 ? "item" : "items") of the trash; --recycle-bin imports them too")
+            .intended("\(inTrash) \(inTrash == 1 ? "item" : "items") in the trash; --recycle-bin imports them too")
         ]
     }
 
-    /// What comes before the items.
+    /// The members that precede the items.
     private struct Start {
         var isEncrypted = false
         var isPasswordProtected = false
@@ -163,7 +164,7 @@ private struct BitwardenKeys: ~Copyable {
             guard kdf.iterations > 0, kdf.iterations <= access.mostRounds else {
                 throw CommandFailure(
                     .overLimit,
-                    "the file asks for more key derivation than allowed: rounds \(kdf.iterations), limit \(access.mostRounds)"
+                    "the file requires more key derivation than allowed: rounds \(kdf.iterations), limit \(access.mostRounds)"
                 )
             }
             var key = Secret(count: 32)
@@ -184,17 +185,17 @@ private struct BitwardenKeys: ~Copyable {
                 isID: true, version: 0x13, passes: kdf.iterations, memoryBytes: overflow ? .max : memory,
                 lanes: kdf.lanes, salt: salt)
             return try argon2.key(passphrase, access.limits)
-        default: throw CommandFailure(.unavailable, "this Bitwarden export's key derivation is not known")
+        default: throw CommandFailure(.unavailable, "this Bitwarden export uses an unknown key derivation")
         }
     }
 
-    /// Decrypts "2.iv|ciphertext|code"; nil where it does not authenticate.
+    /// Decrypts "2.iv|ciphertext|code"; returns nil if it does not authenticate.
     borrowing func decrypt(_ text: String) throws -> Secret? {
         let parts = text.split(separator: "|", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].hasPrefix("2."), let iv = Self.bytes(parts[0].dropFirst(2)), iv.count == 16,
             var data = Self.bytes(parts[1]), let code = Self.bytes(parts[2]), data.count > 0,
             data.count.isMultiple(of: 16)
-        else { throw CommandFailure.damaged("the export", "its encrypted data has another form than Bitwarden's") }
+        else { throw CommandFailure.damaged("the export", "its encrypted data is not in Bitwarden's format") }
         let isSound = iv.withUnsafeBytes { iv in
             data.withUnsafeBytes { ForeignHash.hmac(key: mac, iv, $0) }.equals(code)
         }

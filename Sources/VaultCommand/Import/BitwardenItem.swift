@@ -6,7 +6,7 @@ struct BitwardenNamed: Decodable {
     let name: String
 }
 
-/// An item of a Bitwarden export, as Foundation decodes it: in memory that is not wiped, as the decoder leaves no choice.
+/// An item of a Bitwarden export as decoded by Foundation, unavoidably in memory that is not wiped.
 struct BitwardenItem: Decodable {
     let id: String?
     let type: Int
@@ -37,16 +37,16 @@ struct BitwardenItem: Decodable {
 
     struct Address: Decodable {
         let uri: String?
-        /// How the address is compared: the index of one of `matches`.
+        /// How the address is matched: an index into `matches`.
         let match: Int?
     }
 
     struct Field: Decodable {
         let name: String?
         let value: JSONValue?
-        /// 0 is text, 1 hidden, 2 yes or no, 3 a link to another field.
+        /// 0 is text, 1 hidden, 2 a Boolean, 3 a link to another field.
         let type: Int?
-        /// Which one: a key of `linked`.
+        /// The linked field: a key of `linked`.
         let linkedId: Int?
     }
 
@@ -55,10 +55,10 @@ struct BitwardenItem: Decodable {
         let password: String?
     }
 
-    /// What an address is compared by.
+    /// The ways of matching an address.
     fileprivate static let matches = ["domain", "host", "starts-with", "exact", "regular-expression", "never"]
 
-    /// The fields that others can be linked to.
+    /// The fields that other fields can link to.
     fileprivate static let linked: [Int: String] = [
         100: "username", 101: "password", 300: "cardholderName", 301: "expMonth", 302: "expYear", 303: "code",
         304: "brand", 305: "number", 400: "title", 401: "middleName", 402: "address1", 403: "address2",
@@ -69,11 +69,12 @@ struct BitwardenItem: Decodable {
 }
 
 extension BitwardenItem {
-    /// Whether this version knows what items of its type have.
+    /// Whether this version knows the contents of items of this type.
     var isKnown: Bool { (1...5).contains(type) }
 
-    /// The item in everybody's words.
-    /// - Parameter others: The members of an item whose type is not known.
+    /// Converts the item to an entry.
+    ///
+    /// `others`: the members of an item of unknown type.
     func entry(
         _ place: String, _ folders: [String: String], _ collections: [String: String],
         others: [String: JSONValue] = [:]
@@ -143,9 +144,7 @@ extension BitwardenItem {
         }
     }
 
-    /// - Parameters:
-    ///   - secret: The member that is the item's secret.
-    ///   - concealed: The members that are as secret; nil: all.
+    /// `secret`: the member that becomes the item's secret. `concealed`: the other secret members; nil means all.
     private func put(
         _ values: JSONValue?, _ kind: String, secret: String?, concealed: Set<String>?, _ entry: inout ImportedEntry
     ) {
@@ -162,12 +161,12 @@ extension BitwardenItem {
         }
     }
 
-    /// "bankAccount" as "bank account".
+    /// Returns "bank account" for "bankAccount".
     private static func words(_ name: String) -> String {
         name.reduce(into: "") { $0 += $1.isUppercase ? " \($1.lowercased())" : String($1) }
     }
 
-    /// Earlier passwords, the oldest first; Bitwarden notes when each was used last.
+    /// Returns the earlier passwords, oldest first. Bitwarden records when each was last used.
     private func history(of entry: ImportedEntry) -> [ImportedEntry.Earlier] {
         let dated = (passwordHistory ?? []).compactMap { former -> (Int64, SharedSecret)? in
             guard let time = former.lastUsedDate.flatMap({ ImportedTime.milliseconds(rfc3339: $0) }) else { return nil }

@@ -1,35 +1,35 @@
-/// What the columns of a password list mean, found by their headers: those of browsers and password managers.
+/// The meaning of the columns of a password list, recognized by the headers that browsers and password managers use.
 struct CSVColumns {
-    /// What a column is for.
+    /// The purpose of a column.
     enum Meaning: Hashable {
         case title, url, furtherAddresses, username, email, password, notes, oneTimePassword, folder, tags
-        /// What an entry without a title is called.
+        /// The name of an entry that has no title.
         case titleInstead
         /// Custom fields: lines of "NAME: VALUE" as Bitwarden writes them, or NordPass's JSON.
         case customFields
         /// The realm of HTTP authentication, which is part of an internet password's key.
         case realm
-        /// "login" or "note", as Bitwarden has it.
+        /// "login" or "note", as in Bitwarden's lists.
         case kind
         /// Times as numbers since 1970.
         case createdNumber, modifiedNumber
-        /// Times as RFC 3339 has them.
+        /// Times in RFC 3339 form.
         case createdText, modifiedText
-        /// Kept under this name, where it says something: neither empty nor "0".
+        /// A value that is kept under this name unless it is empty or "0".
         case property(String)
-        /// Kept under this name; as secret as a password where `isConcealed`.
+        /// A value that is kept under this name, and hidden like a password if `isConcealed`.
         case field(String, isConcealed: Bool)
     }
 
     private let indices: [Meaning: Int]
-    /// Columns that are not known, or occur twice: they become fields under their headers.
+    /// Columns that are unknown or occur twice. They become fields named after their headers.
     private let unknown: [(name: String, index: Int)]
     private let isDashlane: Bool
-    /// Whether a quote within a field is written as a backslash and a quote: by KeePass 1.
+    /// Whether a quote within a field is escaped with a backslash, as KeePass 1 does.
     let hasBackslashes: Bool
-    /// What is between the names of a folder's path.
+    /// The separator between the names in a folder's path.
     let folderMark: Character
-    /// What every row of a list that does not say is.
+    /// The kind of all rows, for a list that has no column for it.
     let usualKind: String
 
     init(header: [String]) {
@@ -53,7 +53,7 @@ struct CSVColumns {
         self.unknown = unknown
     }
 
-    /// Whether this is a list of passwords at all.
+    /// Whether this is a list of passwords.
     var isPasswordList: Bool {
         isDashlane
             || self[.password] != nil && (self[.username] != nil || self[.title] != nil || self[.url] != nil)
@@ -106,7 +106,7 @@ struct CSVColumns {
     ]
     private static let dashlaneNotes = ["title", "note"]
 
-    /// The lists of Dashlane's export that have no column of passwords, by their headers.
+    /// The lists in Dashlane's export that have no password column, by their headers.
     private static let dashlane: [[String]: [String: Meaning]] = [
         dashlaneNotes: ["title": .title, "note": .notes],
         [

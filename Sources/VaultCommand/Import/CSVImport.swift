@@ -1,9 +1,9 @@
 import VaultFmt
 import VaultLocal
 
-/// Reads a CSV list of passwords: as `CSVColumns` finds its columns.
+/// Reads a CSV list of passwords, with the columns recognized by `CSVColumns`.
 struct CSVImport: ~Copyable, EntrySource {
-    /// The longest list that is read; it is held in memory.
+    /// The maximum length of a list, which is held in memory.
     static let longest = 256 << 20
 
     private let text: SecretBuffer
@@ -50,12 +50,19 @@ struct CSVImport: ~Copyable, EntrySource {
                 throw CommandFailure.damaged(
                     "line \(line)", "\(row.count) fields, but the header has \(table.header.count)")
             }
+            // Some programs leave out empty fields at the end of a row. But an entry normally has a password, so a row
+            // that ends before it has been truncated.
+            guard row.count <= 1 || columns[.password].map({ $0 < row.count }) ?? true else {
+                throw CommandFailure.damaged(
+                    "line \(line)",
+                    "the row ends after \(row.count) of \(table.header.count) fields, before its password")
+            }
             if let entry = CSVRecord(line: line, row: row, columns: columns).entry(&losses) { try take(entry) }
         }
         return losses.omissions
     }
 
-    /// A text in which a backslash is before a quote or a backslash that belongs to the field, as RFC 4180 has it.
+    /// Converts text that escapes quotes and backslashes with a backslash to the form of RFC 4180.
     private static func withDoubledQuotes(_ bytes: UnsafeRawBufferPointer) -> SecretBuffer {
         let (quote, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
         var out = SecretBuffer(capacity: bytes.count)
@@ -71,21 +78,22 @@ struct CSVImport: ~Copyable, EntrySource {
         return out
     }
 
-    /// The table with the delimiter that makes its header a list of passwords: spreadsheets write semicolons in much of
-    /// the world.
+    /// Returns the table, using the delimiter that makes its header that of a password list. In many locales,
+    /// spreadsheets write semicolons.
     private static func table(_ bytes: UnsafeRawBufferPointer) throws -> CSVTable {
         for delimiter in CSVDelimiter.allCases {
             let table = try CSVTable(bytes, delimiter: delimiter)
             guard table.header != CSVExport.columns else {
                 throw CommandFailure.damaged(
                     "line 1",
-                    "this is the CSV export of vaultfmt, which leaves things out; import its JSON export instead")
+                    "this is vaultfmt's CSV export, which is incomplete; import its JSON export instead")
             }
             if CSVColumns(header: table.header).isPasswordList { return table }
         }
         throw CommandFailure.damaged(
             "line 1",
-            "no header of a password list: a column 'password' and one of 'username', 'title' or 'url' are needed")
+            "not the header of a password list, which needs a column 'password' and one of 'username', 'title' or 'url'"
+        )
     }
 
     /// Refuses a text that is not UTF-8.
@@ -100,30 +108,31 @@ struct CSVImport: ~Copyable, EntrySource {
         }
         guard let failure else { return }
         throw CommandFailure.damaged(
-            "line \(failure + 1)", "this is not UTF-8; convert the file first, for instance with iconv")
+            "line \(failure + 1)", "this is not UTF-8; convert the file first, for example with iconv")
     }
 }
 
-/// What a list holds that a vault will not have.
+/// The contents of a list that will not be in the vault.
 struct CSVLosses {
-    /// Lines of rows that name nothing and hold nothing.
+    /// The lines of rows without any content.
     var withoutContent: [Int] = []
-    /// Lines of rows that are folders: entries name them too.
+    /// The lines of rows that are folders; entries name their folders anyway.
     var ofFolders: [Int] = []
-    /// Lines with a time that is not understood.
+    /// The lines with a time that cannot be parsed.
     var withBadTime: [Int] = []
 
-    /// One for each kind of loss.
+    /// One line for each kind of loss.
     var omissions: [Omission] {
         var lines: [Omission] = []
         if !withoutContent.isEmpty {
             lines.append(.intended("\(Self.places(withoutContent)): nothing to keep; left out"))
         }
         if !ofFolders.isEmpty {
-            lines.append(.intended("\(Self.places(ofFolders)): a folder, which is made by what is in it; left out"))
+            lines.append(
+                .intended("\(Self.places(ofFolders)): a folder, which is created along with its entries; left out"))
         }
         if !withBadTime.isEmpty {
-            lines.append(.loss("\(Self.places(withBadTime)): a time that is not understood; left out"))
+            lines.append(.loss("\(Self.places(withBadTime)): a time that cannot be parsed; left out"))
         }
         return lines
     }

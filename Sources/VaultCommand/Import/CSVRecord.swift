@@ -1,12 +1,12 @@
 import VaultFmt
 
-/// One row of a password list, on its way to becoming an entry.
+/// A row of a password list that is being converted to an entry.
 struct CSVRecord {
     let line: Int
     let row: CSVRow
     let columns: CSVColumns
 
-    /// The entry, or nil where the row has nothing to keep.
+    /// Returns the entry, or nil if the row has nothing to keep.
     func entry(_ losses: inout CSVLosses) -> ImportedEntry? {
         let kind = self[.kind].isEmpty ? columns.usualKind : self[.kind].lowercased()
         guard kind != Self.folderKind else {
@@ -50,18 +50,18 @@ struct CSVRecord {
         return entry
     }
 
-    /// What makes a row worth keeping.
+    /// The columns that make a row worth keeping.
     private static let contents: [CSVColumns.Meaning] = [
         .title, .titleInstead, .username, .email, .url, .furtherAddresses, .password, .notes, .oneTimePassword,
     ]
-    /// What LastPass has instead of an address where the entry is a note.
+    /// LastPass's placeholder address for notes.
     private static let lastPassNote = "http://sn"
-    /// And where it has none.
+    /// LastPass's placeholder for a missing address.
     private static let noAddress = "http://"
     private static let folderKind = "folder"
     private static let noteKinds: Set<String> = ["note", "securenote", "secure note"]
     private static let loginKinds: Set<String> = ["", "login", "password"]
-    /// What Proton Pass writes into its notes as JSON.
+    /// The kinds whose notes Proton Pass writes as JSON.
     private static let jsonKinds: Set<String> = ["creditcard", "identity"]
 
     private subscript(meaning: CSVColumns.Meaning) -> String { row[columns[meaning]] }
@@ -70,7 +70,7 @@ struct CSVRecord {
 
     private func shared(_ column: Int?) -> SharedSecret { SharedSecret(row.secret(column)) }
 
-    /// Columns that have no meaning here, and custom fields.
+    /// Columns that have no meaning here, plus custom fields.
     private var fields: [ImportedEntry.Field] {
         let list = columns.fields.compactMap { name, index, isConcealed -> ImportedEntry.Field? in
             guard !row[index].isEmpty else { return nil }
@@ -79,7 +79,7 @@ struct CSVRecord {
         return has(.customFields) ? list + customFields : list
     }
 
-    /// NordPass's list in JSON, which says what is hidden; or Bitwarden's lines, which do not.
+    /// The custom fields: NordPass's JSON list, which marks the hidden ones, or Bitwarden's lines, which do not.
     private var customFields: [ImportedEntry.Field] {
         let text = row.secret(columns[.customFields])
         let list = JSONValue(text)?.elements ?? []
@@ -94,7 +94,7 @@ struct CSVRecord {
         return lines.contains { $0 == nil } ? [whole] : lines.compactMap { $0 }
     }
 
-    /// A field that is written as "NAME: VALUE".
+    /// Parses a field in the form "NAME: VALUE".
     private static func field(_ line: Substring) -> ImportedEntry.Field? {
         guard let colon = line.firstRange(of: ": ") else { return nil }
         return ImportedEntry.Field(
@@ -102,7 +102,7 @@ struct CSVRecord {
             isConcealed: true)
     }
 
-    /// Notes; those of Proton Pass's cards and identities are their contents, as JSON.
+    /// Adds the notes. In Proton Pass's cards and identities, the notes hold the actual contents, as JSON.
     private func putNotes(_ kind: String, _ entry: inout ImportedEntry) {
         let text = row.secret(columns[.notes])
         guard Self.jsonKinds.contains(kind), let value = JSONValue(text), case .object = value else {
@@ -114,7 +114,7 @@ struct CSVRecord {
             case "note": entry.notes = SharedSecret(text: leaf.text)
             case "number" where entry.password == nil: entry.password = SharedSecret(text: leaf.text)
             default:
-                // Only own fields say whether they are hidden.
+                // Only custom fields say whether they are hidden.
                 let isConcealed = leaf.isHidden || Self.hidden.contains(leaf.name)
                 entry.fields.append(
                     ImportedEntry.Field(
@@ -123,13 +123,14 @@ struct CSVRecord {
         }
     }
 
-    /// What of a card and an identity is as secret as a password.
+    /// The parts of a card or an identity that are as secret as a password.
     private static let hidden: Set<String> = [
         "verificationNumber", "pin", "socialSecurityNumber", "passportNumber", "licenseNumber",
     ]
 
-    /// The address; those that Bitwarden and Proton Pass join by commas; and lists in JSON: NordPass's of further
-    /// addresses, Proton Pass's of all, with how each is compared.
+    /// Adds the addresses: a single one, several joined by commas (Bitwarden and Proton Pass), or a JSON list.
+    /// NordPass's list contains only the additional addresses; Proton Pass's contains all of them, and how each is
+    /// matched.
     private func putAddresses(_ entry: inout ImportedEntry) {
         guard self[.url] != Self.lastPassNote else { return }
         entry.addresses = WebAddress.list(self[.url]).filter { !$0.isEmpty && $0 != Self.noAddress }
@@ -144,7 +145,7 @@ struct CSVRecord {
         }
     }
 
-    /// 1Password joins tags by semicolons, others by commas.
+    /// 1Password separates tags with semicolons, others with commas.
     private var tags: [String] {
         let text = self[.tags]
         let marks = text.contains(";") ? ";\n" : ",\n"

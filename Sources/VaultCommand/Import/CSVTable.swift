@@ -3,16 +3,16 @@ import CVaultShim
 import VaultFmt
 import VaultLocal
 
-/// What separates the fields of a row.
+/// The separator between the fields of a row.
 enum CSVDelimiter: UInt8, CaseIterable {
     case comma = 0x2C
     case semicolon = 0x3B
     case tab = 0x09
 }
 
-/// A table in the form of RFC 4180, read by libcsv; its buffers are wiped.
+/// A table in the format of RFC 4180, parsed by libcsv; its buffers are wiped.
 ///
-/// Blanks around a field belong to it, blank lines are passed over, and a quote within an unquoted field is an error.
+/// Spaces around a field are part of it, blank lines are skipped, and a quote within an unquoted field is an error.
 struct CSVTable {
     /// The first row.
     let header: [String]
@@ -31,7 +31,7 @@ struct CSVTable {
         firstLine = lines.number
     }
 
-    /// A table without a header. `bytes` must outlive it.
+    /// Creates a table without a header. `bytes` must outlive it.
     init(unlabelled bytes: UnsafeRawBufferPointer, delimiter: CSVDelimiter) {
         header = []
         self.delimiter = delimiter
@@ -39,7 +39,7 @@ struct CSVTable {
         firstLine = 1
     }
 
-    /// Passes each row after the header to `body`, with the number of the line on which it starts. A row is valid
+    /// Passes each row after the header to `body`, with the number of the line on which it starts. A row is valid only
     /// during the call.
     func rows(_ body: (_ line: Int, _ row: CSVRow) throws -> Void) throws {
         var lines = CSVLines(rest, number: firstLine)
@@ -48,7 +48,7 @@ struct CSVTable {
     }
 }
 
-/// The fields of a row, in wiped memory; columns missing at its end are empty.
+/// The fields of a row, in memory that is wiped after use. Columns missing at the end of the row are empty.
 final class CSVRow {
     private var bytes = SecretBuffer()
     private var ends: [Int] = []
@@ -56,7 +56,7 @@ final class CSVRow {
     /// The number of fields.
     var count: Int { ends.count }
 
-    /// The text of a column. The table was checked to be UTF-8 as a whole, and is cut at ASCII only.
+    /// The text of a column. The whole table has been checked to be UTF-8, and is only split at ASCII characters.
     subscript(column: Int?) -> String { withField(column) { String(decoding: $0, as: UTF8.self) } }
 
     /// The bytes of a column, as a secret.
@@ -79,7 +79,7 @@ final class CSVRow {
     }
 }
 
-/// A text, line by line with the line ends: LF, CR LF, or CR alone.
+/// Text split into lines, including their line endings: LF, CR LF, or CR alone.
 private struct CSVLines {
     private(set) var rest: UnsafeRawBufferPointer
     /// The number of the next line, from 1.
@@ -103,7 +103,7 @@ private struct CSVLines {
     }
 }
 
-/// libcsv's parser, fed with one line at a time, so that at most one row is complete after each.
+/// libcsv's parser, fed one line at a time, so that each line completes at most one row.
 private final class CSVParser {
     private var parser = csv_parser()
     private let row = CSVRow()
@@ -113,7 +113,7 @@ private final class CSVParser {
     private(set) var rowLine = 0
 
     init(_ delimiter: CSVDelimiter) {
-        // Fails for a null pointer only.
+        // This fails only for a null pointer.
         csv_init(&parser, UInt8(CSV_STRICT | CSV_STRICT_FINI))
         csv_set_delim(&parser, delimiter.rawValue)
         csv_set_space_func(&parser) { _ in 0 }
@@ -123,7 +123,8 @@ private final class CSVParser {
 
     deinit { csv_free(&parser) }
 
-    /// The next row, which is valid until the next call; nil at the end. Throws `damaged` for quotes that do not match.
+    /// Returns the next row, which is valid until the next call, or nil at the end. Throws `damaged` if quotes do not
+    /// match.
     func next(_ lines: inout CSVLines) throws -> CSVRow? {
         row.removeAll()
         isComplete = false
@@ -145,7 +146,7 @@ private final class CSVParser {
     }
 
     private var malformed: CommandFailure {
-        .damaged("line \(rowLine)", "the quotes of the row that starts here do not match")
+        .damaged("line \(rowLine)", "the row that starts here has mismatched quotes")
     }
 
     private typealias TakeField = @convention(c) (UnsafeMutableRawPointer?, Int, UnsafeMutableRawPointer?) -> Void

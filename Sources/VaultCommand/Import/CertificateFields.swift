@@ -2,16 +2,16 @@ import Crypto
 import SwiftASN1
 import X509
 
-/// What an item of class `certificate` or `identity` takes from an X.509 certificate. Read by structure, so that
-/// certificates with kinds of keys that no library here knows are items as well.
+/// The fields that an item of class `certificate` or `identity` takes from an X.509 certificate. They are parsed from
+/// its structure, so that certificates with key types unknown to our libraries can be imported as well.
 struct CertificateFields {
     /// Apple's CSSM_CERT_TYPE: 1, 2 or 3 for X.509 versions 1, 2 and 3.
     let type: UInt32
-    /// The issuer's name, in DER, as it stands in the certificate.
+    /// The issuer's name in DER, exactly as in the certificate.
     let issuer: [UInt8]
-    /// The serial number: the contents of its INTEGER, as it stands in the certificate.
+    /// The serial number: the contents of its INTEGER, exactly as in the certificate.
     let serialNumber: [UInt8]
-    /// The subject's common name, or what comes nearest to one.
+    /// The subject's common name, or the closest equivalent.
     let label: String?
     /// The bits of the public key.
     let publicKey: [UInt8]
@@ -55,13 +55,13 @@ struct CertificateFields {
         return node
     }
 
-    /// The last common name of a subject; else its last organizational unit or organization.
+    /// Returns the last common name of a subject or, failing that, its last organizational unit or organization.
     private static func label(_ subject: ASN1Node) -> String? {
         let names: [RelativeDistinguishedName]
         do {
             names = try DER.sequence(of: RelativeDistinguishedName.self, identifier: .sequence, rootNode: subject)
         } catch {
-            // A name that cannot be read leaves the certificate without a label, and otherwise whole.
+            // If the name cannot be read, the certificate just has no label.
             return nil
         }
         let kinds: [ASN1ObjectIdentifier] = [

@@ -1,12 +1,12 @@
 import VaultFmt
 
-/// Private keys in DER, made of their numbers, in wiped memory.
+/// Encodes private keys in DER, given their numbers, in wiped memory.
 enum DERText {
-    /// The curves that keys can be on.
+    /// The supported curves.
     enum Curve: String {
         case nistp256, nistp384, nistp521
 
-        /// Bytes of a coordinate.
+        /// The size of a coordinate in bytes.
         var size: Int {
             switch self {
             case .nistp256: 32
@@ -15,7 +15,7 @@ enum DERText {
             }
         }
 
-        /// Its object identifier, with tag and length.
+        /// The curve's object identifier, with tag and length.
         fileprivate var identifier: [UInt8] {
             switch self {
             case .nistp256: [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
@@ -30,7 +30,8 @@ enum DERText {
     private static let bits: UInt8 = 0x03
 
     /// PKCS #8 (RFC 8410).
-    /// - Parameter seed: 32 bytes.
+    ///
+    /// `seed`: 32 bytes.
     static func ed25519(_ seed: UnsafeRawBufferPointer) -> Secret {
         var body = SecretBuffer(capacity: 64)
         // Version 0, and the identifier of the algorithm.
@@ -57,9 +58,9 @@ enum DERText {
     }
 
     /// SEC 1 (RFC 5915).
-    /// - Parameters:
-    ///   - d: At most as long as a coordinate.
-    ///   - point: The public key, uncompressed.
+    ///
+    /// `d`: the private key, at most as long as a coordinate.
+    /// `point`: the public key, uncompressed.
     static func curve(_ curve: Curve, d: UnsafeRawBufferPointer, point: UnsafeRawBufferPointer) -> Secret {
         var body = SecretBuffer(capacity: 4 * point.count)
         body.append(contentsOf: [0x02, 0x01, 0x01])
@@ -85,7 +86,7 @@ enum DERText {
 
     private static func append(integer magnitude: UnsafeRawBufferPointer, to out: inout SecretBuffer) {
         var number = SecretBuffer(capacity: magnitude.count + 1)
-        // Without it, the first bit would be a sign.
+        // Without it, the first bit would be taken for a sign.
         if magnitude.first.map({ $0 >= 0x80 }) ?? true { number.append(0) }
         number.append(magnitude)
         number.withUnsafeBytes { append(0x02, $0, to: &out) }
@@ -104,14 +105,15 @@ enum DERText {
         out.append(contents)
     }
 
-    /// What is left when a number is divided by one less than an odd one: bit by bit, without zeros before it.
+    /// Returns the remainder of a number divided by an odd number minus one, computed bit by bit, without leading
+    /// zeros.
     private static func remainder(_ number: UnsafeRawBufferPointer, byOneLessThan odd: UnsafeRawBufferPointer)
         -> Secret
     {
         var divisor = Secret(copying: odd)
         divisor.withUnsafeMutableBytes { $0[$0.count - 1] &-= 1 }
         let size = odd.count
-        // One byte more, for what a shift carries out.
+        // One extra byte for the carry of a shift.
         var rest = Secret(count: size + 1)
         divisor.withUnsafeBytes { divisor in
             rest.withUnsafeMutableBytes { rest in
@@ -134,7 +136,7 @@ enum DERText {
         }
     }
 
-    /// Whether a number is at least one that is a byte shorter.
+    /// Whether a number is at least as large as another that has one byte less.
     private static func isAtLeast(_ number: UnsafeMutableRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         guard number[0] == 0 else { return true }
         for index in other.indices where number[index + 1] != other[index] {

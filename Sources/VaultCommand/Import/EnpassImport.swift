@@ -1,8 +1,9 @@
 import VaultFmt
 import VaultLocal
 
-/// Reads Enpass's CSV, in which rows differ in length: a title, labels and values in turn, and a note. Version 5 has a
-/// header; version 6 has none, leaves an empty note out, and puts a star before the label of what is secret.
+/// Reads Enpass's CSV, in which rows have different lengths: a title, alternating labels and values, and a note.
+/// Version 5 writes a header; version 6 has none, leaves out an empty note, and marks the labels of secret values with
+/// a star.
 struct EnpassImport: ~Copyable, EntrySource {
     private let text: SecretBuffer
 
@@ -10,11 +11,11 @@ struct EnpassImport: ~Copyable, EntrySource {
         text = try reader.readAll(limit: CSVImport.longest)
     }
 
-    /// Whether a text begins as such a list does: with the header, or with a row that has a secret's label. A later row
-    /// will do, for the first may be a note.
+    /// Whether a text begins like such a list: with the header, or with a row that contains the label of a secret. A
+    /// later row counts too, because the first may be a note.
     static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
         var isFound = false
-        // The last row is cut off.
+        // The last row may be truncated.
         do {
             let table = try CSVTable(start, delimiter: .comma)
             isFound = isHeader(table.header) || isEntry(table.header)

@@ -2,9 +2,11 @@ import FoundationEssentials
 import VaultFmt
 import VaultLocal
 
-/// What becomes of an entry of another password manager: the table of `Docs/import.md`, for every format.
+/// Converts an entry of another password manager to an item, implementing the table in `Docs/import.md` for every
+/// format.
 struct EntryMapping {
-    /// The names of attributes that have a meaning; a field of such a name is kept as `field:` and its name.
+    /// The names of attributes that have a special meaning. A field with such a name is stored with the prefix
+    /// `field:`.
     private static let meaningful: Set<String> = [
         AttributeName.label, AttributeName.notes, AttributeName.oneTimePassword, AttributeName.folder,
         AttributeName.tags, AttributeName.address, AttributeName.expires, AttributeName.kind, AttributeName.origin,
@@ -13,7 +15,7 @@ struct EntryMapping {
     ]
 
     private let entry: ImportedEntry
-    /// What of the entry is left out, a line each.
+    /// The parts of the entry that are left out, one line each.
     private(set) var losses: [String]
 
     init(_ entry: ImportedEntry) {
@@ -58,7 +60,7 @@ struct EntryMapping {
 
     // MARK: attributes
 
-    /// The secret and the attributes of an entry, or of an earlier state of it.
+    /// Returns the secret and the attributes of an entry or of one of its earlier states.
     private mutating func contents(of entry: ImportedEntry) -> (SharedSecret, Attributes) {
         if let exact = entry.exact { return (exact.secret, extended(exact, with: entry)) }
         let isNote = entry.kind == .note
@@ -88,7 +90,7 @@ struct EntryMapping {
         return (secret ?? SharedSecret(Secret(count: 0)), out.attributes)
     }
 
-    /// What another program has added to an entry that an export of ours made.
+    /// Returns the attributes, including those that another program has added to an entry written by our own export.
     private mutating func extended(_ exact: ExactItem, with entry: ImportedEntry) -> Attributes {
         var out = AttributeCollector(exact.attributes)
         func put(_ place: KDBXPlacement.Place, _ body: () -> Void) { if !exact.placed.contains(place) { body() } }
@@ -107,32 +109,30 @@ struct EntryMapping {
         return out.attributes
     }
 
-    /// Fields and attachments without a meaning of their own.
+    /// Adds fields and attachments that have no special meaning.
     private mutating func putFields(of entry: ImportedEntry, _ out: inout AttributeCollector) {
         for field in entry.fields {
             let name = Self.meaningful.contains(field.name) ? AttributeName.fieldPrefix + field.name : field.name
             out.put(name, field.value, field.isConcealed ? [.sealed, .concealed] : [])
         }
         for (name, value) in entry.attachments {
-            guard value.count <= Self.longestValue else {
+            guard value.count <= Attachment.longest else {
                 losses.append(
-                    "\(entry.place): the attachment \(TerminalText.quoted(name)) has more than 16 MiB; left out")
+                    "\(entry.place): the attachment \(TerminalText.quoted(name)) is larger than 16 MiB; left out")
                 continue
             }
             out.put(AttributeName.filePrefix + name, value, [.sealed, .binary])
         }
     }
 
-    /// The largest value of an attribute.
-    static let longestValue = 16 << 20
 }
 
-/// Attributes within an item's limits: names that are too long are cut, names that occur twice are numbered, and what
-/// does not fit into 64 attributes is kept together in one.
+/// Collects attributes within the limits of an item. Names that are too long are truncated, duplicate names are
+/// numbered, and attributes beyond the limit of 64 are combined into one.
 private struct AttributeCollector {
     private(set) var list: [Attribute] = []
     private var names: Set<[UInt8]> = []
-    /// The number that the next attribute of a name gets.
+    /// The number for the next attribute of each name.
     private var numbers: [String: Int] = [:]
 
     init(_ attributes: Attributes = Attributes()) {
@@ -172,7 +172,7 @@ private struct AttributeCollector {
         guard name.utf8.count > size else { return name }
         var bytes = Array(name.utf8.prefix(size))
         while let last = bytes.popLast() {
-            // Up to the start of the character that was cut.
+            // Back up to the start of the character that was cut.
             if last & 0xC0 != 0x80, let whole = String(validating: bytes, as: UTF8.self) { return whole }
         }
         return ""
@@ -185,7 +185,8 @@ private struct AttributeCollector {
         return Attributes(list.prefix(Self.most - 1) + [rest(list.dropFirst(Self.most - 1))])
     }
 
-    /// One attribute that holds the others: a JSON object of names and texts, or of names and `{"base64": …}`.
+    /// Returns one attribute that holds the remaining values: a JSON object that maps names to texts or to
+    /// `{"base64": …}`.
     private func rest(_ others: ArraySlice<Attribute>) -> Attribute {
         var out = SecretBuffer()
         out.append("{")

@@ -1,21 +1,24 @@
 import ArgumentParser
 import Glibc
 import VaultFmt
+import VaultLocal
 
 extension SourceFormat: ExpressibleByArgument {}
 extension DuplicatePolicy: ExpressibleByArgument {}
 
-/// `import`: items from another password manager, an export of ours, or PEM.
+/// `import`: imports items from another password manager, one of our own exports, or PEM.
 struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Import items from KeePass, other password managers, CSV, JSON or PEM.",
+        commandName: "import",
+        abstract: "Import items from other password managers and files.",
         discussion: """
-            Finds out what the source is: KDBX (KeePass 2, KeePassXC) with history, attachments and one-time passwords; Bitwarden's JSON; password lists (CSV) of \
-            browsers and password managers; what 'vaultfmt export' wrote; certificates and unencrypted private keys in PEM; OpenSSH's private keys, encrypted ones too. Everything is imported, or nothing; \
-            --dry-run ends as the import would. Docs/import.md says what arrives where. If something of the source cannot be kept, it is named, the rest is imported, \
-            and the command ends with exit code 3.
+            Detects the format of the source: KDBX (KeePass 2, KeePassXC) with history, attachments and one-time passwords; Bitwarden's \
+            JSON; password lists (CSV) from browsers and password managers; exports of 'vaultfmt export'; certificates and unencrypted \
+            private keys in PEM; OpenSSH private keys, including encrypted ones. Either everything is imported or nothing is; --dry-run \
+            exits with the same code as the import would. Docs/import.md describes how entries are converted. If something in the source \
+            cannot be kept, it is reported, the rest is imported, and the exit code is 3.
 
-            While a KDBX source is read, libgcrypt, zlib and expat hold parts of it in their own memory, which is wiped but not locked.
+            While reading a KDBX source, libgcrypt, zlib and expat keep parts of it in their own memory, which is wiped but not locked.
 
             Examples:
               vaultfmt import --dry-run passwords.csv
@@ -23,41 +26,52 @@ struct Import: ParsableCommand {
               vaultfmt import /etc/ssl/certs/ca-certificates.crt --on-duplicate skip
             """)
 
-    @Argument(help: ArgumentHelp("The file to read; - is standard input.", valueName: "source"), completion: .file())
+    @Argument(help: ArgumentHelp("The file to read; - means standard input.", valueName: "source"), completion: .file())
     var source: String
 
     @Option(
         help: """
-            The form of the source, if not to be found out from its contents: json, csv, enpass (its CSV), pem, kdbx \
-            or bitwarden.
+            The format of the source, if it should not be detected from the contents: json, csv, enpass (its CSV), pem, kdbx or bitwarden.
             """)
     var format: SourceFormat?
 
     @Option(
         help: """
-            What to do with an item that is there already, in the vault or earlier in the source: fail, skip, replace, keep-both, which \
-            adds a number to the account, or update-newer, which replaces what the source changed later and leaves the rest. What is not added as it is is named.
+            What to do with an item that already exists, in the vault or earlier in the source: fail, skip, replace, keep-both, which adds a \
+            number to the account, or update-newer, which replaces items that were changed later in the source and leaves the rest \
+            unchanged. Items that are not simply added are listed.
             """)
     var onDuplicate: DuplicatePolicy = .fail
 
-    @Flag(help: "Say what would change and what would be lost, and change nothing.")
+    @Flag(help: "Show what would change and what would be lost, without changing anything.")
     var dryRun = false
+
+    @Flag(help: "Write the numbers of imported, skipped and changed items as a JSON object; not with --dry-run.")
+    var json = false
 
     @OptionGroup(title: "Source") var sourceOptions: SourceOptions
     @OptionGroup(title: "Groups") var groups: GroupOptions
     @OptionGroup var vault: VaultOptions
 
+    func validate() throws {
+        guard !json || !dryRun else {
+            throw ValidationError(
+                "--json cannot be combined with --dry-run, which lists what would change; leave one out")
+        }
+    }
+
     func run() throws {
         guard source != "-" || vault.access.factors.passphraseFd != STDIN_FILENO else {
             throw CommandFailure(
-                .usage, "standard input cannot give both passphrase and source; give one of them from a file")
+                .usage, "standard input cannot provide both the passphrase and the source; read one from a file")
         }
         var reader = try SourceReader(source)
         let format = try format ?? SourceFormat(detecting: &reader)
         var opened = try format.open(reader, sourceOptions.access(vault.access))
         var session = ImportSession(policy: onDuplicate, group: groups.choice)
         let vault = try vault.openVault(writable: !dryRun)
-        let progress = dryRun && Terminal.outputIsTerminal ? nil : Progress(dryRun ? "checking" : "importing")
+        let progress =
+            dryRun && Terminal.outputIsTerminal ? nil : Progress(dryRun ? "checking" : "importing", of: "items")
         defer { progress?.finish() }
         guard !dryRun else {
             try session.rehearse(&opened, into: vault, output: .standard(), progress)
@@ -69,6 +83,10 @@ struct Import: ParsableCommand {
         try session.run(&opened, into: vault, progress)
         progress?.finish()
         session.report(verb: "imported")
+        if format.isPlaintext, source != "-", Terminal.errorIsTerminal {
+            Terminal.note("\(TerminalText.quoted(source)) still contains these secrets in plaintext; delete it soon")
+        }
+        if json { try session.writeJSON() }
         try session.refuseLosses(verb: "imported")
     }
 }

@@ -1,39 +1,40 @@
 import VaultFmt
 
-/// An item as a source has it.
+/// An item read from a source.
 struct ImportRecord: ~Copyable {
-    /// Where it stands in the source, for messages: "line 12", "byte 345".
+    /// Its position in the source, for messages: "line 12", "byte 345".
     let place: String
     let key: ItemKey
     let secret: Secret
     var attributes = Attributes()
-    /// What finds it again in a later export of the same source, if anything does: an attribute of it too.
+    /// An identifier by which the item can be recognized in a later export of the same source, if there is one. It is
+    /// also stored as an attribute.
     var origin = ""
-    /// The key that it had in the vault, where an export of ours says so.
+    /// The key that the item had in the vault, if one of our exports records it.
     var formerKey: ItemKey?
     var accessibility = Accessibility.whenUnlocked
-    /// Milliseconds since 1970; nil: now.
+    /// Milliseconds since 1970; nil means now.
     var created: Int64?
     var modified: Int64?
-    /// What the item was before, the oldest first.
+    /// The earlier values of the item, oldest first.
     var earlier: [Earlier] = []
 
-    /// An earlier value, and its secret, for a vault does not show that of a new one.
+    /// An earlier value with its secret, which cannot be read back from a new item.
     struct Earlier {
         let value: NewEarlierValue
         let secret: SharedSecret
     }
 }
 
-/// Something that items can be imported from.
+/// A source that items can be imported from.
 protocol ImportSource: ~Copyable {
-    /// Hands over each item in the order of the source.
-    /// - Returns: What else the source holds and a vault would not, a line each.
+    /// Passes each item to `take`, in source order.
+    /// - Returns: Descriptions of whatever the vault would not contain, one line each.
     mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [Omission]
 }
 
-/// Runs a step of the library and gives its error the place in the source that caused it. What does not fit into a
-/// vault is no wrong use of the command, but a wrong source.
+/// Calls the library and adds the place in the source to its errors. If an item does not fit into a vault, the error
+/// blames the source, not the command's usage.
 func importing<R: ~Copyable>(_ place: String, _ body: () throws -> R) throws -> R {
     do {
         return try body()

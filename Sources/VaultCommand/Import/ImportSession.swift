@@ -1,7 +1,7 @@
 import VaultFmt
 import VaultLocal
 
-/// What to do with an item that the vault, or the source itself, has already.
+/// What to do with an item that already exists in the vault, or occurs twice in the source.
 enum DuplicatePolicy: String, CaseIterable {
     case fail
     case skip
@@ -10,13 +10,13 @@ enum DuplicatePolicy: String, CaseIterable {
     case updateNewer = "update-newer"
 }
 
-/// Puts the items of a source into a vault: all of them in one transaction, or none.
+/// Imports the items of a source into a vault: all of them in one transaction, or none.
 struct ImportSession {
     let policy: DuplicatePolicy
     let group: GroupChoice
     private var tally = ImportTally()
     private var omissions: [Omission] = []
-    /// The items of the vault by what they were imported from, once that is needed.
+    /// The items of the vault by their origin, loaded when first needed.
     private var origins: [String: ItemKey]?
 
     init(policy: DuplicatePolicy, group: GroupChoice = .own) {
@@ -48,7 +48,7 @@ struct ImportSession {
         }
     }
 
-    /// Says what `run` would do, a line for each item, and changes nothing. What `run` refuses is refused here too.
+    /// Reports what `run` would do, one line per item, without changing anything. Refuses whatever `run` would refuse.
     mutating func rehearse(
         _ source: inout some ImportSource & ~Copyable, into vault: Vault, output: Output, _ progress: Progress?
     ) throws {
@@ -90,29 +90,39 @@ struct ImportSession {
         try output.flush()
     }
 
-    /// Fails if the policy is to fail and there were duplicates; the first few are named.
+    /// Fails if the policy is to fail and there were duplicates; names the first few.
     func refuseDuplicates() throws {
         guard tally.duplicates > 0 else { return }
         let more = tally.duplicates > 5 ? " and \(tally.duplicates - 5) more" : ""
         throw CommandFailure(
             .noSuchItem,
-            "there already, in the vault or earlier in the source: \(tally.named.prefix(5).joined(separator: ", "))\(more); nothing was imported; "
+            "items that already exist, in the vault or earlier in the source: \(tally.named.prefix(5).joined(separator: ", "))\(more); nothing was imported; "
                 + "choose --on-duplicate skip, replace, keep-both or update-newer")
     }
 
-    /// Says what was lost, skipped or replaced, and how many items went where.
+    /// Reports the items lost, skipped or replaced, and the number of items imported.
     func report(verb: String) {
         for omission in omissions { Terminal.warning("not imported: \(omission.text)") }
         tally.report(verb: verb, policy)
     }
 
-    /// Fails if something of the source is lost, though the rest was imported; what is left out as the options say is
-    /// not lost.
+    /// Writes the number of items for each outcome, and the losses.
+    func writeJSON() throws {
+        var writer = JSONWriter(Output.standard())
+        try writer.object { writer in
+            for (name, count) in tally.members { try writer.member(name, count) }
+            try writer.array("notImported") { writer in for omission in omissions { try writer.value(omission.text) } }
+        }
+        try writer.finish()
+    }
+
+    /// Fails if something in the source was lost although the rest was imported. Items left out because of an option do
+    /// not count as lost.
     func refuseLosses(verb: String) throws {
         let lost = omissions.count { !$0.isIntended } + (tally.droppedEarlierValues > 0 ? 1 : 0)
         guard lost > 0 else { return }
         throw CommandFailure(
-            .incomplete, "\(verb), but something of the source is lost (see above); no option can keep it")
+            .incomplete, "\(verb), but something in the source was lost (see above); no option can keep it")
     }
 
     // MARK: deciding
@@ -121,7 +131,7 @@ struct ImportSession {
     fileprivate struct Decision {
         let action: Action
         let target: ItemKey
-        /// The item that is replaced, where its key is another one.
+        /// The item that is replaced, if its key differs.
         var old: ItemKey?
 
         var adds: Bool { [.add, .keepBoth, .replace, .update].contains(action) }
@@ -130,21 +140,19 @@ struct ImportSession {
     enum Action: String {
         case add, replace, skip, duplicate, update, unchanged
         case keepBoth = "keep-both"
-        /// The vault's item was changed later, or the source does not say when.
+        /// The item in the vault was changed later, or the source has no time for it.
         case keep
     }
 
-    /// How an item of a source differs from the vault's.
+    /// How an item of the source differs from the one in the vault.
     private enum Difference {
         case none, newer, older
-        /// The source does not say.
+        /// The source does not record which is newer.
         case unknown
     }
 
-    /// - Parameters:
-    ///   - known: The vault's items by their origins.
-    ///   - isKnown: Whether there is an item of a key.
-    ///   - compare: How the record differs from the item of a key.
+    /// `known`: the vault's items by origin. `isKnown`: whether an item with the given key exists. `compare`: how the
+    /// record compares with the item that has the given key.
     private mutating func decide(
         _ record: borrowing ImportRecord, known: () throws(VaultError) -> [String: ItemKey],
         isKnown: (ItemKey) throws(VaultError) -> Bool, compare: (ItemKey) throws(VaultError) -> Difference
@@ -153,7 +161,7 @@ struct ImportSession {
         var old: ItemKey?
         if policy != .keepBoth, !record.origin.isEmpty {
             if origins == nil { origins = try known() }
-            // One that is gone since, or that this import has moved, is found by its key.
+            // An item that has since been removed, or that this import has moved, is looked up by its key.
             if let found = origins?[record.origin], try isKnown(found) { old = found }
         }
         if policy != .keepBoth, old == nil, let former = record.formerKey {
@@ -162,7 +170,7 @@ struct ImportSession {
         }
         let isTaken = try isKnown(key)
         guard let found = old ?? (isTaken ? key : nil) else { return Decision(action: .add, target: key) }
-        // Its name in the source may have changed; where that is taken, or of another class, it stays.
+        // Its name in the source may have changed. If the new name is taken, or the class differs, it keeps its name.
         let target = found.itemClass == key.itemClass && !isTaken ? key : found
         switch policy {
         case .replace: return Decision(action: .replace, target: target, old: found)
@@ -176,13 +184,13 @@ struct ImportSession {
             }
         case .keepBoth: break
         }
-        // A certificate, a key or an identity is the same thing where its key is the same.
+        // A certificate, key or identity with the same key is the same item.
         guard let account = key.account else { return Decision(action: .skip, target: key) }
         for number in 2...Self.mostOfOneName {
             let other = try key.with(account: account.isEmpty ? "(\(number))" : "\(account) (\(number))")
             if try !isKnown(other) { return Decision(action: .keepBoth, target: other) }
         }
-        throw VaultError(.limitExceeded, "there are \(Self.mostOfOneName) items of one name")
+        throw VaultError(.limitExceeded, "there are \(Self.mostOfOneName) items with the same name")
     }
 
     private static let mostOfOneName = 1000
@@ -196,7 +204,8 @@ struct ImportSession {
         return origins
     }
 
-    /// An item's attributes that the source does not know are the vault's own, and no difference.
+    /// Compares an item with the one in the vault. Attributes that the source does not have belong only to the vault
+    /// and do not count as differences.
     private static func compare(_ record: borrowing ImportRecord, _ old: borrowing OpenedItem) -> Difference {
         let item = old.item
         let isSame =
@@ -237,17 +246,18 @@ struct ImportSession {
             let known = try importing(place) {
                 let old = decision.old ?? target
                 let known = try transaction.item(old)?.modified ?? .min
-                // Before it is moved, so that the earlier value has its own time, and after, so that the item has.
+                var changes = AttributeChanges(set: record.attributes, replaceAll: decision.action == .replace)
+                try changes.keepDate(ofSecretOf: old, unlessNew: record.secret, in: transaction)
+                // The item is stored both before and after it is moved, so that the earlier value keeps its own time.
                 for key in old == target ? [target] : [old, target] {
                     if key != old { try transaction.move(old, to: target) }
                     try transaction.set(
-                        key, secret: record.secret,
-                        attributes: AttributeChanges(set: record.attributes, replaceAll: decision.action == .replace),
+                        key, secret: record.secret, attributes: changes,
                         accessibility: record.accessibility, created: record.created, modified: record.modified)
                 }
                 return known
             }
-            // What it was when it was imported last is among its earlier values already, and so is what was before.
+            // The value from the last import and all values before it are already stored as earlier values.
             if decision.action == .update { earlier.removeAll { $0.modified <= known } }
         case .skip, .duplicate, .unchanged, .keep: return
         }
@@ -260,22 +270,22 @@ struct ImportSession {
     }
 }
 
-/// How many items went where, and the names of those that were there already.
+/// The number of items for each outcome, with the names of items that already existed.
 private struct ImportTally {
     private var counts: [ImportSession.Action: Int] = [:]
     var earlierValues = 0
     var droppedEarlierValues = 0
-    /// What became of items that were there already, and where the source has them: the first few.
+    /// The outcomes for items that already existed, with their places in the source; only the first few.
     private(set) var named: [String] = []
 
-    /// How many of the items that are skipped, replaced or renamed are named. All of them go through a dry run's
+    /// The maximum number of skipped, replaced or renamed items that are listed by name. A dry run lists all of them on
     /// standard output.
     private static let mostNamed = 1000
 
     var seen: Int { counts.values.reduce(0, +) }
     var duplicates: Int { counts[.duplicate] ?? 0 }
 
-    /// Counts what is done with an item, and keeps its name where it was there already.
+    /// Counts the outcome of an item, and keeps its name if it already existed.
     mutating func note(_ decision: ImportSession.Decision, _ record: borrowing ImportRecord, _ policy: DuplicatePolicy)
     {
         counts[decision.action, default: 0] += 1
@@ -287,12 +297,23 @@ private struct ImportTally {
         case .update: what = "updated: "
         case .skip: what = "skipped: "
         case .keep where record.modified == nil:
-            what = "left as it is, for the source does not say when it was changed: "
-        case .keep: what = "left as it is, for it was changed later in the vault: "
+            what = "left unchanged because the source does not say when it was changed: "
+        case .keep: what = "left unchanged because it was changed later in the vault: "
         case .duplicate: what = ""
         }
         guard named.count < Self.mostNamed else { return }
         named.append("\(what)\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place))")
+    }
+
+    /// The counts by their names in the JSON report.
+    var members: [(String, Int)] {
+        let actions: [(String, ImportSession.Action)] = [
+            ("added", .add), ("keptBoth", .keepBoth), ("replaced", .replace), ("updated", .update), ("skipped", .skip),
+            ("unchanged", .unchanged), ("left", .keep),
+        ]
+        return actions.map { ($0, counts[$1] ?? 0) } + [
+            ("earlierValues", earlierValues), ("droppedEarlierValues", droppedEarlierValues),
+        ]
     }
 
     func report(verb: String, _ policy: DuplicatePolicy) {
@@ -303,17 +324,17 @@ private struct ImportTally {
         let unnamed = replaced + skipped + updated + count(.keep) - named.count
         if policy != .fail, policy != .keepBoth, unnamed > 0 { Terminal.note("… and \(unnamed) more") }
         var text = "\(verb) \(Self.items(added + replaced + updated))"
-        if replaced > 0 { text += ", \(replaced) of them in place of others" }
+        if replaced > 0 { text += ", \(replaced) of them replacing others" }
         if updated > 0 { text += ", \(updated) of them changed since" }
         if earlierValues > 0 { text += ", with \(earlierValues) earlier \(earlierValues == 1 ? "value" : "values")" }
         if droppedEarlierValues > 0 {
             Terminal.warning(
-                "not imported: \(droppedEarlierValues) earlier values, since the vault keeps fewer ('vaultfmt rekey --keep')"
+                "not imported: \(droppedEarlierValues) earlier values, because the vault keeps fewer ('vaultfmt rekey --keep')"
             )
         }
-        if skipped > 0 { text += "; skipped \(skipped) that \(skipped == 1 ? "was" : "were") there already" }
+        if skipped > 0 { text += "; skipped \(skipped) that already existed" }
         if count(.unchanged) > 0 { text += "; \(count(.unchanged)) unchanged" }
-        if count(.keep) > 0 { text += "; left \(Self.items(count(.keep))) as the vault has them" }
+        if count(.keep) > 0 { text += "; kept the vault's version of \(Self.items(count(.keep)))" }
         Terminal.note(text)
     }
 
@@ -321,7 +342,7 @@ private struct ImportTally {
 }
 
 extension ItemKey {
-    /// The same key with another account; itself for a class that has none.
+    /// Returns the same key with another account, or the key itself if its class has no account.
     func with(account: String) throws(VaultError) -> ItemKey {
         self.account == nil ? self : try replacing([.account: .text(account)])
     }

@@ -1,18 +1,18 @@
 import VaultFmt
 
-/// An entry of another password manager, in words that all of them share: what every reader of such a format makes, and
-/// `EntryMapping` turns into an item.
+/// An entry of another password manager in a common form. Every reader of such a format produces it, and `EntryMapping`
+/// turns it into an item.
 struct ImportedEntry {
-    /// What kind of entry it is, where it is not a login.
+    /// The kind of an entry that is not a login.
     enum Kind: Equatable {
         case login
-        /// Its text is the secret.
+        /// A note, whose text is the secret.
         case note
-        /// What else the manager calls it: "card", "identity".
+        /// Another kind, under the manager's name for it: "card", "identity".
         case named(String)
     }
 
-    /// A field that has no meaning of its own here.
+    /// A field that has no special meaning here.
     struct Field {
         let name: String
         let value: SharedSecret
@@ -20,48 +20,49 @@ struct ImportedEntry {
         let isConcealed: Bool
     }
 
-    /// What the entry was until it was changed.
+    /// An earlier state of the entry.
     struct Earlier {
         let entry: ImportedEntry
         /// Milliseconds since 1970.
         let replaced: Int64
     }
 
-    /// Where it is in the source, for messages: "line 12", "entry 3".
+    /// Its position in the source, for messages: "line 12", "entry 3".
     let place: String
-    /// What finds it again in a later export of the same database: "keepass:" and its identifier.
+    /// An identifier by which the entry can be recognized in a later export of the same database, such as "keepass:"
+    /// followed by its UUID.
     var origin = ""
     var kind = Kind.login
     var title = ""
     var userName = ""
     var password: SharedSecret?
-    /// The first is what the item is named after.
+    /// The addresses; the item is named after the first.
     var addresses: [String] = []
     /// The realm of HTTP authentication.
     var realm = ""
     var notes: SharedSecret?
-    /// An `otpauth:` address, or what the manager has instead.
+    /// An `otpauth:` URL, or the manager's own form of it.
     var oneTimePassword: SharedSecret?
-    /// The names of the folders that it is in, the outermost first.
+    /// The names of the folders that contain it, outermost first.
     var folder: [String] = []
     var tags: [String] = []
     /// Milliseconds since 1970.
     var created: Int64?
     var modified: Int64?
     var expires: Int64?
-    /// Small things that are no secrets, under the names of their attributes: "icon", "favorite".
+    /// Small non-secret properties, under the names of their attributes: "icon", "favorite".
     var properties: [(name: String, value: String)] = []
     var fields: [Field] = []
     var attachments: [(name: String, value: SharedSecret)] = []
-    /// The oldest first.
+    /// The earlier states, oldest first.
     var history: [Earlier] = []
-    /// What it was in a vault, where our own export says so: its mapping is then exact.
+    /// The vault item that the entry was exported from, if our own export recorded it. The mapping is then exact.
     var exact: ExactItem?
-    /// What of it no item can hold, a line each.
+    /// The parts that no item can hold, one line each.
     var losses: [String] = []
 }
 
-/// An item's parts that an export of ours noted beside what other programs understand.
+/// The parts of an item that our export recorded in addition to the fields that other programs understand.
 struct ExactItem {
     let key: ItemKey
     /// The key that it had when it was exported.
@@ -69,19 +70,19 @@ struct ExactItem {
     let secret: SharedSecret
     let attributes: Attributes
     let accessibility: Accessibility
-    /// What of the entry is in these attributes already.
+    /// The places in the entry whose contents are already in these attributes.
     let placed: Set<KDBXPlacement.Place>
 }
 
 /// A reader of another manager's format.
 protocol EntrySource: ~Copyable {
-    /// Hands over each entry in the order of the source.
-    /// - Returns: What else the source holds and a vault would not, a line each.
+    /// Passes each entry to `take`, in source order.
+    /// - Returns: Descriptions of whatever the vault would not contain, one line each.
     mutating func read(_ take: (consuming ImportedEntry) throws -> Void) throws
         -> [Omission]
 }
 
-/// A source of entries as a source of items.
+/// Adapts a source of entries to a source of items.
 struct MappedSource<Source: EntrySource & ~Copyable>: ~Copyable, ImportSource {
     private var source: Source
 

@@ -1,8 +1,8 @@
 package import VaultFmt
 
-/// Import and export without a command around them: for tests and fuzzing.
+/// Import and export without the command, for tests and fuzzing.
 package enum Interchange {
-    /// One item of a source, as it would be imported.
+    /// An item of a source, as it would be imported.
     package struct Item: Equatable, Sendable {
         package let key: ItemKey
         package let secret: [UInt8]
@@ -10,7 +10,7 @@ package enum Interchange {
         package let accessibility: Accessibility
         package let created: Int64?
         package let modified: Int64?
-        /// What it was before, the oldest first.
+        /// Its earlier values, oldest first.
         package let earlier: [Earlier]
     }
 
@@ -20,17 +20,17 @@ package enum Interchange {
         package let replaced: Int64
     }
 
-    /// The passphrase that encrypted sources in memory are tried with.
+    /// The passphrase that is tried on encrypted sources in memory.
     package static let testPassphrase = "source passphrase"
 
-    /// The name of a form that no file has: what a KDBX file of version 4 encrypts and packs, as it is.
+    /// The name of a pseudo-format: the contents of a KDBX 4 file before compression and encryption.
     package static let kdbxContents = "kdbx-contents"
 
     /// Reads a source that is in memory.
-    /// - Parameters:
-    ///   - format: What `--format` takes; nil to find out from the contents, as the command does.
-    ///   - refused: Gets the message where the source is refused; nil is returned then.
-    ///   - passphrase: What encrypted sources are tried with.
+    ///
+    /// `format`: a value of `--format`; nil detects it from the contents, as the command does. `refused`: receives the
+    /// message if the source is refused, in which case nil is returned. `passphrase`: the passphrase to try on
+    /// encrypted sources.
     package static func items(
         in source: [UInt8], format: String?, passphrase: String = testPassphrase, isCheap: Bool = false,
         refused: (String) -> Void
@@ -54,8 +54,9 @@ package enum Interchange {
         }
     }
 
-    /// Imports a source that is in memory into a vault, as the command does it.
-    /// - Parameter policy: What `--on-duplicate` takes.
+    /// Imports a source that is in memory into a vault, as the command does.
+    ///
+    /// `policy`: a value of `--on-duplicate`.
     package static func importItems(
         in source: [UInt8], into vault: Vault, policy: String = "fail", isCheap: Bool = false
     ) throws(VaultError) {
@@ -72,7 +73,7 @@ package enum Interchange {
         } catch { throw VaultError(.invalidArgument, CommandFailure(error).message) }
     }
 
-    /// Writes the KDBX export of a vault to a descriptor, at the least cost.
+    /// Writes the KDBX export of a vault to a descriptor, with the lowest key derivation cost.
     package static func writeKDBX(of vault: Vault, to descriptor: Int32) throws(VaultError) {
         do {
             let output = Output(descriptor: descriptor, name: "the export")

@@ -15,44 +15,45 @@ struct JSONImport: ~Copyable, ImportSource {
             switch piece {
             case .member(let name):
                 guard seen.insert(name).inserted else {
-                    throw failure("the member \(TerminalText.quoted(name)) stands there twice")
+                    throw failure("the member \(TerminalText.quoted(name)) occurs twice")
                 }
                 try check(name)
             case .element:
                 guard seen.isSuperset(of: ["format", "version"]) else {
-                    throw failure("'format' and 'version' must stand before 'items'")
+                    throw failure("'format' and 'version' must come before 'items'")
                 }
                 try take(record())
             }
         }
         guard splitter.hasItems, seen.isSuperset(of: ["format", "version"]) else {
-            throw CommandFailure.damaged("byte 0", "this is JSON, but not an export of vaultfmt")
+            throw CommandFailure.damaged("byte 0", "this is JSON, but not a vaultfmt export")
         }
         return []
     }
 
     private func failure(_ what: String) -> CommandFailure { .damaged("byte \(splitter.offset)", what) }
 
-    /// Members beside the items: who wrote the export, and of which vault. `vault` and `generation` are for people.
+    /// Checks the members other than `items`, which identify the program that wrote the export and the vault that it
+    /// came from. `vault` and `generation` are only informative.
     private func check(_ name: String) throws {
         switch name {
         case "format":
             guard try splitter.decode(String.self) == JSONExport.format else {
                 throw failure(
-                    "'format' is not \(TerminalText.quoted(JSONExport.format)): this is not an export of vaultfmt")
+                    "'format' is not \(TerminalText.quoted(JSONExport.format)): this is not a vaultfmt export")
             }
         case "version":
             guard (1...JSONExport.version).contains(try splitter.decode(Int.self)) else {
                 throw CommandFailure(
                     .unavailable,
-                    "this export is of no version from 1 to \(JSONExport.version); a newer vaultfmt is needed")
+                    "this export's version is not between 1 and \(JSONExport.version); a newer vaultfmt is needed")
             }
         case "vault": _ = try splitter.decode(String.self)
         case "generation": _ = try splitter.decode(UInt64.self)
-        case "items": throw failure("'items' is not an array, or stands there twice")
+        case "items": throw failure("'items' is not an array, or occurs twice")
         default:
             throw failure(
-                "the member \(TerminalText.quoted(name)) is not known: this is not an export of vaultfmt that can be read"
+                "the member \(TerminalText.quoted(name)) is unknown: this is not a vaultfmt export that this version can read"
             )
         }
     }
@@ -78,8 +79,9 @@ struct JSONImport: ~Copyable, ImportSource {
             })
     }
 
-    /// The attributes of an item and of its earlier values, taken apart name by name: Foundation drops members whose
-    /// names differ in nothing but how accents are composed. Names that are the same to the byte are an error.
+    /// Returns the attributes of an item and of its earlier values, parsed name by name, because Foundation drops
+    /// members whose names differ only in how accents are composed. Names that are identical byte for byte are an
+    /// error.
     private func exact() throws -> (Attributes, [Attributes]) {
         var item = JSONSplitter(SourceReader(splitter.piece, at: splitter.offset))
         var attributes = Attributes()
@@ -94,7 +96,7 @@ struct JSONImport: ~Copyable, ImportSource {
         return (attributes, earlier)
     }
 
-    /// The value of a member `attributes`.
+    /// Returns the value of a member named `attributes`.
     private static func attributes(_ member: borrowing JSONSplitter) throws -> Attributes {
         var list = JSONSplitter(SourceReader(member.piece, at: member.offset))
         var attributes = Attributes()
@@ -104,7 +106,7 @@ struct JSONImport: ~Copyable, ImportSource {
         return attributes
     }
 
-    /// The members `attributes` of the objects in an array.
+    /// Returns the member `attributes` of each object in an array.
     private static func attributesOfEach(_ array: borrowing JSONSplitter) throws -> [Attributes] {
         let start: StaticString = "{\"items\":"
         var object = SecretBuffer(capacity: array.piece.count + 16)
@@ -131,7 +133,7 @@ struct JSONImport: ~Copyable, ImportSource {
         var names: Set<[UInt8]> = []
         while let piece = try object.next() {
             guard case .member(let name) = piece, names.insert(Array(name.utf8)).inserted else {
-                throw CommandFailure.damaged("byte \(object.offset)", "a member stands there twice")
+                throw CommandFailure.damaged("byte \(object.offset)", "a member occurs twice")
             }
             try body(name, object)
         }

@@ -2,8 +2,8 @@ import FoundationEssentials
 import VaultFmt
 import VaultLocal
 
-/// An item of an export, as Foundation decodes it (`Spec/export-json.md`). The secret is in memory that is not wiped,
-/// as the decoder leaves no choice; it goes into a `Secret` at once.
+/// An item of an export (`Spec/export-json.md`), as decoded by Foundation. The decoder unavoidably puts the secret into
+/// memory that is not wiped; it is moved into a `Secret` immediately.
 struct JSONItem: Decodable {
     let itemClass: ItemClass
     let fields: [ItemKey.Field: ItemKey.Value]
@@ -14,9 +14,9 @@ struct JSONItem: Decodable {
     let modified: Int64?
     let attributes: Attributes
     let secret: [UInt8]
-    /// The oldest first.
+    /// The earlier values, oldest first.
     let earlier: [JSONEarlierValue]
-    /// How many members it took, those of nested objects included: if the text has more, a name stands twice.
+    /// The number of members read, including those of nested objects. If the text has more, a name occurs twice.
     let members: Int
 
     init(from decoder: any Decoder) throws {
@@ -37,7 +37,7 @@ struct JSONItem: Decodable {
         members = object.count + secret.members + list.members + earlier.reduce(0) { $0 + $1.members }
     }
 
-    /// Members of every class. `id` and `revision` say where the item came from, and are not taken over.
+    /// The members common to all classes. `id` and `revision` identify the item's origin and are not imported.
     private static let common: Set<String> = [
         "class", "group", "synchronizable", "accessible", "created", "modified", "attributes", "secret", "id",
         "revision", "earlier",
@@ -68,11 +68,11 @@ struct JSONEarlierValue: Decodable {
     }
 }
 
-/// An attribute in JSON: bytes, or an object with `text` or `base64`, and `flags` where they are not the usual ones.
+/// An attribute in JSON: bytes, or an object with `text` or `base64`, plus `flags` if they are not the default.
 struct JSONAttribute: Decodable {
     let bytes: [UInt8]
     let flags: Attribute.Flags?
-    /// 0 for a string, else how many members there are.
+    /// The number of members, or 0 for a string.
     let members: Int
 
     init(from decoder: any Decoder) throws {
@@ -82,7 +82,7 @@ struct JSONAttribute: Decodable {
             members = 0
             return
         } catch DecodingError.typeMismatch {
-            // It is an object, then.
+            // It must be an object.
         }
         let object = try JSONObject(decoder)
         try object.allow(["text", "base64", "flags"])
@@ -91,16 +91,16 @@ struct JSONAttribute: Decodable {
         switch (text, encoded) {
         case (let text?, nil): bytes = Array(text.utf8)
         case (nil, let encoded?):
-            guard let data = Data(base64Encoded: encoded) else { throw object.failure("is not base 64") }
+            guard let data = Data(base64Encoded: encoded) else { throw object.failure("is not Base64") }
             bytes = Array(data)
-        default: throw object.failure("has not one of 'text' and 'base64'")
+        default: throw object.failure("must have exactly one of 'text' and 'base64'")
         }
         let names: [String]? = try object.optional("flags")
         flags = try names.map { names in
             var flags: Attribute.Flags = []
             for name in names {
                 guard let flag = AttributeFlag(rawValue: name) else {
-                    throw object.failure("has the flag \(TerminalText.quoted(name)), which is not known", at: "flags")
+                    throw object.failure("has the unknown flag \(TerminalText.quoted(name))", at: "flags")
                 }
                 flags.insert(flag.value)
             }
@@ -109,14 +109,14 @@ struct JSONAttribute: Decodable {
         members = object.count
     }
 
-    /// The attribute with its name; without flags it has the usual ones.
+    /// Returns the attribute with its name, using the default flags if none are given.
     func attribute(_ name: String) -> Attribute { Attribute(name, bytes, flags: flags ?? .usual(for: name)) }
 }
 
-/// Bytes in JSON: a string, which stands for its UTF-8, or `{"base64": …}`.
+/// Bytes in JSON: a string, taken as UTF-8, or `{"base64": …}`.
 struct JSONBytes: Decodable {
     let bytes: [UInt8]
-    /// 1 for the form with a member, else 0.
+    /// 1 for the object form, otherwise 0.
     let members: Int
 
     init(from decoder: any Decoder) throws {
@@ -125,18 +125,18 @@ struct JSONBytes: Decodable {
             members = 0
             return
         } catch DecodingError.typeMismatch {
-            // It is the other form, then.
+            // It must be the other form.
         }
         let object = try JSONObject(decoder)
         try object.allow(["base64"])
         let encoded: String = try object.required("base64")
-        guard let data = Data(base64Encoded: encoded) else { throw object.failure("is not base 64") }
+        guard let data = Data(base64Encoded: encoded) else { throw object.failure("is not Base64") }
         bytes = Array(data)
         members = 1
     }
 }
 
-/// A JSON object that is asked for its members by name.
+/// A JSON object with access to its members by name.
 struct JSONObject {
     struct Name: CodingKey {
         let stringValue: String
@@ -162,10 +162,10 @@ struct JSONObject {
         return try required(name)
     }
 
-    /// Refuses members that are not known: what they mean would be lost.
+    /// Refuses unknown members, because their meaning would be lost.
     func allow(_ names: Set<String>) throws {
         for key in container.allKeys where !names.contains(key.stringValue) {
-            throw failure("has the member \(TerminalText.quoted(key.stringValue)), which is not known")
+            throw failure("has the unknown member \(TerminalText.quoted(key.stringValue))")
         }
     }
 
@@ -178,7 +178,7 @@ extension JSONObject {
     fileprivate func itemClass() throws -> ItemClass {
         let name: String = try required("class")
         guard let itemClass = ItemClass(name: name), itemClass.isDefined else {
-            throw failure("is none of the five classes", at: "class")
+            throw failure("is not one of the five classes", at: "class")
         }
         return itemClass
     }
@@ -203,14 +203,14 @@ extension JSONObject {
         return fields
     }
 
-    /// Fields that are empty if they are left out.
+    /// The fields that default to empty.
     private static let optionalFields: Set<ItemKey.Field> = [
         .account, .protocol, .port, .path, .securityDomain, .authenticationType,
     ]
 
     private func contains(_ name: String) -> Bool { container.contains(Name(stringValue: name)) }
 
-    /// The member `attributes`, and how many members it has in all.
+    /// Returns the member `attributes`, and the total number of its members.
     fileprivate func attributes() throws -> (attributes: Attributes, members: Int) {
         guard let list: [String: JSONAttribute] = try optional("attributes") else { return (Attributes(), 0) }
         return (Attributes(list.map { $1.attribute($0) }), list.values.reduce(list.count) { $0 + $1.members })
@@ -224,14 +224,14 @@ extension JSONObject {
         return exact
     }
 
-    /// Bytes of a key's field: always in base 64, as listings have them.
+    /// Returns the bytes of a key's field, which are always in Base64, as in listings.
     private func bytes(_ name: String) throws -> [UInt8] {
         let encoded: String = try required(name)
-        guard let data = Data(base64Encoded: encoded) else { throw failure("is not base 64", at: name) }
+        guard let data = Data(base64Encoded: encoded) else { throw failure("is not Base64", at: name) }
         return Array(data)
     }
 
-    /// Milliseconds since 1970, from RFC 3339 text or from the number itself.
+    /// Returns milliseconds since 1970, from RFC 3339 text or from the number itself.
     fileprivate func time(_ name: String) throws -> Int64? {
         guard container.contains(Name(stringValue: name)) else { return nil }
         let text: String
@@ -241,7 +241,7 @@ extension JSONObject {
             return try container.decode(Int64.self, forKey: Name(stringValue: name))
         }
         guard let time = ImportedTime.milliseconds(rfc3339: text) else {
-            throw failure("is not a time as RFC 3339 has it", at: name)
+            throw failure("is not an RFC 3339 time", at: name)
         }
         return time
     }

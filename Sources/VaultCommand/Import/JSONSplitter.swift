@@ -2,9 +2,9 @@ import FoundationEssentials
 import VaultFmt
 import VaultLocal
 
-/// Takes a JSON object apart as it is read: its members, and the elements of its member `items` one by one, so that a
-/// text of any length is read in the memory of its largest item. Knows nesting and strings only; each piece is for
-/// Foundation to decode.
+/// Splits a JSON object as it is read: into its members, and into the elements of its member `items` one by one, so
+/// that a text of any length needs only as much memory as its largest item. It understands only nesting and strings;
+/// Foundation decodes each piece.
 struct JSONSplitter: ~Copyable {
     enum Piece: Equatable {
         /// A member of the object, with its name.
@@ -13,9 +13,10 @@ struct JSONSplitter: ~Copyable {
         case element
     }
 
-    /// The longest piece: an item with its attributes and earlier values, of which each may have 16 MiB.
+    /// The maximum length of a piece: an item with its attributes and earlier values, each of which may have up to 16
+    /// MiB.
     static let longestPiece = 1 << 30
-    /// The deepest nesting within a piece.
+    /// The maximum nesting depth within a piece.
     static let deepest = 16
 
     private enum State {
@@ -29,9 +30,9 @@ struct JSONSplitter: ~Copyable {
     private var state = State.start
     /// The piece that `next` found.
     private(set) var piece = SecretBuffer(capacity: 4096)
-    /// Where it starts, in bytes.
+    /// The byte offset at which the piece starts.
     private(set) var offset: UInt64 = 0
-    /// How many members it has, those of nested objects included.
+    /// The number of members in the piece, including those of nested objects.
     private(set) var members = 0
     /// Whether the member `items` was found.
     private(set) var hasItems = false
@@ -40,7 +41,7 @@ struct JSONSplitter: ~Copyable {
         self.reader = reader
     }
 
-    /// Finds the next piece; nil after the end of the object, which must be the end of the text.
+    /// Finds the next piece; returns nil after the end of the object, which must be the end of the text.
     mutating func next() throws -> Piece? {
         while true {
             switch state {
@@ -72,7 +73,9 @@ struct JSONSplitter: ~Copyable {
                 try readValue()
                 return .element
             case .done:
-                guard try skipSpace() == nil else { throw failure("there is more after the end of the JSON object") }
+                guard try skipSpace() == nil else {
+                    throw failure("there is extra data after the end of the JSON object")
+                }
                 return nil
             }
         }
@@ -93,7 +96,7 @@ struct JSONSplitter: ~Copyable {
         }
     }
 
-    /// What is wrong, without a byte of what was read: it may be secret.
+    /// Describes the error without quoting the input, which may be secret.
     private static func describe(_ error: any Error) -> String {
         switch error {
         case let fault as JSONFault: path(fault.path) + fault.what
@@ -110,7 +113,7 @@ struct JSONSplitter: ~Copyable {
     }
 }
 
-/// A value that is JSON, but not what it should be.
+/// An error for a value that is valid JSON but not of the expected form.
 struct JSONFault: Error {
     let path: [any CodingKey]
     let what: String
@@ -131,7 +134,7 @@ extension JSONSplitter {
         }
     }
 
-    /// Goes to the next byte that is not space, and shows it.
+    /// Skips white space and returns the next byte without consuming it.
     private mutating func skipSpace() throws -> UInt8? {
         while let byte = try reader.peek() {
             guard Self.space.contains(byte) else { return byte }
@@ -151,7 +154,8 @@ extension JSONSplitter {
         try advance()
     }
 
-    /// Takes the closing bracket, if it stands here; otherwise the comma that must stand before all but the first.
+    /// Consumes the closing bracket if it comes next; otherwise consumes the comma required before every element but
+    /// the first.
     private mutating func takeClosing(_ bracket: Unicode.Scalar, isFirst: Bool) throws -> Bool {
         if try skipSpace() == UInt8(ascii: bracket) {
             try advance()
@@ -228,7 +232,7 @@ extension JSONSplitter {
         try advance()
         piece.append(byte)
         guard piece.count <= Self.longestPiece else {
-            throw failure("the value that starts at byte \(offset) has more than \(Self.longestPiece >> 20) MiB")
+            throw failure("the value that starts at byte \(offset) is larger than \(Self.longestPiece >> 20) MiB")
         }
     }
 }

@@ -1,20 +1,20 @@
 import FoundationEssentials
 import VaultFmt
 
-/// A JSON value of any shape, as Foundation decodes it: in memory that is not wiped.
+/// A JSON value of any shape as decoded by Foundation, in memory that is not wiped.
 indirect enum JSONValue: Decodable {
     case nothing
-    /// A text; or a number, or yes or no, as text.
+    /// A string, or a number or Boolean as text.
     case text(String)
     case list([JSONValue])
     case object([String: JSONValue])
 
-    /// A part of a value that is neither a list nor an object.
+    /// A part of a value that is neither an array nor an object.
     struct Leaf: Equatable {
         /// The names of the members that lead to it, joined by dots.
         let name: String
         let text: String
-        /// Whether the program that wrote it hides it.
+        /// Whether the program that wrote it marks it as hidden.
         var isHidden = false
     }
 
@@ -38,7 +38,7 @@ indirect enum JSONValue: Decodable {
         do { return String(try value.decode(Double.self)) } catch { return nil }
     }
 
-    /// The value that a text is; nil where it is no JSON.
+    /// Parses a text; returns nil if it is not JSON.
     init?(_ text: borrowing Secret) {
         let parsed = text.withUnsafeBytes { bytes -> JSONValue? in
             guard let start = bytes.baseAddress else { return nil }
@@ -50,12 +50,12 @@ indirect enum JSONValue: Decodable {
         self = parsed
     }
 
-    /// The text of a value that is neither a list nor an object.
+    /// The text of a value that is neither an array nor an object.
     var text: String? {
         if case .text(let text) = self { text } else { nil }
     }
 
-    /// The elements of a list; of every other value none.
+    /// The elements of an array; empty for every other value.
     var elements: [JSONValue] {
         if case .list(let elements) = self { elements } else { [] }
     }
@@ -64,8 +64,8 @@ indirect enum JSONValue: Decodable {
         if case .object(let members) = self { members[name] } else { nil }
     }
 
-    /// The parts that are no lists and no objects, in the order of their names. What names a field and has its content
-    /// beside the name, as Proton Pass writes its own fields, is one part.
+    /// Returns the parts that are neither arrays nor objects, sorted by name. An object with a field's name and its
+    /// content, as Proton Pass writes custom fields, counts as one part.
     func leaves(_ name: String = "") -> [Leaf] {
         switch self {
         case .nothing: return []

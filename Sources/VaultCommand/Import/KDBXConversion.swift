@@ -1,6 +1,6 @@
 import VaultFmt
 
-/// Makes an entry in everybody's words of one in KeePass's.
+/// Converts a KeePass entry to the common form.
 struct KDBXConversion {
     private let source: KDBXEntry
     private let binaries: KDBXBinaries
@@ -24,7 +24,7 @@ struct KDBXConversion {
         return entry
     }
 
-    /// One state of the entry, without its history.
+    /// Converts one state of the entry, without its history.
     private func state(_ source: KDBXEntry, isEarlier: Bool) -> ImportedEntry {
         var entry = ImportedEntry(place: "entry \(self.source.number)")
         entry.origin = "keepass:" + Self.hexadecimal(self.source.uuid)
@@ -32,7 +32,7 @@ struct KDBXConversion {
         entry.userName = source.text(KDBXString.userName)
         entry.password = source[KDBXString.password]
         if let notes = source[KDBXString.notes], notes.count > 0 { entry.notes = notes }
-        // As KeePassXC and Keepass2Android name further addresses.
+        // KeePassXC and Keepass2Android use these names for further addresses.
         let further = source.strings.filter { $0.name.hasPrefix("KP2A_URL") }
         let addresses = [source.text(KDBXString.url)] + further.map { $0.value.text ?? "" }
         entry.addresses = addresses.filter { !$0.isEmpty }
@@ -63,7 +63,7 @@ struct KDBXConversion {
         KDBXString.title, KDBXString.userName, KDBXString.password, KDBXString.url, KDBXString.notes,
     ]
 
-    /// A time to the millisecond that an export of ours noted, as long as nobody changed the entry since.
+    /// Returns the time in milliseconds recorded by our export, unless the entry has been changed since.
     private static func exactly(_ noted: String?, _ written: Int64?) -> Int64? {
         guard let noted = noted.flatMap({ Int64($0) }) else { return written }
         guard let written else { return noted }

@@ -1,30 +1,30 @@
 import VaultFmt
 import VaultLocal
 
-/// Reads KDBX files: KeePass 2, KeePassXC and their relatives, versions 3.1, 4.0 and 4.1.
+/// Reads KDBX files, versions 3.1, 4.0 and 4.1: KeePass 2, KeePassXC and similar programs.
 struct KDBXImport: ~Copyable, EntrySource {
     private let file: KDBXFile
     private let includesRecycleBin: Bool
 
-    /// Whether a file begins as KDBX does, or as the older format of KeePass 1.
+    /// Whether a file begins like KDBX or like the older format of KeePass 1.
     static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
         start.starts(with: KDBX.signature) || start.starts(with: KDBX.signatureOfKeePass1)
     }
 
-    /// Decrypts the file; a passphrase that is not given is asked for.
+    /// Decrypts the file, prompting for the passphrase if it is not given.
     init(_ reader: consuming SourceReader, _ access: SourceAccess) throws {
         let name = reader.name
         var bytes: [UInt8] = []
         let source = try reader.readAll(limit: KDBX.Limit.file)
         bytes = source.withUnsafeBytes { Array($0) }
-        // What cannot be read is refused before anybody is asked.
+        // An unreadable file is refused before any prompt.
         _ = try KDBXHeader(bytes)
         let key = try KDBXKey(passphrase: try access.passphrase(for: name), keyFile: try access.readKeyFile())
         file = try KDBXFile.open(bytes, key: key, limits: access.limits, mostRounds: access.mostRounds)
         includesRecycleBin = access.includesRecycleBin
     }
 
-    /// Reads contents that are decrypted already: for tests.
+    /// Reads contents that are already decrypted, for tests.
     init(contents: consuming SecretBuffer) throws {
         try ForeignLibrary.gcrypt.load()
         try ForeignLibrary.expat.load()
@@ -40,10 +40,10 @@ struct KDBXImport: ~Copyable, EntrySource {
     }
 }
 
-/// Makes entries of what a KDBX file has.
+/// Creates entries from the contents of a KDBX file.
 ///
-/// Entries that refer to fields of others wait until the end: then the file is read again, for what they refer to. So
-/// a file is never in memory as a whole, unpacked.
+/// Entries that refer to fields of other entries are set aside until the end; then the file is read again to find those
+/// fields. The whole uncompressed file is therefore never in memory.
 enum KDBXReading {
     static func read(
         _ file: borrowing KDBXFile, includesRecycleBin: Bool,
@@ -64,19 +64,19 @@ enum KDBXReading {
         if inBin > 0 {
             losses.append(
                 .intended(
-                    "\(inBin) \(inBin == 1 ? "entry" : "entries") of the recycle bin; --recycle-bin imports them too"))
+                    "\(inBin) \(inBin == 1 ? "entry" : "entries") in the recycle bin; --recycle-bin imports them too"))
         }
         if waiting.unresolved > 0 {
             losses.append(
                 .intended(
-                    "\(waiting.unresolved) references to fields of other entries that are not there; their text is kept"
+                    "\(waiting.unresolved) references to fields of missing entries; the references are kept as text"
                 ))
         }
         return losses
     }
 }
 
-/// Entries that refer to others.
+/// Entries that refer to other entries.
 private final class WaitingEntries {
     private(set) var entries: [(KDBXEntry, KDBXBinaries)] = []
     private(set) var unresolved = 0
@@ -84,14 +84,14 @@ private final class WaitingEntries {
     private var resolved: [KDBXReference: SharedSecret] = [:]
     private var beingResolved: Set<KDBXReference> = []
 
-    /// How many references in a row are followed.
+    /// The maximum length of a chain of references.
     private static let longestChain = 10
-    /// How long a value may become by what is put in, in bytes.
+    /// The maximum length of a value with its references resolved, in bytes.
     private static let longestValue = 65_536
 
     func add(_ entry: KDBXEntry, _ binaries: KDBXBinaries) { entries.append((entry, binaries)) }
 
-    /// Reads the file until everything that the entries refer to is found, or is not there, and puts it in.
+    /// Reads the file repeatedly until every reference is found or known to be missing, and fills in the values.
     func resolve(in file: borrowing KDBXFile) throws {
         var open = Set(entries.flatMap { KDBXReference.all(in: $0.0) })
         var searched: Set<KDBXReference> = []
@@ -109,7 +109,7 @@ private final class WaitingEntries {
         }
     }
 
-    /// A value with what it refers to.
+    /// Returns a value with its references resolved.
     private func filled(_ value: SharedSecret) -> SharedSecret {
         let places = KDBXReference.places(in: value)
         guard !places.isEmpty else { return value }
@@ -131,7 +131,8 @@ private final class WaitingEntries {
         }
     }
 
-    /// What a reference means, with its own references followed; nil where nothing is found, or it refers to itself.
+    /// Returns the value that a reference points to, following further references, or nil if it is not found or refers
+    /// to itself.
     private func target(_ reference: KDBXReference) -> SharedSecret? {
         if let known = resolved[reference] { return known }
         guard let target = targets[reference], beingResolved.count < Self.longestChain,
@@ -144,7 +145,7 @@ private final class WaitingEntries {
     }
 }
 
-/// Looks for what references mean, entry by entry; the first that fits counts.
+/// Searches the entries for the targets of references and uses the first match.
 private struct KDBXSearch {
     private var wanted: [UInt8: [String: [KDBXReference]]] = [:]
     private(set) var found: [KDBXReference: SharedSecret] = [:]
@@ -168,15 +169,16 @@ private struct KDBXSearch {
 
 /// A reference to a field of another entry: `{REF:P@I:46C9B1FFBD4ABC4BBB260C6190BAD20C}`.
 struct KDBXReference: Hashable {
-    /// The letter of the field that is wanted, and of the one that is searched.
+    /// The letter of the wanted field.
     let wanted: UInt8
+    /// The letter of the searched field.
     let searched: UInt8
-    /// What the latter must be.
+    /// The text that the searched field must contain.
     let text: String
 
     private static let start = Array("{REF:".utf8)
 
-    /// Whether any field of an entry has one.
+    /// Whether any field of an entry contains a reference.
     static func areIn(_ entry: KDBXEntry) -> Bool { entry.strings.contains { isIn($0.value) } }
 
     private static func isIn(_ value: SharedSecret) -> Bool {
@@ -191,12 +193,12 @@ struct KDBXReference: Hashable {
             && zip(bytes[index...], start).allSatisfy { $0 == $1 || $0 == $1 | 0x20 && (0x41...0x5A).contains($1) }
     }
 
-    /// All that an entry has.
+    /// Returns all references in an entry.
     static func all(in entry: KDBXEntry) -> [KDBXReference] { entry.strings.flatMap { all(in: $0.value) } }
 
     static func all(in value: SharedSecret) -> [KDBXReference] { places(in: value).map(\.1) }
 
-    /// Where they are in a value.
+    /// Returns the references in a value, with their positions.
     static func places(in value: SharedSecret) -> [(Range<Int>, KDBXReference)] {
         value.withBytes { bytes in
             var found: [(Range<Int>, KDBXReference)] = []
@@ -246,14 +248,14 @@ struct KDBXReference: Hashable {
         KDBXString.title, KDBXString.userName, KDBXString.password, KDBXString.url, KDBXString.notes,
     ]
 
-    /// What the searched field of an entry has.
+    /// Returns the texts of the searched field in an entry.
     static func texts(_ letter: UInt8, of entry: KDBXEntry) -> [String] {
         if letter == UInt8(ascii: "I") { return [KDBXConversion.hexadecimal(entry.uuid)] }
         if let name = field(letter) { return [entry.text(name)] }
         return entry.strings.filter { !standard.contains($0.name) }.compactMap(\.value.text)
     }
 
-    /// The value that is wanted of the entry that it refers to.
+    /// Returns the wanted value from the entry it refers to.
     func value(in entry: KDBXEntry) -> SharedSecret {
         guard let name = Self.field(wanted) else {
             return SharedSecret(text: KDBXConversion.hexadecimal(entry.uuid).uppercased())

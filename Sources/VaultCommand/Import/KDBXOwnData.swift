@@ -1,12 +1,15 @@
 import FoundationEssentials
 import VaultFmt
 
-/// Makes an item again of an entry that an export of ours made, with what other programs changed in it since.
+/// Restores an item from an entry written by our export, including the changes that other programs have made to it
+/// since.
 enum KDBXOwnData {
     private typealias Key = KDBXPlacement.Key
 
-    /// The item's parts; nil where the entry is none of ours, or what we noted in it is damaged.
-    /// - Parameter isEarlier: Whether it is an earlier state, which has no folder of its own.
+    /// Returns the parts of the item, or nil if the entry was not written by our export, or if what the export recorded
+    /// in it is damaged.
+    ///
+    /// `isEarlier`: whether the entry is an earlier state, which does not have its own folder.
     static func item(
         in source: KDBXEntry, as entry: ImportedEntry, _ binaries: KDBXBinaries, isEarlier: Bool
     ) -> ExactItem? {
@@ -63,7 +66,7 @@ enum KDBXOwnData {
         } catch { return nil }
     }
 
-    /// The key that was noted, but for what was changed since: account and address.
+    /// Returns the recorded key, updated with later changes to the account and address.
     private static func key(_ former: ItemKey, _ list: [KDBXPlacement], _ entry: ImportedEntry) -> ItemKey? {
         do throws(VaultError) {
             var key = former

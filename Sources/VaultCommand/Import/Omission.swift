@@ -1,13 +1,13 @@
-/// What a source has and the vault will not have.
+/// Something in a source that the vault will not contain.
 struct Omission {
-    /// What it is, and where.
+    /// A description of the omission, and its place in the source.
     let text: String
-    /// Whether nothing is lost by it, or an option asks for it.
+    /// Whether leaving it out loses nothing, or was requested by an option.
     let isIntended: Bool
 
     /// Something that is lost.
     static func loss(_ text: String) -> Omission { Omission(text: text, isIntended: false) }
 
-    /// Something that an option brings, or that is no loss.
+    /// Something that is not a loss, or that an option would import.
     static func intended(_ text: String) -> Omission { Omission(text: text, isIntended: true) }
 }

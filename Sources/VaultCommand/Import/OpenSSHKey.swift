@@ -2,13 +2,13 @@ import SwiftASN1
 import VaultFmt
 import VaultLocal
 
-/// A private key as OpenSSH writes it (PROTOCOL.key of its sources), in the form that other programs read: PKCS #1 for
-/// RSA, SEC 1 for curves, PKCS #8 for Ed25519.
+/// A private key in OpenSSH's format (PROTOCOL.key in its sources), converted to the form that other programs read:
+/// PKCS #1 for RSA, SEC 1 for ECDSA, PKCS #8 for Ed25519.
 final class OpenSSHKey {
     /// The label of its block.
     static let label = "OPENSSH PRIVATE KEY"
 
-    /// What the key is called in `authorized_keys`.
+    /// The key's comment, as in `authorized_keys`.
     let comment: String
     private let type: String
     private let der: SharedSecret
@@ -33,10 +33,10 @@ final class OpenSSHKey {
         return key
     }
 
-    /// Reads a block; nil if it is encrypted, by something that `opener` accepts.
+    /// Reads a block; returns nil if it is encrypted in a way that `opener` supports.
     private static func unencrypted(_ block: borrowing PEMBlock, _ opener: OpenSSHOpener) throws -> OpenSSHKey? {
         let place = block.place
-        guard let bytes = block.decoded() else { throw CommandFailure.damaged(place, "the block is not base 64") }
+        guard let bytes = block.decoded() else { throw CommandFailure.damaged(place, "the block is not Base64") }
         return try bytes.withUnsafeBytes { bytes in
             let magic = Array("openssh-key-v1\0".utf8)
             guard bytes.starts(with: magic) else { throw damaged(place) }
@@ -44,7 +44,7 @@ final class OpenSSHKey {
             let (cipher, derivation) = (try reader.text(), try reader.text())
             let options = try reader.string()
             guard try reader.number() == 1 else {
-                throw CommandFailure.damaged(place, "an OpenSSH key file with several keys; only one can be read")
+                throw CommandFailure.damaged(place, "this OpenSSH key file contains several keys; only one can be read")
             }
             _ = try reader.string()
             let section = try reader.string()
@@ -59,7 +59,7 @@ final class OpenSSHKey {
         }
     }
 
-    /// The part that is encrypted if the file has a passphrase.
+    /// Reads the part that is encrypted if the file has a passphrase.
     private static func key(_ section: SSHReader) throws -> OpenSSHKey {
         var reader = section
         let checks = (try reader.number(), try reader.number())
@@ -67,7 +67,7 @@ final class OpenSSHKey {
         let type = try reader.text()
         let (label, der) = try self.der(type, &reader)
         let comment = try reader.text()
-        // 1, 2, 3 and so on, up to whole blocks.
+        // The padding bytes are 1, 2, 3 and so on, up to a whole number of blocks.
         guard reader.rest.enumerated().allSatisfy({ $0.offset + 1 == Int($0.element) }), reader.rest.count < 16 else {
             throw damaged(reader.place)
         }
@@ -86,7 +86,7 @@ final class OpenSSHKey {
         case "ssh-rsa":
             let (n, e, d) = (try reader.magnitude(), try reader.magnitude(), try reader.magnitude())
             let (coefficient, p, q) = (try reader.magnitude(), try reader.magnitude(), try reader.magnitude())
-            // At most 16,384 bits, which OpenSSH allows; p and q are odd, so one less is one bit less.
+            // OpenSSH allows at most 16,384 bits. p and q must be odd, so that subtracting one only clears a bit.
             guard n.count <= 2048, d.count <= n.count, let last = p.last, let other = q.last, last & 1 == 1,
                 other & 1 == 1
             else { throw damaged(reader.place) }
@@ -101,7 +101,8 @@ final class OpenSSHKey {
         case let other:
             throw CommandFailure.damaged(
                 reader.place,
-                "an OpenSSH key of the type \(TerminalText.quoted(other)) cannot be read: only RSA, ECDSA and Ed25519")
+                "an OpenSSH key of the type \(TerminalText.quoted(other)) cannot be read; only RSA, ECDSA and Ed25519 keys can"
+            )
         }
     }
 
@@ -110,7 +111,7 @@ final class OpenSSHKey {
     }
 }
 
-/// What OpenSSH's protocol writes, one thing after the other.
+/// A cursor over the encodings of the SSH protocol.
 private struct SSHReader {
     private(set) var rest: UnsafeRawBufferPointer
     let place: String
@@ -135,7 +136,7 @@ private struct SSHReader {
         return text
     }
 
-    /// A number that is greater than zero, without zeros before it.
+    /// Reads a number that is greater than zero, without its leading zeros.
     mutating func magnitude() throws -> UnsafeRawBufferPointer {
         let bytes = try string()
         guard let first = bytes.first, first < 0x80 else { throw OpenSSHKey.damaged(place) }

@@ -5,16 +5,16 @@ import VaultFmt
 struct PEMBlock: ~Copyable {
     /// "CERTIFICATE", "RSA PRIVATE KEY" and so on.
     let label: String
-    /// The line of its BEGIN.
+    /// The number of its BEGIN line.
     let line: Int
-    /// Whether it holds headers as RFC 1421 has them: old OpenSSL marks encrypted keys so.
+    /// Whether it has headers as defined in RFC 1421, which old versions of OpenSSL use to mark encrypted keys.
     let hasHeaders: Bool
-    /// The block with lines of 64 characters, which is how swift-asn1 wants it.
+    /// The block with lines of 64 characters, as swift-asn1 requires.
     let text: Secret
 
     var place: String { "line \(line)" }
 
-    /// What the block encodes, in wiped memory; nil where it is not base 64.
+    /// Returns the decoded contents in wiped memory, or nil if they are not Base64.
     borrowing func decoded() -> Secret? {
         text.withUnsafeBytes { bytes in
             var body = SecretBuffer(capacity: bytes.count)
@@ -24,49 +24,49 @@ struct PEMBlock: ~Copyable {
         }
     }
 
-    /// What the block encodes. A private key is then also in memory that is not wiped, since swift-asn1 works on
+    /// Returns the decoded block. A private key is then also in memory that is not wiped, because swift-asn1 works on
     /// `String`.
     func document() throws -> PEMDocument {
         guard !hasHeaders else {
-            throw CommandFailure.damaged(place, "the block has headers, which are not understood")
+            throw CommandFailure.damaged(place, "the block has headers, which are not supported")
         }
         let text = text.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
         do {
             return try PEMDocument(pemString: text)
         } catch {
-            throw CommandFailure.damaged(place, "the block is not base 64")
+            throw CommandFailure.damaged(place, "the block is not Base64")
         }
     }
 }
 
-/// Takes a PEM text apart into its blocks.
+/// Splits a PEM text into its blocks.
 struct PEMBlocks: ~Copyable {
     private static let begin = Array("-----BEGIN ".utf8)
     private static let end = Array("-----END ".utf8)
     private static let dashes = Array("-----".utf8)
 
     private let text: SecretBuffer
-    /// Lines outside blocks that are not blank: remarks of whoever made the file.
+    /// Non-blank lines outside blocks, such as remarks.
     private(set) var remarks = 0
 
-    /// The longest text that is read; it is held in memory.
+    /// The maximum length of a text, which is held in memory.
     static let longest = 64 << 20
 
     init(_ reader: consuming SourceReader) throws {
         text = try reader.readAll(limit: Self.longest)
     }
 
-    /// Whether a text has a block's first line.
+    /// Whether a text contains the first line of a block.
     static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
         start.split(separator: 0x0A).contains { $0.starts(with: begin) }
     }
 
-    /// Hands over each block.
+    /// Passes each block to `body`.
     mutating func forEach(_ body: (consuming PEMBlock) throws -> Void) throws {
         var remarks = 0
         try text.withUnsafeBytes { bytes in
             var number = 0
-            // Changed in place: a copy of its lines for each line would take time that grows with their square.
+            // It is changed in place: copying its lines for each new line would take quadratic time.
             var open: OpenBlock?
             for var line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
                 number += 1
@@ -79,7 +79,7 @@ struct PEMBlocks: ~Copyable {
                 } else if let label = Self.label(line, Self.end), let block = open.take() {
                     guard label == block.label else {
                         throw CommandFailure.damaged(
-                            "line \(number)", "this ends another block than line \(block.line) began")
+                            "line \(number)", "this does not end the block that began on line \(block.line)")
                     }
                     try body(Self.closed(block))
                 } else if open != nil {

@@ -4,8 +4,8 @@ import VaultFmt
 import VaultLocal
 import X509
 
-/// Reads certificates and private keys in PEM, and OpenSSH's private keys. A key is called what its certificate of the same source is
-/// called, and both together are an identity as well.
+/// Reads certificates and private keys in PEM, and OpenSSH's private keys. A key gets the name of its certificate in
+/// the same source, and the two also form an identity.
 struct PEMImport: ~Copyable, ImportSource {
     private var blocks: PEMBlocks
     private let name: String
@@ -24,7 +24,7 @@ struct PEMImport: ~Copyable, ImportSource {
             contents.losses.append(.intended("text outside the PEM blocks (\(blocks.remarks) lines)"))
         }
         for certificate in contents.certificates { try take(certificate.record()) }
-        // By their public keys: there may be a hundred thousand of each.
+        // Match them by public key: there may be a hundred thousand of each.
         var labels: [[UInt8]: String] = [:]
         for certificate in contents.certificates where labels[certificate.fields.publicKey] == nil {
             labels[certificate.fields.publicKey] = certificate.fields.label
@@ -38,19 +38,20 @@ struct PEMImport: ~Copyable, ImportSource {
     }
 }
 
-/// The blocks of a PEM text, by what they are.
+/// The blocks of a PEM text, by category.
 private struct PEMContents {
     private(set) var certificates: [CertificateBlock] = []
     private(set) var keys: [KeyBlock] = []
     var losses: [Omission] = []
     /// Opens encrypted keys of OpenSSH.
     private let opener: OpenSSHOpener
-    /// The line on which each encoding stands first; by its hash, for a key is among them.
+    /// The line on which each encoding first occurs. Encodings are identified by their hashes, because some are private
+    /// keys.
     private var lines: [SHA256Digest: Int] = [:]
 
     init(opener: OpenSSHOpener) { self.opener = opener }
 
-    /// Puts a block where it belongs.
+    /// Adds a block to its category.
     mutating func sort(_ block: consuming PEMBlock) throws {
         switch block.label {
         case "CERTIFICATE", "X509 CERTIFICATE", "X.509 CERTIFICATE":
@@ -65,10 +66,10 @@ private struct PEMContents {
         case let label where label.hasSuffix("PRIVATE KEY"):
             throw CommandFailure.damaged(
                 block.place,
-                "a key in the form \(TerminalText.quoted(label)) cannot be read; convert it to PKCS #8 first, for instance with openssl"
+                "a key in the format \(TerminalText.quoted(label)) cannot be read; convert it to PKCS #8 first, for example with openssl"
             )
         case let label:
-            // Parameters of a curve and the like: a key that has them says so itself.
+            // An example is curve parameters; a key that needs them also contains them.
             losses.append(
                 .intended("\(block.place): \(TerminalText.quoted(label)) is neither a certificate nor a private key"))
         }
@@ -83,7 +84,7 @@ private struct PEMContents {
     private mutating func isNew(_ document: PEMDocument, _ line: Int) -> Bool {
         let digest = SHA256.hash(data: document.derBytes)
         if let first = lines[digest] {
-            losses.append(.intended("line \(line): the same as line \(first)"))
+            losses.append(.intended("line \(line): a duplicate of line \(first)"))
             return false
         }
         lines[digest] = line
@@ -91,7 +92,7 @@ private struct PEMContents {
     }
 
     private static func encrypted(_ place: String) -> CommandFailure {
-        .damaged(place, "the private key is encrypted; decrypt it first, for instance with 'openssl pkey -in FILE'")
+        .damaged(place, "the private key is encrypted; decrypt it first, for example with 'openssl pkey -in FILE'")
     }
 }
 
@@ -118,7 +119,7 @@ private struct CertificateBlock {
         return ImportRecord(place: place, key: key, secret: Secret(copying: document.derBytes), attributes: attributes)
     }
 
-    /// The certificate and its private key, in PEM, one after the other.
+    /// The certificate followed by its private key, both in PEM.
     func identity(with privateKey: KeyBlock) throws -> ImportRecord {
         let key = try importing(place) {
             try ItemKey.identity(type: fields.type, issuer: fields.issuer, serialNumber: fields.serialNumber)
@@ -141,7 +142,7 @@ private final class KeyBlock {
     let place: String
     let fields: PrivateKeyFields
     let text: Secret
-    /// What OpenSSH calls the key.
+    /// The key's comment from OpenSSH.
     private let comment: String
     private let der: Secret
 
@@ -166,7 +167,7 @@ private final class KeyBlock {
         }
     }
 
-    /// - Parameter label: What its certificate calls it.
+    /// `label`: the name from its certificate.
     func record(label: String?) throws -> ImportRecord {
         let key = try importing(place) {
             try ItemKey.key(

@@ -1,7 +1,7 @@
 import VaultFmt
 
-/// The forms that items can be imported from. Another one is a case here, a row in each of the two functions below, and
-/// a file with its reader.
+/// The formats that items can be imported from. To add one, add a case here, a row in each of the two functions below,
+/// and a file with its reader.
 enum SourceFormat: String, CaseIterable {
     case json
     case csv
@@ -10,7 +10,10 @@ enum SourceFormat: String, CaseIterable {
     case kdbx
     case bitwarden
 
-    /// Whether a source begins as this form does.
+    /// Whether this format is never encrypted.
+    var isPlaintext: Bool { [.json, .csv, .enpass].contains(self) }
+
+    /// Whether a source begins like a file in this format.
     private func recognizes(_ start: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer) -> Bool {
         switch self {
         case .kdbx: KDBXImport.recognizes(start)
@@ -22,7 +25,7 @@ enum SourceFormat: String, CaseIterable {
         }
     }
 
-    /// Opens a source: what is encrypted is decrypted here.
+    /// Opens a source, decrypting it if it is encrypted.
     func open(_ reader: consuming SourceReader, _ access: SourceAccess) throws -> OpenedSource {
         switch self {
         case .json: OpenedSource(JSONImport(reader))
@@ -34,7 +37,7 @@ enum SourceFormat: String, CaseIterable {
         }
     }
 
-    /// Finds out from the first bytes of a source.
+    /// Detects the format from the first bytes of a source.
     init(detecting reader: inout SourceReader) throws {
         var isArchive = false
         let found = try reader.withStart { start -> SourceFormat? in
@@ -48,19 +51,19 @@ enum SourceFormat: String, CaseIterable {
         guard let found else {
             guard !isArchive else {
                 throw CommandFailure(
-                    .damaged, "\(reader.name) is a ZIP archive; unpack it, and import the files that are in it")
+                    .damaged, "\(reader.name) is a ZIP archive; unpack it, and import the files in it")
             }
             throw CommandFailure(
                 .damaged,
-                "\(reader.name) is neither an export of vaultfmt, nor a KDBX file, nor Bitwarden's JSON, nor a CSV list with a column "
-                    + "'password', nor PEM; --format says what it is"
+                "\(reader.name) is neither a vaultfmt export, nor a KDBX file, nor Bitwarden's JSON, nor a CSV list with a column "
+                    + "'password', nor PEM; give its format with --format"
             )
         }
         self = found
     }
 }
 
-/// A source of any form.
+/// A source in any format.
 final class OpenedSource: ImportSource {
     private let body: ((consuming ImportRecord) throws -> Void) throws -> [Omission]
 

@@ -2,12 +2,12 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// How to read a source that is encrypted, or that holds more than what is wanted.
+/// Options for reading a source that is encrypted or contains more than should be imported.
 struct SourceOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Read the source's passphrase from a file, without the newline at its end.", valueName: "file"),
+            "Read the source's passphrase from a file, without its trailing newline.", valueName: "file"),
         completion: .file())
     var sourcePassphraseFile: String?
 
@@ -16,10 +16,10 @@ struct SourceOptions: ParsableArguments {
         completion: .file())
     var sourceKeyFile: String?
 
-    @Flag(help: "Import what is in a KDBX source's recycle bin too.")
+    @Flag(help: "Also import the recycle bin of a KDBX source.")
     var recycleBin = false
 
-    /// What they say, with what the vault's options say of asking and of costs.
+    /// Combines these options with the vault's options for prompting and costs.
     func access(_ vault: AccessOptions) -> SourceAccess {
         SourceAccess(
             passphraseFile: sourcePassphraseFile, keyFile: sourceKeyFile, includesRecycleBin: recycleBin,
@@ -31,18 +31,19 @@ struct SourceOptions: ParsableArguments {
 struct SourceAccess {
     var passphraseFile: String?
     var keyFile: String?
-    /// Instead of a file or a question: for tests.
+    /// Replaces a file or a prompt in tests.
     var passphrase: SharedSecret?
     var includesRecycleBin = false
-    /// How much work the source's header may ask for.
+    /// The limits on the work that the source's header may require.
     var limits = ReaderLimits()
     var mostRounds = KDBX.Limit.rounds
-    /// How many rounds of bcrypt an OpenSSH key may ask for: a hundred take about a second.
+    /// The maximum number of bcrypt rounds that an OpenSSH key may require. A hundred rounds take about a second.
     var mostBcryptRounds: UInt32 = 4096
     var mayAsk = true
 
-    /// The passphrase of the source; asked for where nothing is given. Nil where only a key file is given.
-    /// - Parameter source: The source, as messages name it.
+    /// Returns the passphrase of the source, prompting for it if no factor is given; nil if only a key file is given.
+    ///
+    /// `source`: the name of the source in messages.
     func passphrase(for source: String) throws -> Secret? {
         if let passphrase { return passphrase.secret.copy() }
         if let passphraseFile {
@@ -52,21 +53,21 @@ struct SourceAccess {
         guard keyFile == nil else { return nil }
         let instead = "give --source-passphrase-file or --source-key-file"
         guard mayAsk else {
-            throw CommandFailure(.noAccess, "\(source) is encrypted and --no-input forbids asking; \(instead)")
+            throw CommandFailure(.noAccess, "\(source) is encrypted, and --no-input forbids prompting; \(instead)")
         }
-        return try Prompt.secret("Passphrase of \(source)", instead: instead)
+        return try Prompt.secret("Passphrase for \(source)", instead: instead)
     }
 
-    /// The contents of the key file; nil where none is given.
+    /// Returns the contents of the key file, or nil if none is given.
     func readKeyFile() throws -> Secret? {
         guard let keyFile else { return nil }
         return try Descriptor.readFile(keyFile, what: "the source's key file", limit: 64 << 20)
     }
 }
 
-/// Into which access group items are put.
+/// Options for the access group of imported items.
 struct GroupOptions: ParsableArguments {
-    @Option(parsing: .unconditional, help: ArgumentHelp("Put all items into this access group.", valueName: "name"))
+    @Option("Put all items into this access group.", value: "name", completion: .custom(VaultCompletion.groups))
     var group: String?
 
     @Flag(help: "Put items into access groups named after their folders.")
@@ -74,7 +75,7 @@ struct GroupOptions: ParsableArguments {
 
     func validate() throws {
         guard group == nil || !groupFromFolder else {
-            throw ValidationError("--group and --group-from-folder exclude each other; give one")
+            throw ValidationError("--group and --group-from-folder cannot be combined; give one")
         }
     }
 
@@ -84,15 +85,15 @@ struct GroupOptions: ParsableArguments {
     }
 }
 
-/// Which access group an item gets.
+/// The access group of an imported item.
 enum GroupChoice {
-    /// The one that the source gives it, if any.
+    /// The group given in the source, if any.
     case own
     case named(String)
-    /// The path of its folder, where it is in one.
+    /// The path of the item's folder, if it has one.
     case folder
 
-    /// The key of an item in its group.
+    /// Returns the key of an item in its group.
     func key(_ key: ItemKey, _ attributes: Attributes) throws(VaultError) -> ItemKey {
         switch self {
         case .own: return key

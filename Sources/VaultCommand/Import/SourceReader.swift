@@ -3,9 +3,9 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// The file or standard input that is imported, read in pieces; what was read is wiped.
+/// The imported file or standard input, read in pieces that are wiped after use.
 struct SourceReader: ~Copyable {
-    /// What messages call it.
+    /// Its name in messages.
     let name: String
     private let descriptor: Int32
     private var chunk: Secret
@@ -14,7 +14,7 @@ struct SourceReader: ~Copyable {
     private var bytesBefore: UInt64 = 0
 
     /// Opens a file; `-` is standard input.
-    /// - `capacity`: How much is read at once, and how far `withStart` sees; bytes.
+    /// - `capacity`: The number of bytes read at once, which is also the most that `withStart` can pass to its body.
     init(_ source: String, capacity: Int = 65_536) throws {
         if source == "-" {
             descriptor = STDIN_FILENO
@@ -31,8 +31,8 @@ struct SourceReader: ~Copyable {
         chunk = Secret(count: capacity)
     }
 
-    /// Reads what is in memory already: a part of a source.
-    /// - `offset`: Where in the source it starts.
+    /// Reads a part of a source that is already in memory.
+    /// - `offset`: The position in the source at which it starts.
     init(_ part: borrowing SecretBuffer, at offset: UInt64) {
         name = "a part of the source"
         descriptor = -1
@@ -45,25 +45,25 @@ struct SourceReader: ~Copyable {
         if descriptor > STDERR_FILENO { close(descriptor) }
     }
 
-    /// How many bytes were taken so far.
+    /// The number of bytes consumed so far.
     var offset: UInt64 { bytesBefore + UInt64(position) }
 
-    /// The next byte, which stays where it is; nil at the end.
+    /// Returns the next byte without consuming it, or nil at the end.
     mutating func peek() throws -> UInt8? {
         if position == end, try !refill() { return nil }
         let at = position
         return chunk.withUnsafeBytes { $0[at] }
     }
 
-    /// Takes the next byte; nil at the end.
+    /// Consumes and returns the next byte, or nil at the end.
     mutating func next() throws -> UInt8? {
         guard let byte = try peek() else { return nil }
         position += 1
         return byte
     }
 
-    /// Takes all bytes up to the next one of `stops`, or to the end, and appends them.
-    /// - `limit`: How many the target may then hold; the rest stays untaken.
+    /// Consumes all bytes up to the next one in `stops`, or to the end, and appends them.
+    /// - `limit`: The maximum number of bytes that the target may hold afterwards; the rest is not consumed.
     mutating func take(upTo stops: ASCIISet, into target: inout SecretBuffer, limit: Int) throws {
         while try peek() != nil {
             let from = position
@@ -79,15 +79,15 @@ struct SourceReader: ~Copyable {
         }
     }
 
-    /// Shows the first bytes without taking them: as many as there are, and as `capacity` allows.
+    /// Passes the first bytes to `body` without consuming them: as many as there are, up to `capacity`.
     mutating func withStart<R>(_ body: (UnsafeRawBufferPointer) -> R) throws -> R {
         while position == 0, end < chunk.count, try fill() {}
         let (from, to) = (position, end)
         return chunk.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[from..<to])) }
     }
 
-    /// Takes all that is left.
-    /// - `limit`: Bytes; more than that is an error.
+    /// Consumes the remaining bytes.
+    /// - `limit`: The maximum number of bytes; if there are more, an error is thrown.
     mutating func readAll(limit: Int) throws -> SecretBuffer {
         var all = SecretBuffer(capacity: chunk.count)
         while try peek() != nil {
@@ -96,7 +96,7 @@ struct SourceReader: ~Copyable {
             position = end
             guard all.count <= limit else {
                 throw CommandFailure(
-                    .usage, "\(name) has more than \(limit >> 20) MiB, the maximum in this format; split it")
+                    .usage, "\(name) is larger than \(limit >> 20) MiB, the maximum for this format; split it")
             }
         }
         return all
@@ -109,7 +109,7 @@ struct SourceReader: ~Copyable {
         return try fill()
     }
 
-    /// Reads once behind what is there; false at the end.
+    /// Reads once, appending to the buffer; returns false at the end.
     private mutating func fill() throws -> Bool {
         guard descriptor >= 0 else { return false }
         while true {
@@ -126,7 +126,7 @@ struct SourceReader: ~Copyable {
     }
 }
 
-/// Some of the bytes below 128.
+/// A set of bytes below 128.
 struct ASCIISet {
     private var low: UInt64 = 0
     private var high: UInt64 = 0

@@ -1,18 +1,18 @@
 import FoundationEssentials
 
-/// A URL, as the fields of an internet password have it.
+/// A URL, split into the fields of an internet password.
 struct WebAddress {
     let server: String
-    /// The scheme in lower case, such as "https"; empty where the text has none.
+    /// The scheme in lower case, such as "https"; empty if the text has none.
     let `protocol`: String
-    /// 0 where the text has none.
+    /// The port, or 0 if the text has none.
     let port: UInt32
-    /// As in the URL, without its query; "/" alone is empty.
+    /// The path as in the URL, without the query; a lone "/" becomes empty.
     let path: String
-    /// Whether these fields say everything that the text says.
+    /// Whether these fields represent the text completely.
     private(set) var isExact: Bool
 
-    /// The addresses that a text joins by commas, as Bitwarden does it.
+    /// Splits addresses joined by commas, as Bitwarden writes them.
     static func list(_ text: String) -> [String] {
         var list: [String] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -20,7 +20,7 @@ struct WebAddress {
             if list.isEmpty {
                 list.append(String(part))
             } else if isAddress {
-                // Proton Pass puts a space behind the comma.
+                // Proton Pass puts a space after the comma.
                 list.append(String(part.drop { $0 == " " }))
             } else {
                 list[list.count - 1] += "," + part
@@ -29,8 +29,8 @@ struct WebAddress {
         return list
     }
 
-    /// The first of several addresses, joined by commas as Bitwarden does it; or the only one.
-    /// - Returns: nil where the text names no server.
+    /// Parses an address, or the first of several joined by commas, as Bitwarden writes them.
+    /// - Returns: nil if the text names no server.
     init?(list text: String) {
         guard let comma = text.firstIndex(of: ",") else {
             self.init(text)
@@ -45,7 +45,7 @@ struct WebAddress {
         isExact = !isList && whole.isExact
     }
 
-    /// - Returns: nil where the text names no server.
+    /// - Returns: nil if the text names no server.
     private init?(_ text: String) {
         let hasScheme = text.contains("://")
         guard hasScheme || !text.contains("@"), let parts = URLComponents(string: hasScheme ? text : "//" + text) else {
@@ -65,7 +65,7 @@ struct WebAddress {
             rebuilt.utf8.elementsEqual(text.utf8) || (path.isEmpty && (rebuilt + "/").utf8.elementsEqual(text.utf8))
     }
 
-    /// Whether a host's name may have the character (WHATWG URL, "forbidden domain code point").
+    /// Whether a host name may contain the character (WHATWG URL, "forbidden domain code point").
     private static func mayBeInHost(_ scalar: Unicode.Scalar) -> Bool {
         guard scalar.value > 0x20, scalar.value != 0x7F, !scalar.properties.isWhitespace else { return false }
         return !"\"#%/:<>?@[\\]^`{|}".unicodeScalars.contains(scalar)

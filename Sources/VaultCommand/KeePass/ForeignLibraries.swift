@@ -1,15 +1,15 @@
 import CInterchange
 import VaultFmt
 
-/// A library that only files of other programs need, loaded when the first of them is read or written.
+/// A library that is needed only for files of other programs, loaded when the first such file is read or written.
 enum ForeignLibrary {
     case gcrypt, zlib, expat
 
-    /// Loads it; throws `unavailable` with the name of its package where it is not installed.
+    /// Loads the library; throws `unavailable` with the name of its package if it is not installed.
     func load() throws {
         guard interchange_load(number) == 0 else { return }
         throw CommandFailure(
-            .unavailable, "this form needs a library that is not installed; install the Debian package '\(package)'")
+            .unavailable, "this format needs a library that is not installed; install the Debian package '\(package)'")
     }
 
     private var package: String { String(cString: interchange_package(number)) }
@@ -37,7 +37,8 @@ final class SharedSecret: Sendable {
         try secret.withUnsafeBytes(body)
     }
 
-    /// The value as text; nil where it is not UTF-8. A `String` is not wiped: for what is no secret.
+    /// The value as text; nil if it is not UTF-8. A `String` is not wiped, so use this only for values that are not
+    /// secret.
     var text: String? {
         withBytes { bytes in String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) }
     }
@@ -45,7 +46,7 @@ final class SharedSecret: Sendable {
     func equals(_ other: SharedSecret) -> Bool { secret.equals(other.secret) }
 }
 
-/// Hashes, by libgcrypt. It must be loaded.
+/// Hashes computed by libgcrypt, which must be loaded.
 enum ForeignHash {
     static func sha256(_ bytes: borrowing Secret) -> Secret { bytes.withUnsafeBytes { sha256($0) } }
 
@@ -57,7 +58,7 @@ enum ForeignHash {
         bytes.withUnsafeBytes { bytes in digest(64) { interchange_sha512(bytes.baseAddress, bytes.count, $0) } }
     }
 
-    /// HMAC-SHA-256 of two pieces, one after the other.
+    /// Returns the HMAC-SHA-256 of two concatenated pieces.
     static func hmac(
         key: borrowing Secret, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
     ) -> Secret {
@@ -77,7 +78,7 @@ enum ForeignHash {
     }
 }
 
-/// A cipher of libgcrypt with a key of 32 bytes, which must be loaded.
+/// A cipher of libgcrypt with a 32-byte key. The library must be loaded.
 struct ForeignCipher: ~Copyable {
     private let handle: UnsafeMutableRawPointer
 
@@ -86,47 +87,51 @@ struct ForeignCipher: ~Copyable {
         let handle = key.withUnsafeBytes {
             interchange_cipher_open(cipher, $0.baseAddress, iv.baseAddress, iv.count)
         }
-        guard let handle else { throw CommandFailure(.unavailable, "libgcrypt refuses a cipher of this file") }
+        guard let handle else {
+            throw CommandFailure(.unavailable, "libgcrypt does not support a cipher that this file uses")
+        }
         self.handle = handle
     }
 
     deinit { interchange_cipher_close(handle) }
 
-    /// Encrypts in place; whole blocks only where the cipher has blocks.
+    /// Encrypts in place; a block cipher accepts only whole blocks.
     borrowing func encrypt(_ bytes: UnsafeMutableRawBufferPointer) throws {
         guard !bytes.isEmpty else { return }
         try check(interchange_cipher_encrypt(handle, bytes.baseAddress, bytes.count))
     }
 
-    /// Decrypts in place; whole blocks only where the cipher has blocks.
+    /// Decrypts in place; a block cipher accepts only whole blocks.
     borrowing func decrypt(_ bytes: UnsafeMutableRawBufferPointer) throws {
         guard !bytes.isEmpty else { return }
         try check(interchange_cipher_decrypt(handle, bytes.baseAddress, bytes.count))
     }
 
     private borrowing func check(_ result: Int32) throws {
-        guard result == 0 else { throw CommandFailure(.unavailable, "libgcrypt cannot use a cipher of this file") }
+        guard result == 0 else {
+            throw CommandFailure(.unavailable, "libgcrypt cannot use a cipher that this file uses")
+        }
     }
 }
 
-/// Unpacks gzip, by zlib, which must be loaded.
+/// Decompresses gzip with zlib, which must be loaded.
 struct Inflater: ~Copyable {
     private let stream: UnsafeMutableRawPointer
     private var chunk = Secret(count: 262_144)
-    /// Whether the end of the packed data was reached.
+    /// Whether the end of the compressed data has been reached.
     private(set) var isAtEnd = false
 
     init() throws {
         guard let stream = interchange_inflate_open() else {
-            throw CommandFailure(.io, "zlib has no memory; free some and try again")
+            throw CommandFailure(.io, "zlib ran out of memory; free some and try again")
         }
         self.stream = stream
     }
 
     deinit { interchange_inflate_close(stream) }
 
-    /// Unpacks a piece and passes on what comes out, in chunks. What follows the end is left aside.
-    /// - Throws: What `body` throws, and `damaged` with `place` for what is not gzip.
+    /// Decompresses a piece and passes on the output in chunks. Anything after the end is ignored.
+    /// - Throws: Whatever `body` throws, and `damaged` with `place` if the data is not gzip.
     mutating func unpack(
         _ bytes: UnsafeRawBufferPointer, _ place: String,
         _ body: (UnsafeRawBufferPointer) throws -> Void
@@ -155,21 +160,21 @@ struct Inflater: ~Copyable {
     }
 }
 
-/// Packs as gzip, by zlib, which must be loaded.
+/// Compresses to gzip with zlib, which must be loaded.
 struct Deflater: ~Copyable {
     private let stream: UnsafeMutableRawPointer
     private var chunk = Secret(count: 65_536)
 
     init() throws {
         guard let stream = interchange_deflate_open() else {
-            throw CommandFailure(.io, "zlib has no memory; free some and try again")
+            throw CommandFailure(.io, "zlib ran out of memory; free some and try again")
         }
         self.stream = stream
     }
 
     deinit { interchange_deflate_close(stream) }
 
-    /// Packs a piece and passes on what comes out; the last one ends the stream.
+    /// Compresses a piece and passes on the output; the last piece ends the stream.
     mutating func pack(
         _ bytes: UnsafeRawBufferPointer, isLast: Bool,
         _ body: (UnsafeRawBufferPointer) throws -> Void
@@ -183,7 +188,7 @@ struct Deflater: ~Copyable {
             let flow = chunk.withUnsafeMutableBytes {
                 interchange_deflate(stream, source.baseAddress, &left, isLast ? 1 : 0, $0.baseAddress, &room)
             }
-            guard flow != INTERCHANGE_BROKEN else { throw CommandFailure(.bug, "zlib cannot pack this") }
+            guard flow != INTERCHANGE_BROKEN else { throw CommandFailure(.bug, "zlib cannot compress this") }
             rest = UnsafeRawBufferPointer(rebasing: rest[(rest.count - left)...])
             let written = chunk.count - room
             try chunk.withUnsafeBytes { bytes in

@@ -1,8 +1,8 @@
 import VaultFmt
 
-/// Reads the contents of a KDBX file, and passes each entry on when it ends.
+/// Reads the contents of a KDBX file, and passes on each entry as soon as it is complete.
 final class KDBXDocument: XMLHandler {
-    /// Elements whose text or structure means something here.
+    /// The elements that the reader uses; all others are ignored.
     private enum Element: String {
         case file = "KeePassFile"
         case meta = "Meta"
@@ -48,7 +48,7 @@ final class KDBXDocument: XMLHandler {
 
     private let take: (consuming KDBXEntry) throws -> Void
     private let binaries: KDBXBinaries
-    /// By the number that entries refer to them with.
+    /// The attachments, by the numbers that entries use to refer to them.
     private var binaryPlaces: [String: KDBXBinaries.Place] = [:]
     private var stream: InnerStream
     private let headerHash: SharedSecret?
@@ -82,7 +82,8 @@ final class KDBXDocument: XMLHandler {
     }
 
     /// Reads a file's contents.
-    /// - Parameter take: Gets each entry, with the file's attachments.
+    ///
+    /// `take`: Called with each entry and the file's attachments.
     static func read(
         _ file: borrowing KDBXFile,
         _ take: @escaping (consuming KDBXEntry, KDBXBinaries) throws -> Void
@@ -95,7 +96,7 @@ final class KDBXDocument: XMLHandler {
             let document = KDBXDocument(stream, binaries, [], headerHash: SharedSecret(hash), entry)
             return try XMLReader.read(into: document) { feed in try file.unpacked(feed) }
         }
-        // What comes before the XML says how to read it: the XML's reader is made when that is known.
+        // The data before the XML determines how the XML is read, so the XML reader is created after that data.
         let late = LateHandler()
         var inner = InnerHeaderReader(binaries)
         try XMLReader.read(into: late) { feed in
@@ -131,7 +132,7 @@ final class KDBXDocument: XMLHandler {
 
     func start(_ name: String, _ attributes: XMLAttributes) throws {
         if path.isEmpty, name != Element.file.rawValue {
-            throw CommandFailure(.damaged, "this is not a document of KeePass")
+            throw CommandFailure(.damaged, "this is not a KeePass document")
         }
         let element = Element(rawValue: name) ?? .other
         path.append(Open(element: element, isProtected: attributes["Protected"] == "True"))
@@ -189,7 +190,7 @@ final class KDBXDocument: XMLHandler {
         }
     }
 
-    /// The end of an element that is directly in an entry.
+    /// Handles the end of an element directly inside an entry.
     private func endField(_ element: Element) {
         switch element {
         case .uuid: change { $0.uuid = identifier() }
@@ -203,7 +204,7 @@ final class KDBXDocument: XMLHandler {
             guard let value else { return }
             change { $0.strings.append(KDBXString(name: key, value: value.secret, isProtected: value.isProtected)) }
         case .binary:
-            // One that is stored in the entry itself has no reference.
+            // An attachment stored in the entry itself has no reference.
             let name = key
             if let place = reference.isEmpty ? inlineBinary : binaryPlaces[reference] {
                 change { $0.binaries.append((name, place)) }
@@ -254,13 +255,13 @@ final class KDBXDocument: XMLHandler {
 
     private func unprotected() throws -> Secret {
         guard var value = text.withUnsafeBytes({ decodedBase64($0) }) else {
-            throw CommandFailure(.damaged, "a protected value is not base 64")
+            throw CommandFailure(.damaged, "a protected value is not Base64")
         }
         try stream.apply(&value)
         return value
     }
 
-    /// Milliseconds since 1970; nil for an empty or impossible time.
+    /// Returns milliseconds since 1970, or nil for an empty or invalid time.
     private func time() -> Int64? {
         let written = plainText()
         if written.contains("-") { return KDBXTime.milliseconds(written) }
@@ -273,22 +274,22 @@ final class KDBXDocument: XMLHandler {
         return milliseconds
     }
 
-    /// Version 3 does not authenticate its header otherwise.
+    /// Version 3 does not authenticate its header in any other way.
     private func checkHeader() throws {
         guard let headerHash, !text.isEmpty else { return }
         guard let hash = text.withUnsafeBytes({ decodedBase64($0) }), hash.equals(headerHash.secret) else {
-            throw CommandFailure(.damaged, "the header does not fit its hash: it was changed")
+            throw CommandFailure(.damaged, "the header does not match its hash: it was changed")
         }
     }
 
-    /// An attachment of version 3.
+    /// Stores an attachment of version 3.
     private func storedBinary() throws -> KDBXBinaries.Place {
         let value: Secret
         if let protected {
             value = protected.secret.copy()
         } else {
             guard let decoded = text.withUnsafeBytes({ decodedBase64($0) }) else {
-                throw CommandFailure(.damaged, "an attachment is not base 64")
+                throw CommandFailure(.damaged, "an attachment is not Base64")
             }
             value = decoded
         }
@@ -301,7 +302,7 @@ final class KDBXDocument: XMLHandler {
                 try inflater.unpack(bytes, "an attachment") { chunk in
                     total += chunk.count
                     guard total <= KDBX.Limit.unpackedAtLeast else {
-                        throw CommandFailure(.overLimit, "an attachment unpacks to more than is read")
+                        throw CommandFailure(.overLimit, "the decompressed size of an attachment exceeds the maximum")
                     }
                     binaries.append(chunk)
                 }
@@ -314,10 +315,10 @@ final class KDBXDocument: XMLHandler {
     }
 }
 
-/// Times as KeePass writes them, in UTC.
+/// Times in KeePass's format, in UTC.
 enum KDBXTime {
-    /// "2024-01-31T23:59:59Z", with or without a fraction, with any offset, as milliseconds since 1970; nil for another
-    /// form.
+    /// Parses "2024-01-31T23:59:59Z", with or without a fraction and with any offset, into milliseconds since 1970;
+    /// returns nil for any other form.
     static func milliseconds(_ text: String) -> Int64? {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes[4] == 0x2D, bytes[7] == 0x2D, bytes[10] == 0x54, bytes[13] == 0x3A,
@@ -338,7 +339,7 @@ enum KDBXTime {
         return (minutes * 60 + second) * 1000 + fraction
     }
 
-    /// "Z" or "+01:00", in minutes.
+    /// Parses "Z" or "+01:00" into minutes.
     private static func offset(_ text: ArraySlice<UInt8>) -> Int64? {
         guard text != [UInt8(ascii: "Z")] else { return 0 }
         guard text.count == 6, let sign = text.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"),
@@ -354,13 +355,14 @@ enum KDBXTime {
         }
     }
 
-    /// Seconds since the year 1, as version 4 has them.
+    /// Converts to seconds since the year 1, which version 4 uses.
     static func seconds(_ milliseconds: Int64) -> Int64 {
         let seconds = milliseconds / 1000 - (milliseconds % 1000 < 0 ? 1 : 0)
         return seconds + KDBX.secondsBefore1970
     }
 
-    /// Of the proleptic Gregorian calendar; years begin in March, so that a leap day is a year's last.
+    /// Computes the day in the proleptic Gregorian calendar. Years begin in March, so that a leap day is the last day
+    /// of a year.
     private static func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400

@@ -3,9 +3,9 @@ import VaultFmt
 /// An entry of a KDBX file, or an earlier state of one.
 struct KDBXEntry {
     var uuid: [UInt8] = []
-    /// The number of one of KeePass's own icons; 0 is the usual one.
+    /// The number of one of KeePass's built-in icons; 0 is the default.
     var icon = 0
-    /// The name of an icon that the file brings along, or its identifier.
+    /// The name or identifier of an icon contained in the file.
     var customIcon = ""
     var tags = ""
     var overrideURL = ""
@@ -17,21 +17,21 @@ struct KDBXEntry {
     var strings: [KDBXString] = []
     var binaries: [(name: String, place: KDBXBinaries.Place)] = []
     var customData: [(key: String, value: String)] = []
-    /// The oldest first.
+    /// The earlier states, oldest first.
     var history: [KDBXEntry] = []
-    /// The names of the groups that it is in, without the outermost.
+    /// The names of the groups that contain the entry, except the outermost group.
     var folder: [String] = []
     var isInRecycleBin = false
-    /// The line of the XML on which it ends.
+    /// The number of the XML line on which the entry ends.
     var number = 0
 
     /// The value of a field.
     subscript(name: String) -> SharedSecret? { strings.first { $0.name == name }?.value }
 
-    /// A field as text, which is no secret.
+    /// Returns a field that is not secret, as text.
     func text(_ name: String) -> String { self[name]?.text ?? "" }
 
-    /// What our own exports noted.
+    /// Returns a value recorded by our own exports.
     func own(_ key: String) -> String? { customData.first { $0.key == KDBX.ownPrefix + key }?.value }
 }
 
@@ -49,11 +49,11 @@ extension KDBXString {
     static let password = "Password"
     static let url = "URL"
     static let notes = "Notes"
-    /// KeePassXC's one-time password, an `otpauth:` address.
+    /// KeePassXC's one-time password, an `otpauth:` URL.
     static let otp = "otp"
 }
 
-/// Tags, as KeePass joins them.
+/// Tags, joined as in KeePass.
 enum KDBXTags {
     static func list(_ text: String) -> [String] {
         text.split { ",;".contains($0) }.map { String($0.trimmed) }.filter { !$0.isEmpty }

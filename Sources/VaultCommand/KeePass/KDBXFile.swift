@@ -3,19 +3,19 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// A KDBX file that was opened: its decrypted contents, still packed, which can be read as often as needed.
+/// An opened KDBX file: its decrypted but still compressed contents, which can be read any number of times.
 struct KDBXFile: ~Copyable {
     let header: KDBXHeader
-    /// The contents without encryption; of version 3, without the stream's start.
+    /// The decrypted contents; in version 3, without the stream start.
     private let contents: SecretBuffer
 
-    /// A file of contents that are decrypted already.
+    /// Creates a file from contents that are already decrypted.
     init(header: KDBXHeader, contents: consuming SecretBuffer) {
         self.header = header
         self.contents = contents
     }
 
-    /// Decrypts a file; throws `noAccess` where the key does not fit.
+    /// Decrypts a file; throws `noAccess` if the key is wrong.
     static func open(
         _ file: [UInt8], key: borrowing KDBXKey, limits: ReaderLimits, mostRounds: UInt64 = KDBX.Limit.rounds
     ) throws -> KDBXFile {
@@ -47,7 +47,7 @@ struct KDBXFile: ~Copyable {
         }
     }
 
-    /// Decrypts in place, and returns how many bytes are left without the padding; nil where that is wrong.
+    /// Decrypts in place and returns the number of bytes without the padding, or nil if the padding is wrong.
     private static func decrypt(
         _ bytes: inout Secret, _ header: KDBXHeader, _ keys: borrowing KDBXKeys
     ) throws -> Int? {
@@ -72,7 +72,7 @@ struct KDBXFile: ~Copyable {
         let digest = try reader.bytes(32)
         let isWhole = header.bytes.span.withUnsafeBytes { ForeignHash.sha256($0).equals(Secret(bytes: digest)) }
         guard isWhole else {
-            throw CommandFailure.damaged("byte \(header.bytes.count)", "the header's checksum does not fit it")
+            throw CommandFailure.damaged("byte \(header.bytes.count)", "the header's checksum does not match")
         }
         guard keys.mac(header: header.bytes).equals(Secret(bytes: try reader.bytes(32))) else { throw wrongKey }
         var all = try wiped(file.count - reader.position)
@@ -84,12 +84,12 @@ struct KDBXFile: ~Copyable {
         all = all.prefix(used)
         guard let count = try decrypt(&all, header, keys) else {
             throw CommandFailure.damaged(
-                "byte \(header.bytes.count + 64)", "the decrypted contents are not padded as they must be")
+                "byte \(header.bytes.count + 64)", "the decrypted contents have incorrect padding")
         }
         return buffer(all, 0..<count)
     }
 
-    /// Copies the blocks that authenticate; returns how many bytes they have together.
+    /// Copies the blocks that authenticate; returns their total number of bytes.
     private static func blocks(
         _ file: UnsafeRawBufferPointer, from start: Int, _ keys: borrowing KDBXKeys,
         into all: UnsafeMutableRawBufferPointer
@@ -134,7 +134,7 @@ struct KDBXFile: ~Copyable {
         all.withUnsafeMutableBytes { all in
             file.span.withUnsafeBytes { all.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start...])) }
         }
-        // A wrong key is found here first: by its padding, mostly, and else by the stream's start.
+        // A wrong key is first detected here: usually by the padding, otherwise by the stream start.
         guard let count = try decrypt(&all, header, keys), count >= 32,
             all.prefix(32).equals(Secret(bytes: header.streamStart))
         else { throw wrongKey }
@@ -163,7 +163,7 @@ struct KDBXFile: ~Copyable {
             guard size > 0 else { return }
             let block = UnsafeRawBufferPointer(rebasing: bytes[at + 40..<at + 40 + size])
             guard ForeignHash.sha256(block).equals(hash) else {
-                throw CommandFailure.damaged("byte \(start + at)", "the block that starts here does not fit its hash")
+                throw CommandFailure.damaged("byte \(start + at)", "the block that starts here does not match its hash")
             }
             out.append(block)
             at += 40 + size
@@ -173,7 +173,8 @@ struct KDBXFile: ~Copyable {
 
     // MARK: contents
 
-    /// Passes the unpacked contents on, in pieces: of version 4 the inner header and the XML, of version 3 the XML.
+    /// Passes the decompressed contents to `body` in pieces: the inner header and the XML in version 4, only the XML in
+    /// version 3.
     borrowing func unpacked(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         let isCompressed = header.isCompressed
         try contents.withUnsafeBytes { packed in
@@ -186,7 +187,7 @@ struct KDBXFile: ~Copyable {
                 total += chunk.count
                 guard total <= limit else {
                     throw CommandFailure(
-                        .overLimit, "the contents unpack to more than \(limit >> 20) MiB, the maximum")
+                        .overLimit, "the contents decompress to more than the maximum of \(limit >> 20) MiB")
                 }
                 try body(chunk)
             }
@@ -210,11 +211,11 @@ struct KDBXFile: ~Copyable {
     }
 }
 
-/// The cipher of protected values, which runs through a file in the order of its XML.
+/// The stream cipher for protected values, which are encrypted in the order in which they occur in the XML.
 struct InnerStream: ~Copyable {
     private let cipher: ForeignCipher
 
-    /// - Parameter number: As KDBX has it: 2 is Salsa20, 3 is ChaCha20.
+    /// `number`: KDBX's number for the cipher: 2 is Salsa20, 3 is ChaCha20.
     init(_ number: UInt32, key: borrowing Secret) throws {
         switch number {
         case 2:
@@ -240,9 +241,9 @@ struct InnerStream: ~Copyable {
     }
 }
 
-/// The attachments of a file, in few pieces of wiped memory.
+/// The attachments of a file, stored in a few large pieces of memory that is wiped after use.
 final class KDBXBinaries {
-    /// Where one is.
+    /// The position of an attachment.
     struct Place {
         fileprivate let piece: Int
         fileprivate let range: Range<Int>
@@ -257,19 +258,19 @@ final class KDBXBinaries {
     private var pieces: [Piece] = []
     private var start = 0
 
-    /// Begins another one.
+    /// Begins an attachment.
     func begin() {
         if (pieces.last?.buffer.count ?? Self.pieceSize) >= Self.pieceSize { pieces.append(Piece()) }
         start = pieces.last?.buffer.count ?? 0
     }
 
-    /// Adds to the one that was begun.
+    /// Appends to the current attachment.
     func append(_ bytes: UnsafeRawBufferPointer) { pieces.last?.buffer.append(bytes) }
 
-    /// Ends the one that was begun.
+    /// Ends the current attachment.
     func end() -> Place { Place(piece: pieces.count - 1, range: start..<(pieces.last?.buffer.count ?? start)) }
 
-    /// A copy of one.
+    /// Returns a copy of an attachment.
     func secret(_ place: Place) -> Secret {
         pieces[place.piece].buffer.withUnsafeBytes {
             Secret(copying: UnsafeRawBufferPointer(rebasing: $0[place.range]))
@@ -293,7 +294,7 @@ struct InnerHeaderReader: ~Copyable {
 
     init(_ binaries: KDBXBinaries) { self.binaries = binaries }
 
-    /// Takes what belongs to the header, and returns the rest.
+    /// Consumes the bytes that belong to the header, and returns the rest.
     mutating func take(_ bytes: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer {
         var rest = bytes
         while !isComplete, !rest.isEmpty || (front.count == 5 && left == 0) {
@@ -328,7 +329,7 @@ struct InnerHeaderReader: ~Copyable {
 
     private mutating func append(_ piece: UnsafeRawBufferPointer) {
         guard front[0] == KDBX.InnerField.binary else { return value.append(piece) }
-        // The first byte says whether KeePass protects it in memory.
+        // The first byte is a flag that tells KeePass whether to protect the attachment in memory.
         let isFirst = skipsFlags && !piece.isEmpty
         binaries.append(UnsafeRawBufferPointer(rebasing: piece[(isFirst ? 1 : 0)...]))
         if isFirst { skipsFlags = false }

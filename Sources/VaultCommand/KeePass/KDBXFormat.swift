@@ -1,7 +1,7 @@
-/// Numbers of KeePass's format, versions 3.1, 4.0 and 4.1, as KeePass and KeePassXC have them.
+/// Constants of KeePass's format, versions 3.1, 4.0 and 4.1, as used by KeePass and KeePassXC.
 enum KDBX {
     static let signature: [UInt8] = [0x03, 0xD9, 0xA2, 0x9A, 0x67, 0xFB, 0x4B, 0xB5]
-    /// KeePass 1, whose files have another structure.
+    /// The signature of KeePass 1, whose files have a different structure.
     static let signatureOfKeePass1: [UInt8] = [0x03, 0xD9, 0xA2, 0x9A, 0x65, 0xFB, 0x4B, 0xB5]
 
     /// Fields of the header.
@@ -27,7 +27,7 @@ enum KDBX {
         static let binary: UInt8 = 3
     }
 
-    /// Types in a dictionary of variants.
+    /// The types in a variant dictionary.
     enum Variant {
         static let end: UInt8 = 0
         static let uint32: UInt8 = 0x04
@@ -51,30 +51,30 @@ enum KDBX {
         }
     }
 
-    /// Bounds on what a file may make its reader do.
+    /// Limits on the work that a file can cause.
     enum Limit {
-        /// The longest file that is read; it is held in memory.
+        /// The maximum size of a file, which is held in memory.
         static let file = 1 << 30
-        /// What a header may have, in bytes.
+        /// The maximum size of a header field, in bytes.
         static let headerField = 1 << 20
-        /// How much the contents may unpack to: this, or so many times what is packed.
+        /// The decompressed contents may have this size, or a multiple of the compressed size if that is larger.
         static let unpackedAtLeast = 256 << 20
         static let unpackedTimes = 64
         static let unpackedAtMost = 2 << 30
-        /// Elements within elements.
+        /// The maximum nesting depth of elements.
         static let depth = 256
-        /// Passes of AES-KDF.
+        /// The maximum number of rounds of AES-KDF.
         static let rounds: UInt64 = 100_000_000
     }
 
-    /// Seconds from the year 1 to 1970: times of version 4 count from the former.
+    /// The seconds from the year 1 to 1970. Times in version 4 are counted from the year 1.
     static let secondsBefore1970: Int64 = 62_135_596_800
 
-    /// What the keys in an entry's custom data begin with that are ours.
+    /// The prefix of our keys in an entry's custom data.
     static let ownPrefix = "vaultfmt."
 }
 
-/// What the contents are encrypted with.
+/// The cipher used for the contents.
 enum KDBXCipher: CaseIterable {
     case aes256, twofish, chacha20
 
@@ -92,6 +92,6 @@ enum KDBXCipher: CaseIterable {
     }
 
     var ivSize: Int { self == .chacha20 ? 12 : 16 }
-    /// Whether the contents are padded to blocks of 16 bytes.
+    /// Whether the contents are padded to a multiple of 16 bytes.
     var hasBlocks: Bool { self != .chacha20 }
 }

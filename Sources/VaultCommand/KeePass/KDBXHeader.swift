@@ -1,7 +1,7 @@
 import VaultFmt
 import VaultLocal
 
-/// The header of a KDBX file: what it takes to decrypt the rest, but for the key.
+/// The header of a KDBX file: everything needed to decrypt the rest, except the key.
 struct KDBXHeader {
     let major: UInt16
     let minor: UInt16
@@ -10,11 +10,11 @@ struct KDBXHeader {
     let masterSeed: [UInt8]
     let iv: [UInt8]
     let kdf: KDBXKDF
-    /// Of version 3: the inner stream and its key, and the first bytes of the decrypted contents.
+    /// Version 3 only: the inner stream and its key, and the first bytes of the decrypted contents.
     let innerStream: UInt32
     let innerKey: [UInt8]
     let streamStart: [UInt8]
-    /// The header as it is in the file.
+    /// The header's bytes, exactly as in the file.
     let bytes: [UInt8]
 
     /// Reads the header at the start of a file.
@@ -22,7 +22,7 @@ struct KDBXHeader {
         guard file.starts(with: KDBX.signature) else {
             guard !file.starts(with: KDBX.signatureOfKeePass1) else {
                 throw CommandFailure(
-                    .unavailable, "this is a database of KeePass 1; open it in KeePassXC or KeePass 2, and save it")
+                    .unavailable, "this is a KeePass 1 database; open it in KeePassXC or KeePass 2, and save it")
             }
             throw CommandFailure.damaged("byte 0", "this is not a KDBX file")
         }
@@ -31,7 +31,8 @@ struct KDBXHeader {
         major = UInt16(try reader.number(2))
         guard major == 3 || (major == 4 && minor <= 1) else {
             throw CommandFailure(
-                .unavailable, "this is KDBX \(major).\(minor); 3.1, 4.0 and 4.1 can be read: a newer vaultfmt is needed"
+                .unavailable,
+                "this is KDBX \(major).\(minor), but only 3.1, 4.0 and 4.1 can be read; a newer vaultfmt is needed"
             )
         }
         var fields: [UInt8: [UInt8]] = [:]
@@ -58,12 +59,12 @@ struct KDBXHeader {
             return value
         }
         guard let cipher = KDBXCipher(try field(KDBX.HeaderField.cipher, "cipher", size: 16)) else {
-            throw CommandFailure(.unavailable, "this file's cipher is none of AES-256, Twofish and ChaCha20")
+            throw CommandFailure(.unavailable, "this file's cipher is not AES-256, Twofish or ChaCha20")
         }
         self.cipher = cipher
         let compression = try field(KDBX.HeaderField.compression, "compression", size: 4)
         guard compression[0] <= 1, compression[1...].allSatisfy({ $0 == 0 }) else {
-            throw CommandFailure(.unavailable, "this file's compression is not known")
+            throw CommandFailure(.unavailable, "this file uses an unknown compression method")
         }
         isCompressed = compression[0] == 1
         masterSeed = try field(KDBX.HeaderField.masterSeed, "master seed", size: 32)
@@ -82,7 +83,7 @@ struct KDBXHeader {
         }
     }
 
-    /// Makes a header of version 4.1 with new random seeds.
+    /// Creates a header of version 4.1 with new random seeds.
     init(cipher: KDBXCipher, kdf: KDBXKDF, isCompressed: Bool = true) {
         (major, minor) = (4, 1)
         self.cipher = cipher
@@ -105,12 +106,12 @@ struct KDBXHeader {
     }
 }
 
-/// How a key is derived, with its cost.
+/// A key derivation function with its parameters.
 enum KDBXKDF {
     case aes(seed: [UInt8], rounds: UInt64)
     case argon2(KDBXArgon2)
 
-    /// Reads a dictionary of variants.
+    /// Reads a variant dictionary.
     init(_ encoded: [UInt8]) throws {
         let values = try Self.dictionary(encoded)
         func number(_ name: String) throws -> UInt64 {
@@ -133,12 +134,12 @@ enum KDBXKDF {
                     memoryBytes: try number("M"), lanes: try number("P"), salt: try bytes("S"),
                     secret: values["K"] ?? [], associated: values["A"] ?? []))
         default:
-            throw CommandFailure(.unavailable, "this file's key derivation is none of AES-KDF, Argon2d and Argon2id")
+            throw CommandFailure(.unavailable, "this file's key derivation is not AES-KDF, Argon2d or Argon2id")
         }
     }
 
     private static func missing(_ name: String) -> CommandFailure {
-        .damaged("byte 12", "the header's key derivation lacks a sound '\(name)'")
+        .damaged("byte 12", "the header's key derivation parameters lack a valid '\(name)'")
     }
 
     private static func dictionary(_ encoded: [UInt8]) throws -> [String: [UInt8]] {
@@ -153,7 +154,7 @@ enum KDBXKDF {
         }
     }
 
-    /// As a header has it.
+    /// The encoded form in a header.
     var encoded: [UInt8] {
         var out = UInt16(0x0100).littleEndianBytes
         func append(_ type: UInt8, _ name: String, _ value: [UInt8]) {
@@ -180,7 +181,7 @@ enum KDBXKDF {
 /// The parameters of Argon2d and Argon2id.
 struct KDBXArgon2 {
     let isID: Bool
-    /// 0x10 or 0x13.
+    /// The version: 0x10 or 0x13.
     let version: UInt64
     let passes: UInt64
     let memoryBytes: UInt64
@@ -190,13 +191,13 @@ struct KDBXArgon2 {
     var associated: [UInt8] = []
 }
 
-/// Takes numbers and bytes from a text of bytes, as long as there are any.
+/// A cursor that reads numbers and bytes from an array of bytes.
 struct ByteReader {
     private let all: [UInt8]
     private let place: String?
     private(set) var position: Int
 
-    /// - Parameter place: What errors name instead of the byte.
+    /// `place`: The place to name in errors instead of the byte offset.
     init(_ bytes: [UInt8], at position: Int, in place: String? = nil) {
         all = bytes
         self.position = position
@@ -213,15 +214,15 @@ struct ByteReader {
         return Array(all[position..<position + count])
     }
 
-    /// A number of up to 8 bytes, little-endian.
+    /// Reads a little-endian number of up to 8 bytes.
     mutating func number(_ size: Int) throws -> UInt64 { try bytes(size).littleEndian }
 }
 
 extension [UInt8] {
-    /// The number that at most 8 bytes are, little-endian.
+    /// The little-endian value of at most 8 bytes.
     var littleEndian: UInt64 { prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) } }
 
-    /// Random bytes that are not secret.
+    /// Returns random bytes that are not secret.
     static func random(_ count: Int) -> [UInt8] { Secret.random(count: count).withUnsafeBytes { Array($0) } }
 }
 

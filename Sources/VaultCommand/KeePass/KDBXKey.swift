@@ -2,14 +2,13 @@ import CInterchange
 import VaultFmt
 import VaultLocal
 
-/// What opens a KDBX file: a passphrase, a key file, or both.
+/// The key of a KDBX file: a passphrase, a key file, or both.
 struct KDBXKey: ~Copyable {
-    /// SHA-256 of the parts' hashes.
+    /// The SHA-256 of the parts' hashes.
     private let composite: Secret
 
-    /// - Parameters:
-    ///   - passphrase: In UTF-8; nil where the file has none.
-    ///   - keyFile: The contents of a key file of any kind.
+    /// `passphrase`: The passphrase in UTF-8; nil if the file has none.
+    /// `keyFile`: The contents of a key file of any kind.
     init(passphrase: consuming Secret?, keyFile: consuming Secret?) throws {
         try ForeignLibrary.gcrypt.load()
         var parts = SecretBuffer(capacity: 64)
@@ -18,7 +17,7 @@ struct KDBXKey: ~Copyable {
         composite = ForeignHash.sha256(parts.secret())
     }
 
-    /// The keys for a file, after the work that its header asks for.
+    /// Derives the keys for a file, with the key derivation that its header specifies.
     borrowing func keys(
         for header: KDBXHeader, limits: ReaderLimits, mostRounds: UInt64 = KDBX.Limit.rounds
     ) throws -> KDBXKeys {
@@ -49,7 +48,7 @@ struct KDBXKey: ~Copyable {
 }
 
 extension KDBXArgon2 {
-    /// Derives a key of 32 bytes from a password, within the limits.
+    /// Derives a 32-byte key from a password, within the limits.
     func key(_ password: borrowing Secret, _ limits: ReaderLimits) throws -> Secret {
         try check(limits)
         var key = Secret(count: 32)
@@ -80,14 +79,14 @@ extension KDBXArgon2 {
         }
         guard result == 0 else {
             throw CommandFailure(
-                .io, "the key derivation of this file failed: too little memory, or parameters that are not possible")
+                .io, "the key derivation of this file failed: too little memory, or invalid parameters")
         }
         return key
     }
 
-    /// Memory and memory times passes are bounded as a vault's are. Passes and lanes alone are not: KeePassXC makes
-    /// dozens of passes over little memory, and as many lanes as the machine has cores, of which no more than 16 are
-    /// computed at a time.
+    /// Checks the cost against the limits. Memory, and memory times passes, are limited as they are for vaults. Passes
+    /// and lanes alone are not limited: KeePassXC uses dozens of passes over little memory, and as many lanes as the
+    /// machine has cores, of which at most 16 are computed at a time.
     private func check(_ limits: ReaderLimits) throws {
         let memory = memoryBytes >> 10
         func over(_ what: String, _ value: UInt64, _ limit: UInt64, _ option: String) -> CommandFailure {
@@ -106,7 +105,7 @@ extension KDBXArgon2 {
         guard version == 0x10 || version == 0x13, (1...UInt64(UInt32.max)).contains(passes),
             lanes >= 1, lanes <= memory / 8, salt.count >= 8
         else {
-            throw CommandFailure.damaged("byte 12", "the header's key derivation has parameters that are not possible")
+            throw CommandFailure.damaged("byte 12", "the header's key derivation has invalid parameters")
         }
     }
 }
@@ -121,7 +120,7 @@ struct KDBXKeys: ~Copyable {
         self.macBase = macBase
     }
 
-    /// The key for a block's code (version 4). The header's number is the largest.
+    /// Returns the key for a block's MAC (version 4). The header uses the largest block number.
     borrowing func macKey(block: UInt64) -> Secret {
         var seeded = SecretBuffer(capacity: 72)
         seeded.append(contentsOf: block.littleEndianBytes)
@@ -129,27 +128,27 @@ struct KDBXKeys: ~Copyable {
         return ForeignHash.sha512(seeded.secret())
     }
 
-    /// The code of a block, or of the header.
+    /// Returns the MAC of a block or of the header.
     borrowing func mac(block: UInt64, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Secret {
         ForeignHash.hmac(key: macKey(block: block), first, second)
     }
 
-    /// The code of the header.
+    /// Returns the MAC of the header.
     borrowing func mac(header: [UInt8]) -> Secret {
         header.span.withUnsafeBytes { mac(block: .max, $0, UnsafeRawBufferPointer(start: nil, count: 0)) }
     }
 }
 
-/// Key files: XML of version 1 and 2, 32 bytes, 64 hexadecimal digits, and any other file by its hash.
+/// Key files: XML of versions 1 and 2, 32 bytes, 64 hexadecimal digits, or any other file, which is hashed.
 enum KDBXKeyFile {
-    /// The key of 32 bytes that a file is, or holds.
+    /// Returns the 32-byte key that a key file is or contains.
     static func key(in file: borrowing Secret) throws -> Secret {
         if file.count == 32 { return file.copy() }
         if file.count == 64, let key = file.withUnsafeBytes({ Self.unhex($0) }), key.count == 32 { return key }
         return try fromXML(file) ?? ForeignHash.sha256(file)
     }
 
-    /// Nil for what is no key file in XML.
+    /// Returns the key in an XML key file, or nil if the file is not in that form.
     private static func fromXML(_ file: borrowing Secret) throws -> Secret? {
         let looksLikeIt = file.withUnsafeBytes { bytes in
             bytes.prefix(64).contains(UInt8(ascii: "<")) && bytes.count < 1 << 20
@@ -170,16 +169,16 @@ enum KDBXKeyFile {
         guard let key = data.withBytes({ unhex($0) }), key.count == 32 else { throw damaged }
         let check = ForeignHash.sha256(key).prefix(4)
         guard contents.hash.isEmpty || check.equals(Secret(bytes: bytes(hex: contents.hash))) else {
-            throw CommandFailure(.damaged, "the key file does not fit its own checksum; use a copy of it that is whole")
+            throw CommandFailure(.damaged, "the key file does not match its own checksum; use an intact copy")
         }
         return key
     }
 
     private static var damaged: CommandFailure {
-        CommandFailure(.damaged, "the key file is XML of KeePass, but does not hold a key of 32 bytes")
+        CommandFailure(.damaged, "the key file is KeePass XML, but does not contain a 32-byte key")
     }
 
-    /// Bytes from hexadecimal digits with white space; nil for anything else.
+    /// Decodes hexadecimal digits, ignoring white space; returns nil for anything else.
     static func unhex(_ text: UnsafeRawBufferPointer) -> Secret? {
         var out = SecretBuffer(capacity: text.count / 2 + 1)
         var high: UInt8?
@@ -207,7 +206,7 @@ enum KDBXKeyFile {
         return copy.withUTF8 { unhex(UnsafeRawBufferPointer($0))?.withUnsafeBytes { Array($0) } ?? [] }
     }
 
-    /// What a key file in XML says.
+    /// The contents of a key file in XML.
     private final class KeyFileContents: XMLHandler {
         var isKeyFile = false
         var version = ""
@@ -235,7 +234,7 @@ enum KDBXKeyFile {
     }
 }
 
-/// Decodes base 64 with padding, white space aside; nil for anything else.
+/// Decodes padded Base64, ignoring white space; returns nil for anything else.
 func decodedBase64(_ text: UnsafeRawBufferPointer) -> Secret? {
     var out = SecretBuffer(capacity: text.count / 4 * 3 + 3)
     var bits: UInt32 = 0

@@ -1,8 +1,8 @@
 import VaultFmt
 
-/// What an item's key is called in an entry's own fields.
+/// The standard fields of an entry for an item's key.
 enum KDBXNames {
-    /// The title of an item without a label.
+    /// Returns the title for an item without a label.
     static func title(_ key: ItemKey) -> String {
         switch key.itemClass {
         case .genericPassword: key.service ?? ""
@@ -14,7 +14,7 @@ enum KDBXNames {
         }
     }
 
-    /// The address of an internet password; empty for other classes.
+    /// Returns the URL of an internet password; empty for other classes.
     static func address(_ key: ItemKey) -> String {
         guard let server = key.server, let scheme = key[.protocol]?.text, let port = key[.port]?.number,
             let path = key[.path]?.text

@@ -1,15 +1,15 @@
 import VaultFmt
 
-/// Where an export of ours has put an attribute of an item: noted in the entry's custom data, so that importing the
-/// file gives the same item again.
+/// The place where our export stores an attribute of an item. It is recorded in the entry's custom data, so that
+/// importing the file restores the same item.
 struct KDBXPlacement: Equatable {
     /// A place in an entry.
     enum Place: Hashable {
-        /// A field, an attachment.
+        /// A field or an attachment.
         case string(String), binary(String)
-        /// `URL` and the fields for further addresses, a line each.
+        /// `URL` and the fields for further addresses, one line each.
         case addresses
-        /// The tags, a line each; the groups' names as a path; when it expires; the icon's number.
+        /// The tags, one line each; the path of the groups; the expiry time; the icon's number.
         case tags, folder, expiry, icon
     }
 
@@ -28,7 +28,8 @@ struct KDBXPlacement: Equatable {
         static let attributes = "attributes"
     }
 
-    /// A list as one text: for each attribute its name in base 64, its flags, a letter, and a name in base 64.
+    /// Encodes a list as text that contains, for each attribute, its name in Base64, its flags, a letter for the place,
+    /// and the name of the place in Base64.
     static func text(_ list: [KDBXPlacement]) -> String {
         list.map { placement in
             let (letter, name) = placement.place.parts
@@ -36,7 +37,7 @@ struct KDBXPlacement: Equatable {
         }.joined(separator: ";")
     }
 
-    /// Reads such a text; nil for anything else.
+    /// Decodes text in this form; returns nil for anything else.
     static func list(_ text: String) -> [KDBXPlacement]? {
         var list: [KDBXPlacement] = []
         for part in text.split(separator: ";") {
@@ -89,7 +90,7 @@ extension KDBXPlacement.Place {
     }
 }
 
-/// Base 64 of what is no secret.
+/// Encodes bytes that are not secret in Base64.
 enum KDBXBase64 {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -107,7 +108,7 @@ enum KDBXBase64 {
 }
 
 extension KDBXPlacement {
-    /// Bytes in base 64; nil for anything else.
+    /// Decodes Base64; returns nil for anything else.
     static func decodedBytes(_ text: String) -> [UInt8]? {
         var copy = text
         return copy.withUTF8 { decodedBase64(UnsafeRawBufferPointer($0))?.withUnsafeBytes { Array($0) } }
@@ -116,8 +117,8 @@ extension KDBXPlacement {
 
 /// Text that can be a string in a KDBX file.
 enum KDBXText {
-    /// Whether XML 1.0 can have it, and programs leave it as it is: UTF-8 without controls but tab, line end and
-    /// carriage return, and without the two code points that are no characters.
+    /// Whether XML 1.0 can represent it and programs leave it unchanged: UTF-8 with no control characters except tab,
+    /// newline and carriage return, and without the two noncharacters.
     static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) != nil else { return false }
         var index = 0

@@ -1,16 +1,18 @@
 import CInterchange
 import VaultFmt
 
-/// Writes a KDBX 4.1 file: AES-256, Argon2id or what else the header says, packed, with ChaCha20 over protected values.
+/// Writes a compressed KDBX 4.1 file, encrypted with AES-256, with the key derivation that the header specifies, and
+/// with ChaCha20 for protected values.
 ///
-/// Attachments come first, then groups and entries; everything goes out as it comes, through wiped memory.
+/// Attachments come first, then groups and entries. Everything is streamed through memory that is wiped after use.
 final class KDBXWriter {
     private let output: Output
     private let keys: KDBXKeys
     private let cipher: ForeignCipher
     private var deflater: Deflater
     private let stream: InnerStream
-    /// What was written and is not packed yet, what is packed and not encrypted, and the block that is being filled.
+    /// The text that is not yet compressed, the compressed data that is not yet encrypted, and the block that is being
+    /// filled.
     private var text = SecretBuffer(capacity: 65_536)
     private var rest = SecretBuffer(capacity: 65_536)
     private var block = SecretBuffer(capacity: 1 << 20)
@@ -63,7 +65,7 @@ final class KDBXWriter {
         return binaries - 1
     }
 
-    /// Begins the XML, after the attachments.
+    /// Begins the XML; must be called after all attachments are added.
     func begin(name: String) throws {
         text.append(contentsOf: [KDBX.InnerField.end] + UInt32(0).littleEndianBytes)
         raw("<?xml version=\"1.0\" encoding=\"utf-8\" standalone=\"yes\"?>\n")
@@ -195,7 +197,8 @@ final class KDBXWriter {
         try packIfLarge()
     }
 
-    /// Text that is plain (`KDBXText`), as XML has it; a carriage return as a reference, for it is lost otherwise.
+    /// Escapes plain text (`KDBXText`) for XML. A carriage return is written as a character reference, because it would
+    /// otherwise be lost.
     private func escape(_ bytes: UnsafeRawBufferPointer) {
         for byte in bytes {
             switch byte {
@@ -223,7 +226,7 @@ final class KDBXWriter {
         text.removeAll()
     }
 
-    /// Encrypts what is packed, as far as it fills blocks of the cipher, and passes it on in blocks of 1 MiB.
+    /// Encrypts the compressed data as far as it fills whole cipher blocks, and passes it on in blocks of 1 MiB.
     private func encrypt(isLast: Bool) throws {
         if isLast {
             let padding = UInt8(16 - rest.count % 16)
@@ -250,7 +253,7 @@ final class KDBXWriter {
 
     private static let blockSize = 1 << 20
 
-    /// Writes a block with its code; an empty one is the file's end.
+    /// Writes a block with its MAC; an empty block ends the file.
     private func endBlock() throws {
         let front = blockNumber.littleEndianBytes + UInt32(block.count).littleEndianBytes
         let mac = block.withUnsafeBytes { block in
@@ -264,7 +267,7 @@ final class KDBXWriter {
     }
 }
 
-/// An entry that is to be written, or an earlier state of one. Its texts are plain (`KDBXText`).
+/// An entry to be written, or an earlier state of one. Its texts must be plain (`KDBXText`).
 struct KDBXNewEntry {
     var uuid: [UInt8]
     var icon = 0

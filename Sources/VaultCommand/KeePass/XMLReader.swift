@@ -1,7 +1,7 @@
 import CInterchange
 import VaultFmt
 
-/// The attributes of an element, valid while it starts.
+/// The attributes of an element, valid only during the call of `XMLHandler.start`.
 struct XMLAttributes {
     fileprivate let list: UnsafePointer<UnsafePointer<CChar>?>?
 
@@ -15,15 +15,15 @@ struct XMLAttributes {
     }
 }
 
-/// What an XML text is read into.
+/// A receiver of parsed XML.
 protocol XMLHandler: AnyObject {
     func start(_ name: String, _ attributes: XMLAttributes) throws
     func text(_ bytes: UnsafeRawBufferPointer) throws
     func end() throws
 }
 
-/// Reads XML by expat, which must be loaded: well-formed, without a document type and its entities, and nested no
-/// deeper than `KDBX.Limit.depth`.
+/// Reads XML with expat, which must be loaded. The XML must be well-formed, have no document type or entities, and be
+/// nested no deeper than `KDBX.Limit.depth`.
 final class XMLReader {
     private let handler: any XMLHandler
     private var failure: CommandFailure?
@@ -32,7 +32,7 @@ final class XMLReader {
 
     private init(_ handler: any XMLHandler) { self.handler = handler }
 
-    /// Reads what `source` feeds, piece by piece.
+    /// Parses what `source` supplies, piece by piece.
     static func read(
         into handler: any XMLHandler,
         _ source: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
@@ -64,7 +64,7 @@ final class XMLReader {
                 }
             })
         guard let parser = interchange_xml_open(context, &handlers) else {
-            throw CommandFailure(.io, "expat has no memory; free some and try again")
+            throw CommandFailure(.io, "expat ran out of memory; free some and try again")
         }
         reader.parser = parser
         defer { interchange_xml_close(parser) }

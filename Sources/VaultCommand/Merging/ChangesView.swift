@@ -1,14 +1,14 @@
 import VaultFmt
 import VaultLocal
 
-/// What differs between two states, for people and programs: names and fields, never a value.
+/// The differences between two states, for people and programs: names and fields, never values.
 enum ChangesText {
-    /// A line for each item and each change of the vault itself.
+    /// Returns a line for each item and for each change to the vault itself.
     static func lines(_ changes: VaultChanges) -> [String] {
         var lines = changes.items.map(line)
         lines += changes.addedGroups.map { "group added: \($0.isEmpty ? "(default)" : TerminalText.quoted($0))" }
         lines += changes.removedSlots.map { "slot removed: \($0)" }
-        if let kept = changes.keptVersions { lines.append("earlier values that an item keeps: \(kept)") }
+        if let kept = changes.keptVersions { lines.append("earlier values kept per item: \(kept)") }
         return lines
     }
 
@@ -27,8 +27,8 @@ enum ChangesText {
 }
 
 extension JSONWriter {
-    /// `items` (`change`, `id`, `before`, `after`, `fields`, `earlierValues`, `writtenBy`), `addedGroups`, `removedSlots`,
-    /// `keptVersions` if that was changed.
+    /// Writes the members `items` (`change`, `id`, `before`, `after`, `fields`, `earlierValues`, `writtenBy`),
+    /// `addedGroups`, `removedSlots` and, if it was changed, `keptVersions`.
     mutating func members(of changes: VaultChanges) throws {
         try array("items") { writer in
             for item in changes.items { try writer.object { writer in try writer.members(of: item) } }

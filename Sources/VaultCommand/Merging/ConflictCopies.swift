@@ -3,12 +3,14 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// The copies that file syncers leave next to a file that was changed on two machines.
+/// The copies that file syncers create next to a file that was changed on two machines.
 enum ConflictCopies {
-    /// More than that are left for the next time: anybody who writes to the folder can put files there.
+    /// The maximum number of copies handled at a time; the rest are left for the next run. Anyone who can write to the
+    /// folder can put files there.
     static let most = 64
 
-    /// The paths of copies next to a vault, sorted. Names decide; what the files are is not known yet.
+    /// Returns the sorted paths of copies next to a vault. They are recognized by name only; the files have not been
+    /// read yet.
     static func paths(of vault: String) throws -> [String] {
         let folder = UserFiles.parent(of: vault)
         let name = String(vault[(vault.lastIndex(of: "/").map { vault.index(after: $0) } ?? vault.startIndex)...])
@@ -28,12 +30,13 @@ enum ConflictCopies {
         return found.sorted()
     }
 
-    /// Whether a file's name is what a syncer calls a copy of the other file.
+    /// Whether a file name follows a syncer's pattern for a copy of the other file.
     ///
     /// - Syncthing: `work.sync-conflict-20260131-235959-ABCDEFG.vault`
-    /// - Dropbox, Nextcloud, ownCloud, Seafile, Synology, Resilio and others: "conflict" in the language of the user,
+    /// - Dropbox, Nextcloud, ownCloud, Seafile, Synology, Resilio and others: "conflict" in the user's language, such
     ///   as `work (Ann's conflicted copy 2026-01-31).vault` or `work_conflict-20260131-235959.vault`
-    /// - OneDrive: `work-DESKTOP-1A2B3C4.vault`, the name of a Windows computer or of this one, and a number
+    /// - OneDrive: `work-DESKTOP-1A2B3C4.vault`, where the last part is the name of a Windows computer or of this
+    ///   computer, possibly followed by a number
     /// - iCloud and Google Drive: `work 2.vault` and `work (1).vault`
     static func isCopy(_ other: String, of name: String, host: String) -> Bool {
         let (stem, suffix) = split(name)
@@ -43,13 +46,14 @@ enum ConflictCopies {
         return isConflictMark(middle) || isNumber(middle) || isComputer(middle, host: host)
     }
 
-    /// A name before its last dot, and the rest.
+    /// Splits a name at its last dot.
     private static func split(_ name: String) -> (stem: String, suffix: String) {
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return (name, "") }
         return (String(name[..<dot]), String(name[dot...]))
     }
 
-    /// Whether the name of a file says that it is a copy, and not only a number or the name of a computer.
+    /// Whether the file name marks it as a conflict copy explicitly, and not just by a number or the name of a
+    /// computer.
     static func isMarked(_ path: String) -> Bool { holdsMark(path.split(separator: "/").last ?? "") }
 
     private static func isConflictMark(_ middle: Substring) -> Bool {
@@ -70,7 +74,7 @@ enum ConflictCopies {
         return (1...2).contains(text.count) && text.allSatisfy { $0.isASCII && $0.isNumber }
     }
 
-    /// "-NAME" or "-NAME-2" of a computer.
+    /// "-NAME" or "-NAME-2", where NAME is the name of a computer.
     private static func isComputer(_ middle: Substring, host: String) -> Bool {
         guard middle.first == "-" else { return false }
         let text = middle.dropFirst().uppercased()
@@ -90,21 +94,21 @@ enum ConflictCopies {
     }
 }
 
-/// A file as it was when a copy was opened, so that one that has changed since is not moved away.
+/// The state of a file when a copy was opened, so that a copy changed since then is not moved away.
 struct FileMark: Equatable {
     private let device: UInt64
     private let number: UInt64
     private let size: Int64
     private let changed: (Int64, Int64)
 
-    /// - Throws: `ExitStatus.usage` for what is not a regular file: a link may lead anywhere, and a pipe never ends.
+    /// - Throws: `ExitStatus.usage` if it is not a regular file: a link can point anywhere, and a pipe may never end.
     init(_ path: String) throws {
         var status = vault_status()
         guard vault_status_of(path, false, &status) == 0 else {
             throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
         }
         guard status.mode & S_IFMT == S_IFREG else {
-            throw CommandFailure(.usage, "not a regular file; merge what it leads to by its name, if you trust it")
+            throw CommandFailure(.usage, "not a regular file; if you trust what it points to, merge it by name")
         }
         device = status.device
         number = status.number

@@ -2,12 +2,13 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// `conflicts`: what merges have left to settle.
+/// `conflicts`: the conflicts that merges have left to settle.
 struct Conflicts: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List, show and settle what merges have left to decide.",
+        commandName: "conflicts",
+        abstract: "List, show and settle conflicts left by merges.",
         discussion: """
-            If two machines change one field of an item, the newest change holds, and the other value is kept until it is settled here.
+            If two machines change the same field of an item, the newer change wins, and the other value is kept until you settle the conflict.
 
             Examples:
               vaultfmt conflicts
@@ -22,10 +23,10 @@ struct Conflicts: ParsableCommand {
 struct ConflictsList: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the items with values to settle; never a value.",
+        abstract: "List the items with conflicts to settle, without their values.",
         discussion: """
-            A line for each item: what it is, and the fields. --json writes an array of objects: the members of the key, id, and values with number, kind, name, \
-            revision and writtenBy.
+            Prints a line for each item, with its name and fields. --json writes an array of objects: the members of the key, id, and values with \
+            number, kind, name, revision and writtenBy.
 
             Examples:
               vaultfmt conflicts list
@@ -62,7 +63,7 @@ struct ConflictsList: ParsableCommand {
             try output.line(TerminalText.singleLine("\(ItemText.summary(conflict.key)): \(fields)"))
         }
         try output.flush()
-        if found.isEmpty { Terminal.note("nothing is left to settle") }
+        if found.isEmpty { Terminal.note("there are no conflicts to settle") }
     }
 }
 
@@ -70,10 +71,10 @@ struct ConflictsList: ParsableCommand {
 struct ConflictsShow: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show the values of one item that lost in merges.",
+        abstract: "Show the values that an item lost in merges.",
         discussion: """
-            A line for each: its number, when and by which device it was written, the field, and the value unless it is a secret or sealed. --value writes one \
-            value to standard output, as 'vaultfmt get' writes a secret.
+            Prints a line for each value: its number, when and by which device it was written, the field, and the value itself unless it is secret \
+            or sealed. --value writes one value to standard output, as 'vaultfmt get' does with a secret.
 
             Examples:
               vaultfmt conflicts show github.com alice
@@ -82,10 +83,10 @@ struct ConflictsShow: ParsableCommand {
 
     @OptionGroup var chosen: ItemChoice
 
-    @Option("Write the value with this number, and nothing else.", value: "number")
+    @Option("Write only the value with this number.", value: "number")
     var value: Int?
 
-    @Flag(help: "Show it on the terminal even if it is not text.")
+    @Flag(help: "Show the value on the terminal even if it is not text.")
     var force = false
 
     @OptionGroup var vault: VaultOptions
@@ -95,7 +96,7 @@ struct ConflictsShow: ParsableCommand {
         let opened = try vault.openVault()
         let item = try chosen.find(in: opened)
         guard let conflict = try opened.conflict(in: item.key) else {
-            return Terminal.note("\(ItemText.summary(item.key)) has nothing to settle")
+            return Terminal.note("\(ItemText.summary(item.key)) has no conflicts to settle")
         }
         if let value { return try Output.deliver(conflict.value(numbered: value).value, force: force) }
         let output = Output.standard()
@@ -114,10 +115,10 @@ struct ConflictsShow: ParsableCommand {
 struct ConflictsSettle: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settle",
-        abstract: "Settle an item: keep what it has, or values that lost.",
+        abstract: "Settle an item's conflicts, keeping its values or restoring lost ones.",
         discussion: """
-            Without --keep, the item stays as it is and the values that lost are given up; what they replaced among earlier values stays there. With --keep, these \
-            values take the place of the item's own, one for each field.
+            Without --keep, the item stays as it is and the other values are discarded; earlier values are not affected. With --keep, the chosen \
+            values replace the item's current ones, one for each field.
 
             Examples:
               vaultfmt conflicts settle github.com alice
@@ -130,13 +131,13 @@ struct ConflictsSettle: ParsableCommand {
     @Option(help: ArgumentHelp("Keep the value with this number; may be repeated.", valueName: "number"))
     var keep: [Int] = []
 
-    @Flag(help: "Settle all items, each as it is now.")
+    @Flag(help: "Settle all conflicts, leaving every item as it is.")
     var all = false
 
     @OptionGroup var vault: VaultOptions
 
     func validate() throws {
-        guard !all || keep.isEmpty else { throw ValidationError("--all excludes --keep; leave one out") }
+        guard !all || keep.isEmpty else { throw ValidationError("--all cannot be combined with --keep; leave one out") }
     }
 
     func run() throws {
@@ -145,7 +146,7 @@ struct ConflictsSettle: ParsableCommand {
         let opened = try vault.openVault(writable: true)
         let item = try chosen.find(in: opened)
         guard let conflict = try opened.conflict(in: item.key) else {
-            return Terminal.note("\(ItemText.summary(item.key)) has nothing to settle")
+            return Terminal.note("\(ItemText.summary(item.key)) has no conflicts to settle")
         }
         let values = try keep.map { try conflict.value(numbered: $0) }
         try Progress.during("writing") { try opened.settle(item.key, keeping: values) }
@@ -163,12 +164,12 @@ struct ConflictsSettle: ParsableCommand {
                 }
             }
         }
-        Terminal.note("settled \(MergeText.count(conflicts.count)), each as it is")
+        Terminal.note("settled \(MergeText.count(conflicts.count)), leaving each as it is")
     }
 }
 
 extension Conflict {
-    /// The value with a number that `conflicts show` gives.
+    /// Returns the value with a number printed by `conflicts show`.
     fileprivate func value(numbered number: Int) throws -> Value {
         guard values.indices.contains(number - 1) else {
             throw CommandFailure(
@@ -195,7 +196,7 @@ extension Conflict.Value {
 }
 
 extension ConflictField {
-    /// For a column of a table.
+    /// The text for a column of a table.
     fileprivate var words: String { name ?? kind }
 }
 

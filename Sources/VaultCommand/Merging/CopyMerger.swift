@@ -1,15 +1,15 @@
 import VaultFmt
 import VaultLocal
 
-/// What became of one copy.
+/// The outcome for one copy.
 struct CopyOutcome {
     let path: String
     var report: MergeReport?
-    /// Why it was not merged.
+    /// The reason it was not merged.
     var failure: CommandFailure?
-    /// Where it was moved.
+    /// The path it was moved to.
     var movedTo: String?
-    /// Whether the file has nothing to do with the vault, although its name could be that of a copy.
+    /// Whether the file is unrelated to the vault, although its name looks like that of a copy.
     var isUnrelated = false
 }
 
@@ -18,9 +18,9 @@ struct CopyMerger {
     let path: String
     let access: AccessOptions
     var options: MergeOptions
-    /// Whether this machine compares the vault with what it remembers, and remembers it.
+    /// Whether this machine checks the vault against the state it remembers, and updates that state.
     var isWatched = true
-    /// Asked before what a branch under replaced keys has comes in.
+    /// Called for confirmation before anything from a branch under replaced keys is merged.
     var confirm: (MergeReport) throws -> Bool = { _ in true }
 
     private struct OtherVault: Error {
@@ -29,7 +29,7 @@ struct CopyMerger {
 
         var outcome: CopyOutcome {
             CopyOutcome(
-                path: path, failure: CommandFailure(.usage, "another vault (\(id)), which is left as it is"),
+                path: path, failure: CommandFailure(.usage, "another vault (\(id)), which was left unchanged"),
                 isUnrelated: !ConflictCopies.isMarked(path))
         }
     }
@@ -42,7 +42,7 @@ struct CopyMerger {
 
     // MARK: named copies
 
-    /// Merges all of them, the newest first, or throws; what was merged before a failure stays merged.
+    /// Merges all copies, newest first. If one fails, copies that were merged before it stay merged.
     func merge(_ others: [String], base: String?) throws -> [CopyOutcome] {
         let first = try access.open(path, anchors: .ignore)
         var copies: [Copy] = []
@@ -61,12 +61,12 @@ struct CopyMerger {
         return outcomes
     }
 
-    /// Merges one copy into a vault that is open for writing. Nil if the user declined.
+    /// Merges one copy into a vault that is open for writing; returns nil if the user declined.
     func merge(_ other: String, into vault: Vault) throws -> MergeReport? {
         try merge(open(other, of: vault), into: vault)
     }
 
-    /// Opens a copy by the key that opened the vault, else by factors.
+    /// Opens a copy with the key that opened the vault or, failing that, with its own factors.
     private func open(_ other: String, of vault: Vault) throws -> Vault {
         guard try UserFiles.exists(other) else {
             throw CommandFailure(.noSuchFile, "there is no vault \(TerminalText.quoted(other)); check the path")
@@ -83,8 +83,8 @@ struct CopyMerger {
 
     // MARK: conflict copies
 
-    /// Merges what syncers left, and moves aside what the vault has then. A copy that is none, or cannot be merged, is
-    /// named and stays; no factor is tried on it.
+    /// Merges the copies that syncers left, and moves aside those if the vault now has their contents. A file that is
+    /// not a copy, or that cannot be merged, is reported and left in place; no factor is tried on it.
     func mergeConflictCopies() throws -> [CopyOutcome] {
         let first = try access.open(path, anchors: .ignore)
         let paths = try ConflictCopies.paths(of: path)
@@ -118,13 +118,14 @@ struct CopyMerger {
                 CopyOutcome(
                     path: paths[ConflictCopies.most],
                     failure: CommandFailure(
-                        .incomplete, "and \(paths.count - ConflictCopies.most - 1) more are left; run the command again"
+                        .incomplete,
+                        "left for the next run, along with \(paths.count - ConflictCopies.most - 1) others; run the command again"
                     )))
         }
         return outcomes
     }
 
-    /// Only by the key that opened the vault: a header that somebody put there must not cost a key derivation.
+    /// Opens a copy only with the key that opened the vault: a planted header must not trigger a key derivation.
     private func openLeft(_ other: String, of vault: Vault) throws -> Vault {
         let id = try whileOpening { try Vault.id(at: other) }
         guard id == vault.id else {
@@ -133,26 +134,26 @@ struct CopyMerger {
         guard let copy = try access.openCopy(other, of: vault) else {
             throw CommandFailure(
                 .noAccess,
-                "does not open with the key that opens this vault; if you trust it, merge it by its name: 'vaultfmt merge VAULT COPY'",
+                "does not open with this vault's key; if you trust it, merge it by name: 'vaultfmt merge VAULT COPY'",
                 code: .noSlotOpens)
         }
         guard copy.tail.isReadWhole else {
             throw CommandFailure(
-                .incomplete, "has changes that cannot be read, so it is left as it is; see 'vaultfmt verify'")
+                .incomplete, "has changes that cannot be read, so it was left unchanged; see 'vaultfmt verify'")
         }
         return copy
     }
 
     private func moveAside(_ copy: Copy) throws -> String {
         guard try FileMark(copy.path) == copy.mark else {
-            throw CommandFailure(.busy, "was changed while it was merged; run the command again")
+            throw CommandFailure(.busy, "was changed while it was being merged; run the command again")
         }
         return try MovedAside.move(copy.path, of: path)
     }
 
     // MARK: merging
 
-    /// Of several copies, the one in the greatest state comes first.
+    /// Sorts the copies; the one with the greatest state comes first.
     private static func sort(_ copies: inout [Copy]) {
         copies.sort { left, right in
             let (one, other) = (left.vault.anchor, right.vault.anchor)
@@ -161,9 +162,9 @@ struct CopyMerger {
         }
     }
 
-    /// The vault, opened for merging, and compared with what this machine remembers. A syncer may have put another
-    /// machine's copy in its place: it may have another past if one of the copies continues what is remembered, for the
-    /// merge of both does so again.
+    /// Opens the vault for merging and checks it against what this machine remembers. A syncer may have replaced it
+    /// with another machine's copy. A different history is accepted if one of the copies continues the remembered
+    /// state, because the merged vault then continues it too.
     private func target(_ first: Vault, _ copies: [Copy]) throws -> (vault: Vault, needsCheck: Bool) {
         guard isWatched else { return (try reopen(first, isWatched: false), false) }
         do {
@@ -177,7 +178,8 @@ struct CopyMerger {
         }
     }
 
-    /// A vault that this machine would have refused continues what is remembered, now that it has the copies.
+    /// Checks that a vault that this machine would have refused continues the remembered state once the copies are
+    /// merged.
     private func finish(_ target: (vault: Vault, needsCheck: Bool)) throws {
         guard target.needsCheck, !options.isRehearsal else { return }
         try ThisMachine.current().check(target.vault)
@@ -197,7 +199,7 @@ struct CopyMerger {
             let report = try vault.merge(other, options: rehearsal)
             if report.outcome == .adopted, try !confirm(report) { return nil }
         }
-        let progress = Progress("merging")
+        let progress = Progress("merging", of: "items")
         defer { progress.finish() }
         do throws(VaultError) {
             return try vault.merge(other, options: options) { done, total in progress.update(done, of: total) }
@@ -216,7 +218,7 @@ struct CopyMerger {
         case .authenticationFailed, .structureInvalid, .headerInvalid:
             CommandFailure(
                 ExitStatus(error),
-                "\(error.description); nothing was merged: 'vaultfmt verify' says which of both is damaged",
+                "\(error.description); nothing was merged: run 'vaultfmt verify' on both to see which is damaged",
                 code: error.code)
         default: CommandFailure(opened: error)
         }
@@ -224,7 +226,7 @@ struct CopyMerger {
 }
 
 extension TailState {
-    /// Whether nothing that may be a change is left unread.
+    /// Whether everything that could contain a change has been read.
     fileprivate var isReadWhole: Bool {
         switch self {
         case .clean, .torn: true

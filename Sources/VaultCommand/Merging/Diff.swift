@@ -2,18 +2,20 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// `diff`: what differs between two copies or states of a vault.
+/// `diff`: shows the differences between two copies or states of a vault.
 struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show what differs between two copies of a vault: names and fields, never a secret.",
+        commandName: "diff",
+        abstract: "Show the differences between two copies of a vault: names and fields, never secrets.",
         discussion: """
-            A line for each item: + if only B has it, - if only A has it, ~ with the fields that differ. With one file, what its newest change changed, or all since \
-            the state --since that 'vaultfmt log' lists. --json writes an object: items, addedGroups, removedSlots and keptVersions.
+            Prints a line for each item: + if only B has it, - if only A has it, ~ with the fields that differ. With one file, shows the newest \
+            change, or with --since all changes since a state that 'vaultfmt log' lists. --json writes an object: items, addedGroups, removedSlots \
+            and keptVersions.
 
-            --git writes one copy as text for 'git diff', as its textconv: items, the names of their attributes, and revisions. It asks nothing, and a vault that \
-            is locked is one line. 'vaultfmt git setup' configures it.
+            --git writes one copy as text for 'git diff', as its textconv: items, the names of their attributes, and revisions. It never prompts; a \
+            locked vault is written as one line. 'vaultfmt git setup' configures it.
 
-            The files are compared with nothing that this machine remembers: an older copy may be what you want to see.
+            The files are not checked against what this machine remembers, because you may want to see an older copy.
 
             Examples:
               vaultfmt diff backup.vault work.vault
@@ -26,7 +28,7 @@ struct Diff: ParsableCommand {
     @Argument(help: ArgumentHelp("The newer copy.", valueName: "b"), completion: .file())
     var second: String?
 
-    @Option("All changes since the state with this generation.", value: "generation")
+    @Option("Show all changes since the state with this generation.", value: "generation")
     var since: UInt64?
 
     @Flag(help: "Write a JSON object.")
@@ -35,14 +37,14 @@ struct Diff: ParsableCommand {
     @Flag(help: "Write the file as text, for git.")
     var git = false
 
-    @OptionGroup var access: AccessOptions
+    @OptionGroup(title: "Access") var access: AccessOptions
 
     func validate() throws {
         guard second == nil || (since == nil && !git) else {
-            throw ValidationError("--since and --git take one file; leave the second out")
+            throw ValidationError("--since and --git take one file; leave out the second")
         }
         guard !git || (since == nil && !json) else {
-            throw ValidationError("--git excludes --since and --json; leave them out")
+            throw ValidationError("--git cannot be combined with --since or --json; leave them out")
         }
     }
 
@@ -75,7 +77,7 @@ struct Diff: ParsableCommand {
         }
         guard let state = try vault.log().first(where: { $0.state.generation == since })?.state else {
             throw CommandFailure(
-                .noSuchItem, "the file has no state of generation \(since); 'vaultfmt log' lists those that it has")
+                .noSuchItem, "the file has no state of generation \(since); 'vaultfmt log' lists its states")
         }
         return try vault.changes(since: state)
     }
@@ -89,11 +91,11 @@ struct Diff: ParsableCommand {
         }
         for line in ChangesText.lines(changes) { try output.line(TerminalText.singleLine(line)) }
         try output.flush()
-        if changes.isEmpty { Terminal.note("nothing differs") }
+        if changes.isEmpty { Terminal.note("there are no differences") }
     }
 }
 
-/// A vault as text for git: what changes from one commit to the next shows which items did.
+/// A vault as text for git, so that a diff between two commits shows which items changed.
 enum GitText {
     static func write(_ path: String, _ access: AccessOptions) throws {
         let output = Output.standard()
@@ -110,7 +112,7 @@ enum GitText {
             }
         } catch let failure as CommandFailure where [.noAccess, .overLimit].contains(failure.status) {
             let found = try Vault.inspect(path)
-            try output.line("vault \(found.id), locked: 'vaultfmt unlock' lets git show what is in it")
+            try output.line("vault \(found.id), locked: 'vaultfmt unlock' lets git show its contents")
         }
         try output.flush()
     }

@@ -2,21 +2,23 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// `log`: the states of a vault.
+/// `log`: lists the states of a vault.
 struct Log: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List the states of a vault: when, by which device, and what changed; never a secret.",
+        commandName: "log",
+        abstract:
+            "List a vault's states, showing when and by which device each was written and what changed; secrets are never shown.",
         discussion: """
-            The newest comes first, as far back as the file was last compacted or rewritten. Items are marked as 'vaultfmt diff' marks them. --json writes an array \
-            of objects: anchor, generation, time, devices, merge, and changes as 'vaultfmt diff --json' writes them. Any copy can be shown; it is compared with \
-            nothing that this machine remembers.
+            The newest state comes first. The list goes back to the last time that the file was compacted or rewritten. Items are marked as in 'vaultfmt diff'. \
+            --json writes an array of objects: anchor, generation, time, devices, merge, and changes as 'vaultfmt diff --json' writes them. Any copy \
+            can be shown; it is not checked against what this machine remembers.
 
             Examples:
               vaultfmt log
               vaultfmt log work.vault --limit 5 --json
             """)
 
-    @Option("At most so many.", value: "number")
+    @Option("List at most this many states.", value: "number")
     var limit: Int?
 
     @Flag(help: "Write a JSON array of objects.")
@@ -25,7 +27,7 @@ struct Log: ParsableCommand {
     @OptionGroup var vault: VaultFileOptions
 
     func validate() throws {
-        if let limit { guard limit >= 1 else { throw ValidationError("--limit takes 1 or more") } }
+        if let limit { guard limit >= 1 else { throw ValidationError("--limit must be at least 1") } }
     }
 
     func run() throws {
@@ -49,7 +51,7 @@ struct Log: ParsableCommand {
         if entry.isMerge { head.append("merge") }
         try output.line(head.joined(separator: "  "))
         guard let changes = entry.changes else {
-            return try output.line("    the file no longer holds the state before it")
+            return try output.line("    the file no longer contains the state before this one")
         }
         for line in ChangesText.lines(changes) { try output.line("    " + TerminalText.singleLine(line)) }
     }

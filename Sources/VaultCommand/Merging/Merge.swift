@@ -2,23 +2,26 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// `merge`: brings what copies of a vault have into it.
+/// `merge`: merges copies of a vault into it.
 struct Merge: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "merge",
         abstract: "Merge copies of a vault that was changed on several machines.",
         discussion: """
-            Items are matched by id and merged field by field; the newest change of a field holds, and what loses is kept until 'vaultfmt conflicts' settles it \
-            (exit 3). The copies are only read. They open with the key that opened the vault, else with their own factors.
+            Items are matched by id and merged field by field; the newest change to a field wins, and the other value is kept until you settle \
+            it with 'vaultfmt conflicts' (exit 3). The copies are only read. They are opened with the vault's key or, failing that, with their \
+            own factors.
 
-            --conflicts finds the copies that Syncthing, Dropbox, Nextcloud, OneDrive, iCloud and others leave next to VAULT, tries no factor on them, and moves \
-            each to VAULT.merged/ once the vault has everything that it had. What is another vault, went on under replaced keys, or does not open stays, and is \
-            named (exit 3).
+            --conflicts finds the copies that Syncthing, Dropbox, Nextcloud, OneDrive, iCloud and others leave next to VAULT, tries no factors on \
+            them, and moves each to VAULT.merged/ once the vault contains everything in it. A file that is a different vault, was continued under \
+            replaced keys, or that does not open is left in place and reported (exit 3).
 
-            With --accept-old-keys, what a copy stored under keys that this vault has replaced comes in as earlier values, after it was listed; a leaked old \
-            passphrase may have written it. --keep-slots takes the slots that only the copy has, and declines removals of slots made under old keys.
+            With --accept-old-keys, values that a copy stored under keys that this vault has since replaced are listed and then merged as earlier values; \
+            they may have been written by someone with a leaked old passphrase. --keep-slots keeps the slots that only the copy has, and ignores \
+            removals of slots made under old keys.
 
             --json writes an array with an object for each copy: copy, outcome (same, ours, theirs, equal, merged or adopted), dryRun, baseGeneration, taken, \
-            removed and notes; error and exitCode if it was left; movedTo. Docs/many-machines.md shows Syncthing, git, Dropbox and USB sticks.
+            removed and notes; error and exitCode if it was left; movedTo. Docs/many-machines.md covers Syncthing, git, Dropbox and USB sticks.
 
             Examples:
               vaultfmt merge work.vault usb/work.vault
@@ -28,39 +31,40 @@ struct Merge: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The vault that is changed, unless --vault names it, and the copies.", valueName: "vault other"),
+            "The vault to change (unless --vault is given), followed by its copies.", valueName: "vault other"),
         completion: .file())
     var files: [String] = []
 
     @Option("The vault.", name: [.customShort("f"), .long], value: "file", isFile: true)
     var vault: String?
 
-    @Option("A third copy, as it was before both changed, if neither knows that state.", value: "file", isFile: true)
+    @Option("A third copy, from before the two diverged, if neither contains that state.", value: "file", isFile: true)
     var base: String?
 
-    @Flag(help: "Merge the conflict copies that file syncers left next to the vault.")
+    @Flag(help: "Merge the conflict copies left next to the vault by file syncers.")
     var conflicts = false
 
-    @Flag(help: "Say what would change, and change nothing.")
+    @Flag(help: "Show what would change without changing anything.")
     var dryRun = false
 
     @Flag(help: "Write JSON.")
     var json = false
 
-    @Flag(help: "Take slots that only a copy has.")
+    @Flag(help: "Keep slots that only a copy has.")
     var keepSlots = false
 
-    @Flag(help: "Take values that were stored under replaced keys, as earlier values.")
+    @Flag(help: "Merge values stored under replaced keys, as earlier values.")
     var acceptOldKeys = false
 
-    @Flag(name: [.short, .long], help: "Do not ask.")
+    @Flag(name: [.short, .long], help: "Do not ask for confirmation.")
     var yes = false
 
-    @OptionGroup var access: AccessOptions
+    @OptionGroup(title: "Access") var access: AccessOptions
 
     func validate() throws {
         guard !conflicts || (base == nil && !acceptOldKeys && !keepSlots) else {
-            throw ValidationError("--conflicts takes neither --base, --keep-slots nor --accept-old-keys; name the copy")
+            throw ValidationError(
+                "--conflicts cannot be combined with --base, --keep-slots or --accept-old-keys; name the copy instead")
         }
     }
 
@@ -85,7 +89,7 @@ struct Merge: ParsableCommand {
         } else if conflicts, others.isEmpty {
             path = try VaultPath.resolve(nil)
         } else {
-            guard !others.isEmpty else { throw CommandFailure(.usage, "no vault is named; give VAULT and its copies") }
+            guard !others.isEmpty else { throw CommandFailure(.usage, "no vault is given; give VAULT and its copies") }
             path = others.removeFirst()
         }
         guard conflicts == others.isEmpty else {
@@ -93,7 +97,7 @@ struct Merge: ParsableCommand {
                 .usage,
                 conflicts
                     ? "--conflicts finds the copies itself; leave \(TerminalText.quoted(others.joined(separator: " "))) out"
-                    : "no copy is named; give its path after the vault's, or --conflicts")
+                    : "no copy is given; give its path after the vault's, or --conflicts")
         }
         return (path, others)
     }
@@ -104,9 +108,10 @@ struct Merge: ParsableCommand {
         guard !access.noInput, Prompt.isPossible else {
             throw CommandFailure(
                 .usage,
-                "what was stored under replaced keys is taken after asking, and there is nobody to ask; give --yes")
+                "values stored under replaced keys are merged only after confirmation, but there is no terminal to prompt on; give --yes"
+            )
         }
-        return try Prompt.confirm("Take these as earlier values?", instead: "give --yes")
+        return try Prompt.confirm("Merge these as earlier values?", instead: "give --yes")
     }
 
     private func write(_ outcomes: [CopyOutcome], _ path: String) throws {
@@ -131,7 +136,7 @@ struct Merge: ParsableCommand {
         guard left == 0 else {
             throw CommandFailure(
                 .incomplete,
-                "\(left == 1 ? "1 file was left as it is" : "\(left) files were left as they are"); the reasons are above"
+                "\(left == 1 ? "1 file was left unchanged" : "\(left) files were left unchanged"); the reasons are above"
             )
         }
         guard !outcomes.contains(where: { $0.report?.hasConflicts == true }) else {

@@ -1,7 +1,8 @@
 import VaultFmt
 
 extension JSONWriter {
-    /// An item by its key: `class`, the fields of the key, `group` and `synchronizable`.
+    /// Writes the members that identify an item by its key: `class`, the fields of the key, `group` and
+    /// `synchronizable`.
     mutating func members(naming key: ItemKey) throws {
         try member("class", key.itemClass.name)
         try members(ofKey: key)
@@ -13,7 +14,7 @@ extension JSONWriter {
         try object { writer in try writer.members(naming: key) }
     }
 
-    /// An array of fields: an object each, with `kind` and, but for the secret and the accessibility, `name`.
+    /// Writes an array of fields, each an object with `kind` and, except for the secret and the accessibility, `name`.
     mutating func fields(_ fields: [ConflictField]) throws {
         try array("fields") { writer in
             for field in fields { try writer.object { writer in try writer.members(of: field) } }
@@ -25,7 +26,7 @@ extension JSONWriter {
         if let name = field.name { try member("name", name) }
     }
 
-    /// What became of one copy.
+    /// The outcome for one copy.
     mutating func object(_ outcome: CopyOutcome) throws {
         try object { writer in
             try writer.member("copy", outcome.path)
@@ -97,7 +98,7 @@ extension JSONWriter {
 }
 
 extension ConflictField {
-    /// What kind of field it is.
+    /// The kind of field.
     var kind: String {
         switch self {
         case .secret: "secret"

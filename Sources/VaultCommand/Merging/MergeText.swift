@@ -1,9 +1,9 @@
 import VaultFmt
 import VaultLocal
 
-/// What a person is told of a merge: names, never secrets.
+/// The report of a merge for people: names, never secrets.
 enum MergeText {
-    /// The lines of one copy: what became of it, then one line for each item and slot worth knowing of.
+    /// Returns the lines for one copy: its outcome, then one line for each item and slot worth mentioning.
     static func lines(_ outcome: CopyOutcome, of vault: String) -> [String] {
         let name = TerminalText.quoted(outcome.path)
         var lines: [String] = []
@@ -21,16 +21,16 @@ enum MergeText {
     private static func summary(_ report: MergeReport) -> String {
         let would = report.isRehearsal ? "would be " : ""
         switch report.outcome {
-        case .same: return "the same state; nothing to merge"
-        case .ours: return "everything that it has is here; nothing to merge"
-        case .theirs: return "continues this vault, and \(report.isRehearsal ? "would take" : "took") its place"
-        case .equal: return "holds the same; \(would)joined without a change of any item"
+        case .same: return "the same state; there is nothing to merge"
+        case .ours: return "everything it contains is already here; there is nothing to merge"
+        case .theirs: return "continues this vault, and \(report.isRehearsal ? "would replace" : "replaced") it"
+        case .equal: return "has the same contents; \(would)joined without changing any item"
         case .merged:
             let base = report.base == .values ? ", without a common state that can be read" : ""
             return "\(would)merged\(base): \(count(report.taken.count)) taken, \(count(report.removed.count)) removed"
         case .adopted:
             return
-                "went on under keys that were replaced: values of \(count(report.taken.count)) \(would)taken as earlier values"
+                "was continued under replaced keys: values of \(count(report.taken.count)) \(would)taken as earlier values"
         }
     }
 
@@ -41,25 +41,28 @@ enum MergeText {
         case .conflict(let key, let fields):
             "both changed: \(ItemText.summary(key)): \(Self.fields(fields)); 'vaultfmt conflicts' settles it"
         case .keptAsEarlierValue(let key):
-            "both changed: \(ItemText.summary(key)), of another device; the value that lost is an earlier value"
+            "both changed: \(ItemText.summary(key)), which belongs to another device; the other value is kept as an earlier value"
         case .renamed(let key, let new):
-            "two items of one name: \(ItemText.summary(key)) is \(ItemText.summary(new)) now"
-        case .joined(let key): "two items of one name, which are one now: \(ItemText.summary(key))"
+            "two items had the same name: \(ItemText.summary(key)) is now \(ItemText.summary(new))"
+        case .joined(let key): "two items had the same name and are now one: \(ItemText.summary(key))"
         case .removedUnconfirmed(let key):
-            "removed, and nobody knows whether with this value in view: \(ItemText.summary(key))"
-        case .keptAgainstRemoval(let key): "removed by one, changed by the other, so it stays: \(ItemText.summary(key))"
-        case .removalNotCarriedOut(let key): "removed under the old keys, stays: \(ItemText.summary(key))"
-        case .notAdopted(let key): "could not be taken: \(ItemText.summary(key))"
+            "removed, perhaps without knowledge of this value: \(ItemText.summary(key))"
+        case .keptAgainstRemoval(let key):
+            "removed in one copy but changed in the other, so it was kept: \(ItemText.summary(key))"
+        case .removalNotCarriedOut(let key): "removed under the old keys, so it was kept: \(ItemText.summary(key))"
+        case .notAdopted(let key): "could not be merged: \(ItemText.summary(key))"
         case .keptForDevice(let key):
-            "of another device, stays under a key that a former holder of its group has: \(ItemText.summary(key))"
+            "belongs to another device and stays under a key that a former member of its group still has: \(ItemText.summary(key))"
         case .slotRemoved(let id, let name): "slot removed: \(slot(id, name))"
-        case .slotNotTaken(let id, let name): "slot not taken, --keep-slots takes it: \(slot(id, name))"
+        case .slotNotTaken(let id, let name): "slot not kept; --keep-slots keeps it: \(slot(id, name))"
         case .slotTaken(let id, let name): "slot taken: \(slot(id, name))"
         case .slotLostGroups(let id, let name, let groups):
             "slot that no longer opens \(groups.map { TerminalText.quoted($0) }.joined(separator: ", ")): \(slot(id, name))"
-        case .slotDropped(let id, let name): "slot of an unknown kind, dropped: \(slot(id, name))"
-        case .slotRemovalNotCarriedOut(let id, let name): "slot removed under the old keys, stays: \(slot(id, name))"
-        case .extensionDiffers(let name): "extension that differs, this vault's stays: \(TerminalText.quoted(name))"
+        case .slotDropped(let id, let name): "slot of unknown type, dropped: \(slot(id, name))"
+        case .slotRemovalNotCarriedOut(let id, let name):
+            "slot removed under the old keys, so it was kept: \(slot(id, name))"
+        case .extensionDiffers(let name):
+            "extension differs; this vault's version was kept: \(TerminalText.quoted(name))"
         }
     }
 
@@ -69,7 +72,7 @@ enum MergeText {
 
     static func fields(_ fields: [ConflictField]) -> String { fields.map(field).joined(separator: ", ") }
 
-    /// A field's name; an attribute's is quoted.
+    /// The name of a field, quoted if it is an attribute.
     static func field(_ field: ConflictField) -> String {
         switch field {
         case .secret: "secret"

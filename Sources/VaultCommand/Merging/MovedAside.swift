@@ -3,14 +3,14 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// Where conflict copies go once everything that they have is in the vault: `VAULT.merged`, a folder next to it.
+/// The folder `VAULT.merged`, next to the vault, for conflict copies that the vault now contains completely.
 enum MovedAside {
-    /// Moves a copy, under its own name or one with a number.
-    /// - Returns: Where it is now.
+    /// Moves a copy, keeping its name or adding a number.
+    /// - Returns: Its new path.
     static func move(_ copy: String, of vault: String) throws -> String {
         let folder = vault + ".merged"
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
-            throw CommandFailure(system: errno, "cannot make the folder \(TerminalText.quoted(folder))")
+            throw CommandFailure(system: errno, "cannot create the folder \(TerminalText.quoted(folder))")
         }
         let name = String(copy[(copy.lastIndex(of: "/").map { copy.index(after: $0) } ?? copy.startIndex)...])
         for number in 1...1000 {
@@ -23,6 +23,7 @@ enum MovedAside {
             for changed in [folder, UserFiles.parent(of: vault)] { _ = vault_sync_directory(changed) }
             return target
         }
-        throw CommandFailure(.outputExists, "\(TerminalText.quoted(folder)) is full of copies of that name; empty it")
+        throw CommandFailure(
+            .outputExists, "\(TerminalText.quoted(folder)) has too many copies with that name; empty it")
     }
 }

@@ -1,36 +1,37 @@
 import ArgumentParser
+import VaultAge
 import VaultFmt
 import VaultLocal
 
-/// How to get into a vault: its factors, what may be asked, and how far to trust its header's costs.
+/// Options for opening a vault: factors, prompts, and limits on the cost of key derivation.
 struct AccessOptions: ParsableArguments {
-    @OptionGroup(title: "Factors") var factors: FactorOptions
+    @OptionGroup var factors: FactorOptions
 
-    @Option("Refuse a vault of other owners than these; 'vaultfmt inspect' shows their public key.", value: "key")
+    @Option("Refuse the vault unless its owners have this public key, which 'vaultfmt inspect' shows.", value: "key")
     var owner: OwnerArgument?
 
     @Flag(help: "Never prompt; fail instead.")
     var noInput = false
 
-    @Option("Wait so long for another writer.", value: "seconds")
+    @Option("How long to wait for another writer.", value: "seconds")
     var wait: Double = 10
 
-    @Option(ArgumentHelp("Most memory that a slot's key derivation may take.", valueName: "size", visibility: .hidden))
+    @Option("The maximum memory for a slot's key derivation.", value: "size")
     var maxKdfMemory: MemorySize?
 
-    @Option(ArgumentHelp("Most passes of a slot's key derivation.", visibility: .hidden))
+    @Option("The maximum number of passes for a slot's key derivation.", value: "n")
     var maxKdfPasses: UInt32?
 
-    @Option(ArgumentHelp("Most lanes of a slot's key derivation.", visibility: .hidden))
+    @Option("The maximum number of lanes for a slot's key derivation.", value: "n")
     var maxKdfLanes: UInt32?
 
-    @Option(
-        ArgumentHelp(
-            "Most memory times passes over all slots that are tried.", valueName: "size", visibility: .hidden))
+    @Option("The maximum sum of memory times passes over all slots that are tried.", value: "size")
     var maxKdfWork: MemorySize?
 
     func validate() throws {
-        guard wait.isFinite, wait >= 0, wait <= 86_400 else { throw ValidationError("--wait takes 0 to 86400 seconds") }
+        guard wait.isFinite, wait >= 0, wait <= 86_400 else {
+            throw ValidationError("--wait must be between 0 and 86400 seconds")
+        }
     }
 
     /// The reader's limits, raised as the options specify.
@@ -43,9 +44,9 @@ struct AccessOptions: ParsableArguments {
         return limits
     }
 
-    /// Opens a vault, and compares it with what this machine remembers of it. Factors that are given come first, then
-    /// what `unlock` keeps, then the prompt.
-    /// - `device`: What to do about this machine's device.
+    /// Opens a vault, and compares it with the state that this machine remembers. It tries the given factors first,
+    /// then the key that `unlock` keeps, and then prompts.
+    /// - `device`: Whether to use or create this machine's device.
     func open(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
     ) throws -> Vault {
@@ -58,10 +59,9 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// Calls `body` with the factors for a vault. What is not given is asked for; of a passphrase that opens nothing,
-    /// three times.
-    /// - `unlessKept`: What to return instead where it was unlocked while this process waited for its turn to
-    ///   ask.
+    /// Calls `body` with the factors for a vault, asking for those that are not given; a wrong passphrase can be
+    /// retried twice.
+    /// - `unlessKept`: The result if the vault was unlocked while this process waited for its turn to ask.
     func withFactors<R: ~Copyable>(
         _ path: String, unlessKept: () throws -> R? = { nil },
         _ body: (borrowing GivenFactors) throws -> R
@@ -69,13 +69,16 @@ struct AccessOptions: ParsableArguments {
         guard try UserFiles.exists(path) else {
             throw CommandFailure(
                 .noSuchFile,
-                "there is no vault \(TerminalText.quoted(path)); check the path, or make a vault with 'vaultfmt create'"
+                "there is no vault \(TerminalText.quoted(path)); check the path, or create a vault with 'vaultfmt create'"
             )
         }
         let sources = factors.sources
-        var given = try whileOpening { try sources.read() }
-        guard try sources.wantsPassphrase(path, beside: given) else {
-            do { return try body(given) } catch { throw SlotAdvice.added(to: CommandFailure(error), path) }
+        var given = try factors.read(mayAsk: !noInput)
+        let external = given.external
+        guard try sources.wantsPassphrase(path, beside: given, hasIdentityOption: !factors.identity.isEmpty) else {
+            do { return try AgeKeys.reporting(external) { try body(given) } } catch {
+                throw SlotAdvice.added(to: CommandFailure(error), path)
+            }
         }
         ControllingTerminal.beginSeries()
         defer { ControllingTerminal.endSeries() }
@@ -83,7 +86,7 @@ struct AccessOptions: ParsableArguments {
         var tries = 1
         while true {
             given.passphrase = try sources.ask(path, mayAsk: !noInput)
-            do { return try body(given) } catch {
+            do { return try AgeKeys.reporting(external) { try body(given) } } catch {
                 let failure = CommandFailure(error)
                 guard failure.code == .noSlotOpens, tries < Self.mostTries else {
                     throw SlotAdvice.added(to: failure, path)
@@ -96,22 +99,25 @@ struct AccessOptions: ParsableArguments {
 
     private static let mostTries = 3
 
-    /// As `open`, with factors only, and with them.
+    /// Opens a vault like `open`, but only with factors, and returns the factors as well.
     func openWithFactors(_ path: String, writable: Bool) throws -> OpenedWithFactors {
         try withFactors(path) { given in
             OpenedWithFactors(vault: try open(path, with: given, writable: writable), factors: given.copy())
         }
     }
 
-    /// As `open`, with factors that were read already.
+    /// Opens a vault like `open`, with factors that have already been read.
     func open(
         _ path: String, with given: borrowing GivenFactors, writable: Bool, device: DeviceNeed = .ifThere,
         anchors: AnchorPolicy = .enforce
     ) throws -> Vault {
         let machine = try ThisMachine.current()
+        let isKnown = try given.external == nil || Self.isRemembered(path, machine)
+        var opener: FactorKinds = []
         let vault = try Progress.during("opening") {
             try whileOpening {
-                try given.tryEach { (factors, _) throws(VaultError) in
+                try given.tryEach { (factors, kinds) throws(VaultError) in
+                    opener = kinds
                     let options = try self.options(machine, writable: writable, device: device)
                     switch anchors {
                     case .enforce: return try machine.open(path, factors: factors, options: options)
@@ -120,15 +126,31 @@ struct AccessOptions: ParsableArguments {
                 }
             }
         }
+        if !isKnown, opener.contains(.externalKey) { Self.warnOfMaker(vault) }
         TailNotice.show(vault)
         return vault
     }
 
-    /// Opens a vault with what `unlock` keeps; nil where it keeps nothing, or where factors are given.
+    private static func isRemembered(_ path: String, _ machine: Machine) throws -> Bool {
+        try whileOpening {
+            let id = try Vault.id(at: path)
+            return try machine.remembered(id) != nil || machine.remembered(id, asOwner: false) != nil
+        }
+    }
+
+    /// Recipients are public, so a vault that an identity opens could have been created by anyone.
+    private static func warnOfMaker(_ vault: Vault) {
+        Terminal.warning(
+            "\(TerminalText.quoted(vault.path)) is new to this machine, and anyone who knows your recipient could have created it; "
+                + "its owners' public key is \(vault.owners): compare it with the key that they give you, or specify that key with --owner"
+        )
+    }
+
+    /// Opens a vault with its unlocked key; nil if there is none, or if factors are given.
     func openUnlocked(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
     ) throws -> Vault? {
-        guard !factors.sources.isAnyGiven, try UserFiles.exists(path) else { return nil }
+        guard !factors.isAnyGiven, try UserFiles.exists(path) else { return nil }
         let machine = try ThisMachine.current()
         do throws(VaultError) {
             let options = try self.options(machine, writable: writable, device: device)
@@ -145,8 +167,9 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// Opens another copy of a vault that is open, by the key that opened that one.
-    /// - `isWatched`: Whether this machine compares and remembers it, as it does with a vault that `open` opens.
+    /// Opens another copy of an open vault with the key that opened that vault.
+    /// - `isWatched`: Whether this machine checks the copy against the state it remembers, and then remembers the
+    ///   copy's state, as `open` does.
     /// - Returns: Nil if that key does not open it.
     func openCopy(
         _ path: String, of vault: Vault, writable: Bool = false, isWatched: Bool = false
@@ -180,18 +203,18 @@ struct OpenedWithFactors: ~Copyable {
     var factors: GivenFactors
 }
 
-/// What to do about this machine's device.
+/// Whether to use or create this machine's device.
 enum DeviceNeed {
-    /// Use it where there is one.
+    /// Use it if it exists.
     case ifThere
-    /// Make one where there is none: an item of this device only is to be stored.
+    /// Create it if it does not exist, because a device-only item will be stored.
     case create
 }
 
 /// What to do with the state that this machine remembers of a vault.
 enum AnchorPolicy {
-    /// Refuse a vault that does not continue what is remembered.
+    /// Refuse a vault that does not continue the remembered state.
     case enforce
-    /// Leave the verdict to the caller.
+    /// Leave the decision to the caller.
     case ignore
 }

@@ -2,64 +2,167 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// What an item carries besides its name and its secret.
+/// The attributes of an item: everything except its name and its secret.
 struct AttributeOptions: ParsableArguments {
-    @Option("A label for people.")
+    @Option("A human-readable label.")
     var label: String?
 
-    @Option("A comment for people.")
+    @Option("A human-readable comment.")
     var comment: String?
 
-    @Option("What kind of item it is, for people.")
+    @Option("A human-readable description of the kind of item.")
     var description: String?
 
     @Option("Any other attribute; may be repeated.", value: "name=value")
     var attribute: [String] = []
 
+    @Option("Attach a file of at most 16 MiB; may be repeated.", value: "file", isFile: true)
+    var attach: [String] = []
+
+    @Option("How often the secret should be changed: 90d, 26w, 6m, 1y or never.", value: "time")
+    var rotateEvery: ChangeInterval?
+
     @Option("When the secret may be read, and whether on this device only.", value: "when")
     var accessible: AccessibilityName?
 
-    /// When the secret may be read, where given.
+    /// When the secret may be read, if given.
     var accessibility: Accessibility? { accessible?.value }
 
-    /// Whether this machine's device is needed for it.
+    /// Whether the accessibility requires this machine's device.
     var deviceNeed: DeviceNeed { accessibility?.isThisDeviceOnly == true ? .create : .ifThere }
 
-    /// The attributes given.
+    /// The attributes that the options take away.
+    var removed: [String] { rotateEvery == .never ? [ChangeInterval.attribute] : [] }
+
+    /// The attributes that are given.
     func values() throws -> Attributes {
         var values = Attributes()
-        for text in attribute {
-            guard let sign = text.firstIndex(of: "="), sign != text.startIndex else {
-                throw CommandFailure(.usage, "--attribute takes NAME=VALUE, not \(TerminalText.quoted(text))")
+        for (name, value) in try named() {
+            guard name != AttributeName.oneTimePassword else {
+                throw CommandFailure(
+                    .usage,
+                    "the seed for one-time codes must not be given as an argument, because other programs can read arguments; give --otp"
+                )
             }
-            let name = String(text[..<sign])
             guard values[name] == nil else {
                 throw CommandFailure(.usage, "the attribute \(TerminalText.quoted(name)) is given twice; leave one out")
             }
-            values[name] = Array(text[text.index(after: sign)...].utf8)
+            try Self.check(name, String(decoding: value, as: UTF8.self))
+            values[name] = value
         }
-        for (name, value) in [("label", label), ("comment", comment), ("description", description)] {
+        var interval: String?
+        if case .every(let text, _)? = rotateEvery { interval = text }
+        let options = [
+            ("label", "label", label), ("comment", "comment", comment), ("description", "description", description),
+            ("rotate-every", ChangeInterval.attribute, interval),
+        ]
+        for (option, name, value) in options {
             guard let value else { continue }
             guard values[name] == nil else {
-                throw CommandFailure(.usage, "--\(name) and --attribute \(name)=… are both given; leave one out")
+                throw CommandFailure(.usage, "--\(option) and --attribute \(name)=… are both given; leave one out")
             }
             values[name] = Array(value.utf8)
         }
+        for path in attach {
+            let file = try Attachment.read(path)
+            guard values.attribute(file.name) == nil else {
+                throw CommandFailure(
+                    .usage, "two attachments are named \(TerminalText.quoted(Attachment.title(file.name))); rename one")
+            }
+            values.set(file)
+        }
         return values
+    }
+
+    /// The names and values given by --attribute.
+    func named() throws -> [(name: String, value: [UInt8])] { try attribute.map(AttributeArgument.split) }
+
+    /// Refuses a value that has another meaning, or none, for an attribute that `check` reads: it would be ignored.
+    private static func check(_ name: String, _ value: String) throws {
+        let isTime = Age(argument: value) != nil
+        switch name {
+        case AttributeName.expires where ImportedTime.milliseconds(dayOrTime: value) == nil:
+            let every = isTime ? value : "90d"
+            throw CommandFailure(
+                .usage,
+                "\(TerminalText.quoted(value)) is not a date; give one, such as expires=2026-12-31, or use --rotate-every \(every) if the secret should be changed regularly"
+            )
+        case ChangeInterval.attribute where !isTime:
+            throw CommandFailure(.usage, "\(TerminalText.quoted(value)) is not an interval; give --rotate-every 90d")
+        case AttributeName.check where value != "off":
+            throw CommandFailure(
+                .usage,
+                "the attribute 'check' takes only 'off', which leaves the item out of 'vaultfmt check'; give check=off")
+        case "rotate", "rotate-every", "rotation", "max-age", "rotation-interval":
+            guard isTime else { return }
+            throw CommandFailure(
+                .usage, "the attribute \(TerminalText.quoted(name)) has no effect; give --rotate-every \(value) instead"
+            )
+        default: return
+        }
     }
 }
 
-/// Attributes to take away.
+/// Attributes to remove.
 struct AttributeRemoval: ParsableArguments {
-    @Option("Take an attribute away; may be repeated.", value: "name")
+    @Option("Remove an attribute; may be repeated.", value: "name")
     var removeAttribute: [String] = []
 }
 
-/// Filters that are no part of an item's name.
+/// Filters that are not part of an item's name; an item must match all of them.
 struct ItemFilters: ParsableArguments {
     @Option("The label.")
     var label: String?
 
     @Option("When the secret may be read.", value: "when")
     var accessible: AccessibilityName?
+
+    @Option("An attribute with this value; may be repeated.", value: "name=value")
+    var attribute: [String] = []
+
+    /// Whether any filter is given.
+    var isAnyGiven: Bool { label != nil || accessible != nil || !attribute.isEmpty }
+
+    /// The conditions that a query does not cover.
+    /// - `place`: Filters by folder and tag.
+    /// - `words`: The words to search for.
+    func filter(_ place: PlaceFilters, words: [String] = []) throws -> ItemFilter {
+        var filter = place.filter
+        filter.words = words
+        for text in attribute { filter.attributes.append(try AttributeArgument.split(text)) }
+        guard let name = filter.attributes.map(\.name).first(where: { Attribute.Flags.usual(for: $0) != [] }) else {
+            return filter
+        }
+        let advice =
+            name == AttributeName.notes
+            ? "'vaultfmt list WORD --notes' searches in notes" : "filter by another attribute"
+        throw CommandFailure(
+            .usage, "\(TerminalText.quoted(name)) is sealed and cannot be compared; \(advice)")
+    }
+}
+
+/// Filters by folder and tag.
+struct PlaceFilters: ParsableArguments {
+    @Option("The folder, including its subfolders.", completion: .custom(VaultCompletion.folders))
+    var folder: String?
+
+    @Option("A tag; may be repeated.", completion: .custom(VaultCompletion.tags))
+    var tag: [String] = []
+
+    /// Whether any filter is given.
+    var isAnyGiven: Bool { folder != nil || !tag.isEmpty }
+
+    /// The items that match.
+    var filter: ItemFilter { ItemFilter(folder: folder, tags: tag) }
+}
+
+/// An attribute written as `NAME=VALUE`.
+enum AttributeArgument {
+    /// The name and the value.
+    static func split(_ text: String) throws -> (name: String, value: [UInt8]) {
+        guard let sign = text.firstIndex(of: "="), sign != text.startIndex else {
+            throw CommandFailure(.usage, "--attribute takes NAME=VALUE; see 'vaultfmt help items'")
+        }
+        return (String(text[..<sign]), Array(text[text.index(after: sign)...].utf8))
+    }
 }

@@ -14,29 +14,32 @@ struct CostOptions: ParsableArguments {
     @Option("The cost of trying a passphrase: interactive (64 MiB), moderate (256 MiB), sensitive (1 GiB).")
     var kdf: Preset?
 
-    @Option("Its memory in MiB, or with a unit (64MiB).", value: "size")
+    @Option("The memory in MiB, or with a unit (64MiB).", value: "size")
     var kdfMemory: MemorySize?
 
-    @Option("Its passes.", value: "n")
+    @Option("The number of passes.", value: "n")
     var kdfPasses: UInt32?
 
-    @Option("Its lanes.", value: "n")
+    @Option("The number of lanes.", value: "n")
     var kdfLanes: UInt32?
 
-    @Option("Benchmark this machine for a cost of about this time, at least the default.", value: "seconds")
+    @Option(
+        "Benchmark this machine and choose a cost that takes about this long, but at least the default.",
+        value: "seconds")
     var kdfTime: Double?
 
-    @Flag(help: ArgumentHelp("Accept a cost below the floor of 19 MiB and 2 passes.", visibility: .hidden))
+    @Flag(help: "Accept a cost below the floor of 19 MiB and 2 passes.")
     var allowWeakKdf = false
 
     func validate() throws {
         let ways = [kdf != nil, kdfMemory != nil || kdfPasses != nil || kdfLanes != nil, kdfTime != nil].filter { $0 }
             .count
         guard ways <= 1 else {
-            throw ValidationError("--kdf, --kdf-memory with its like, and --kdf-time exclude each other; give one")
+            throw ValidationError(
+                "--kdf, --kdf-time, and --kdf-memory, --kdf-passes or --kdf-lanes cannot be combined; give one")
         }
         if let kdfTime, !(kdfTime > 0 && kdfTime <= 60) {
-            throw ValidationError("--kdf-time takes more than 0 and at most 60 seconds")
+            throw ValidationError("--kdf-time must be more than 0 and at most 60 seconds")
         }
     }
 
@@ -46,17 +49,19 @@ struct CostOptions: ParsableArguments {
     /// Whether the writer's floor does not apply.
     var allowWeak: Bool { allowWeakKdf || kdf == .testing }
 
-    /// A cost that was measured, or the default one where that is more: a machine that is busy while it is measured
-    /// would choose too little.
+    /// Returns the measured cost, or the default if that is higher: on a busy machine, the measured cost would be too
+    /// low.
     private static func noLess(_ measured: KDFCost) -> KDFCost {
         let least = KDFCost.moderate
         let work = UInt64(measured.memoryKiB) * UInt64(measured.passes)
         guard work < UInt64(least.memoryKiB) * UInt64(least.passes) else { return measured }
-        Terminal.note("the default cost takes longer than that here, and is used; --kdf interactive is less")
+        Terminal.note(
+            "using the default cost, which takes longer than the requested time on this machine; --kdf interactive costs less"
+        )
         return least
     }
 
-    /// The cost given, or `moderate`; calibrates this machine where asked to.
+    /// Returns the given cost, or `moderate`; benchmarks this machine if requested.
     func cost() throws -> KDFCost {
         if let kdfTime {
             return try Progress.during("measuring key derivation") {

@@ -1,16 +1,18 @@
 import ArgumentParser
 import VaultFmt
 
-/// Which earlier value of an item is meant: 1 is the one before the item's own, 2 the one before that.
+/// Selects an earlier value of an item: 1 is the one before the current value, 2 the one before that.
 struct EarlierOption: ParsableArguments {
-    @Option("The earlier value: 1 is the last that was replaced; 'vaultfmt history' numbers them.", value: "number")
+    @Option(
+        "The earlier value: 1 is the most recent; 'vaultfmt history' numbers them.",
+        name: [.long, .customLong("version")], value: "number")
     var earlier: Int?
 
     func validate() throws {
-        if let earlier { guard earlier >= 1 else { throw ValidationError("--earlier takes 1 or more") } }
+        if let earlier { guard earlier >= 1 else { throw ValidationError("--earlier must be at least 1") } }
     }
 
-    /// The value with the number that was given, or the last one that was replaced.
+    /// Returns the value with the given number, or the most recently replaced value.
     func value(of item: Item, in vault: Vault) throws -> EarlierValue {
         let all = try EarlierValues.newestFirst(of: item, in: vault)
         let number = earlier ?? 1
@@ -27,9 +29,9 @@ struct EarlierOption: ParsableArguments {
     }
 }
 
-/// Earlier values of an item as people count them.
+/// The earlier values of an item, in the order in which people count them.
 enum EarlierValues {
-    /// The last one that was replaced comes first.
+    /// The most recently replaced value comes first.
     static func newestFirst(of item: Item, in vault: Vault) throws -> [EarlierValue] {
         try vault.earlierValues(of: item).reversed()
     }

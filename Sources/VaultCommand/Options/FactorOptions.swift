@@ -1,22 +1,48 @@
 import ArgumentParser
+import VaultAge
 import VaultFmt
 import VaultLocal
 
 /// The factors that open a vault.
 struct FactorOptions: ParsableArguments {
-    @Option("Read the passphrase from a file; one newline at its end is not part of it.", isFile: true)
+    @Option("Read the passphrase from a file; one trailing newline is ignored.", isFile: true)
     var passphraseFile: String?
 
-    @Option("Read the passphrase from an open descriptor, as a file.")
+    @Option("Read the passphrase from an open file descriptor; one trailing newline is ignored.")
     var passphraseFd: Int32?
 
     @Option("The key file.", isFile: true)
     var keyFile: String?
 
-    @Option("A file of exactly 32 random bytes, in place of passphrase and key file.", isFile: true)
+    @Option("A file of exactly 32 random bytes, instead of a passphrase and key file.", isFile: true)
     var rawKeyFile: String?
 
-    func validate() throws { try requireOpen(passphraseFd, option: "--passphrase-fd") }
+    @Option("A file of age identities; may be repeated.", isFile: true)
+    var identity: [String] = []
+
+    func validate() throws {
+        try requireOpen(passphraseFd, option: "--passphrase-fd")
+        guard identity.isEmpty || rawKeyFile == nil else {
+            throw ValidationError("--raw-key-file cannot be combined with --identity; leave one out")
+        }
+    }
+
+    /// Whether any given factors take precedence over a key that `unlock` keeps. An identity in the environment does
+    /// not, because it may require a touch, which `unlock` is meant to avoid.
+    var isAnyGiven: Bool { sources.isAnyGiven || !identity.isEmpty }
+
+    /// Whether any given factor can open a vault without asking for a passphrase.
+    var isAnythingGiven: Bool { isAnyGiven || Environment.nonEmpty(Self.identityVariable) != nil }
+
+    private static let identityVariable = "VAULTFMT_IDENTITY"
+
+    /// The factors from the options and the environment.
+    func read(mayAsk: Bool) throws -> GivenFactors {
+        var given = try whileOpening { try sources.read() }
+        let paths = identity.isEmpty ? Environment.nonEmpty(Self.identityVariable).map { [$0] } ?? [] : identity
+        if given.rawKey == nil, !paths.isEmpty { given.external = try IdentityFiles.factor(paths, mayAsk: mayAsk) }
+        return given
+    }
 
     var sources: FactorSources {
         FactorSources(
@@ -25,18 +51,18 @@ struct FactorOptions: ParsableArguments {
     }
 }
 
-/// The factors that a slot is to take from now on.
+/// The new factors of a slot.
 struct NewFactorOptions: ParsableArguments {
     @Option("Read the new passphrase from a file.", isFile: true)
     var newPassphraseFile: String?
 
-    @Option("Read the new passphrase from an open descriptor.")
+    @Option("Read the new passphrase from an open file descriptor.")
     var newPassphraseFd: Int32?
 
     @Option("The new key file.", isFile: true)
     var newKeyFile: String?
 
-    @Option("A file of exactly 32 random bytes, the new raw key.", isFile: true)
+    @Option("The new raw key: a file of exactly 32 random bytes.", isFile: true)
     var newRawKeyFile: String?
 
     func validate() throws { try requireOpen(newPassphraseFd, option: "--new-passphrase-fd") }
@@ -49,7 +75,8 @@ struct NewFactorOptions: ParsableArguments {
     }
 }
 
-/// Refuses a descriptor that is not open for reading, before any file is opened: one of ours would get its number.
+/// Refuses a descriptor that is not open for reading. This happens before any file is opened, because a file that this
+/// process opens could get that number.
 private func requireOpen(_ descriptor: Int32?, option: String) throws {
     guard let descriptor, !Descriptor.isReadable(descriptor) else { return }
     throw ValidationError("\(option) \(descriptor): this descriptor is not open for reading; open it, or give a file")

@@ -2,14 +2,23 @@ import VaultFmt
 import VaultLocal
 
 extension FactorSources {
-    /// Whether a passphrase is to be asked for, because a slot wants one and neither the options nor the environment
-    /// give it.
-    /// - `given`: What they give.
-    func wantsPassphrase(_ path: String, beside given: borrowing GivenFactors) throws -> Bool {
+    /// Whether to ask for a passphrase: a slot needs one, and neither the options nor the environment provide it.
+    /// - `given`: The factors that the options and the environment provide.
+    /// - `hasIdentityOption`: Whether identities are given by an option, and are therefore meant for this vault.
+    func wantsPassphrase(
+        _ path: String, beside given: borrowing GivenFactors, hasIdentityOption: Bool = false
+    ) throws -> Bool {
         if given.rawKey != nil || given.passphrase != nil { return false }
         let all = try Vault.slots(at: path)
         let slots = all.filter(\.isKnown).map(\.factors)
-        // A slot that takes the key file alone is tried first; the passphrase is asked for only if none does.
+        // Likewise, a slot that needs only an identity is tried before one that also needs a passphrase. If this vault
+        // has no such slot, an identity named by the environment is meant for other vaults.
+        if given.external != nil {
+            if slots.contains(.externalKey) { return false }
+            if slots.contains([.externalKey, .passphrase]) { return true }
+            if hasIdentityOption { return false }
+        }
+        // A slot that needs only the key file is tried first; the passphrase is asked for only if there is none.
         if let kind = try whileOpening({ try given.keyFileKind() }) {
             return !slots.contains(kind) && slots.contains([kind, .passphrase])
         }
@@ -18,23 +27,35 @@ extension FactorSources {
             .noAccess, "\(TerminalText.quoted(path)) does not open with a passphrase alone; \(SlotAdvice.text(all))")
     }
 
-    /// The factors for a slot that is made or changed. Without any given, a passphrase is asked for, twice.
-    /// - `question`: What is asked for.
+    /// Returns the factors for a slot that is being added or changed. If none are given, asks twice for a passphrase.
+    /// - `question`: The text of the prompt.
     /// - `mayAsk`: False with `--no-input`.
-    func creating(_ question: String, mayAsk: Bool) throws -> GivenFactors {
+    /// - `recipients`: The recipients' factor, if the slot is for recipients.
+    func creating(_ question: String, mayAsk: Bool, recipients: (any SlotFactor)? = nil) throws -> GivenFactors {
         var given = try whileOpening { try read() }
-        if given.rawKey == nil, given.passphrase == nil, given.keyFile == nil {
+        given.external = recipients
+        if given.rawKey != nil, recipients != nil {
+            throw CommandFailure(
+                .usage, "\(twin.optionPrefix)raw-key-file cannot be combined with recipients; leave one out")
+        }
+        if given.keyFile != nil, recipients != nil {
+            throw CommandFailure(
+                .usage,
+                "a slot for recipients can require a passphrase but not a key file; leave out the key file, or create two slots"
+            )
+        }
+        if given.isEmpty {
             given.passphrase = try askNew(question, mayAsk: mayAsk)
         }
         return given
     }
 
-    /// A new passphrase, typed twice; an empty one is refused.
+    /// Asks twice for a new passphrase; an empty one is refused.
     private func askNew(_ question: String, mayAsk: Bool) throws -> Secret {
         let instead =
             "give \(twin.optionPrefix)passphrase-file, \(twin.variable("PASSPHRASE") ?? "") or \(twin.optionPrefix)key-file"
         guard mayAsk else {
-            throw CommandFailure(.noAccess, "no factor is given and --no-input forbids asking; \(instead)")
+            throw CommandFailure(.noAccess, "no factor is given, and --no-input forbids prompting; \(instead)")
         }
         let passphrase = try Prompt.newSecret(question, instead: instead)
         guard passphrase.count > 0 else {
@@ -48,7 +69,7 @@ extension FactorSources {
     func ask(_ path: String, mayAsk: Bool) throws -> Secret {
         let instead = "give --passphrase-file, VAULTFMT_PASSPHRASE or --key-file"
         guard mayAsk else {
-            throw CommandFailure(.noAccess, "no passphrase is given and --no-input forbids asking; \(instead)")
+            throw CommandFailure(.noAccess, "no passphrase is given, and --no-input forbids prompting; \(instead)")
         }
         let passphrase = try Prompt.secret("Passphrase for \(TerminalText.escaped(path))", instead: instead)
         guard passphrase.count > 0 else { throw CommandFailure(.noAccess, "no passphrase was typed; \(instead)") }

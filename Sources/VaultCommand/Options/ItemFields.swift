@@ -15,49 +15,49 @@ struct ItemFields: ParsableArguments {
     @Option("The server of an internet password.")
     var server: String?
 
-    @Option("Its protocol, such as https.", name: .customLong("protocol"))
+    @Option("The protocol, such as https.", name: .customLong("protocol"))
     var networkProtocol: String?
 
-    @Option("Its port.")
+    @Option("The port.")
     var port: UInt32?
 
-    @Option("Its path.")
+    @Option("The path.")
     var path: String?
 
-    @Option("Its security domain.")
+    @Option("The security domain.")
     var securityDomain: String?
 
-    @Option("Its authentication type.")
+    @Option("The authentication type.")
     var authenticationType: String?
 
     @Option("The type of a certificate or identity; 3 is X.509 version 3.")
     var certificateType: UInt32?
 
-    @Option("Its issuer: the DER bytes, as hex:… or base64:….")
+    @Option("The issuer: the DER bytes, as hex:… or base64:….")
     var issuer: BytesArgument?
 
-    @Option("Its serial number, as hex:… or base64:….")
+    @Option("The serial number, as hex:… or base64:….")
     var serialNumber: BytesArgument?
 
     @Option("The class of a key: public, private, symmetric, or a number.")
     var keyClass: NamedNumber?
 
-    @Option("Its type: rsa, ec, aes, or a number.")
+    @Option("The type of a key: rsa, ec, aes, or a number.")
     var keyType: NamedNumber?
 
-    @Option("Its application label: text, hex:… or base64:….")
+    @Option("The application label: text, hex:… or base64:….")
     var applicationLabel: BytesArgument?
 
-    @Option("Its application tag: text, hex:… or base64:….")
+    @Option("The application tag: text, hex:… or base64:….")
     var applicationTag: BytesArgument?
 
-    @Option("Its size.", value: "bits")
+    @Option("The size of a key.", value: "bits")
     var keySize: UInt32?
 
-    @Option("Its effective size.", value: "bits")
+    @Option("The effective size of a key.", value: "bits")
     var effectiveSize: UInt32?
 
-    @Option("The access group.")
+    @Option("The access group.", completion: .custom(VaultCompletion.groups))
     var group: String?
 
     @Flag(inversion: .prefixedNo, help: "Whether the item may be synchronized.")
@@ -92,7 +92,7 @@ struct ItemFields: ParsableArguments {
         }
     }
 
-    /// The class given, or the one that the other options fit; an account tells none.
+    /// The given class, or the one implied by the other options; an account does not imply one.
     var impliedClass: ItemClass? {
         if let className { return className.value }
         let classes = given.keys.filter { $0 != .account }.map { $0.classes[0] }
@@ -102,10 +102,10 @@ struct ItemFields: ParsableArguments {
     /// Whether any option is given.
     var isAnyGiven: Bool { className != nil || !given.isEmpty || group != nil || synchronizable != nil }
 
-    /// The items that fit all options.
+    /// The items that match all options.
     var query: Query { Query(itemClass: impliedClass, given, group: group, synchronizable: synchronizable) }
 
-    /// The first option given that a class has no field for.
+    /// The first given option for which a class has no field.
     func misplaced(in itemClass: ItemClass) -> String? {
         ItemKey.Field.allCases.first { !$0.classes.contains(itemClass) && value($0) != nil }?.option
     }

@@ -2,56 +2,36 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// One item that is there already: its name, and filters that are no part of it.
-struct ItemChoice: ParsableArguments {
-    @OptionGroup var name: ItemName
-    @OptionGroup(title: "Filters") var filters: ItemFilters
-
-    /// Refuses a command that names no item, before anything is asked.
-    func check() throws {
-        guard name.isGiven || filters.label != nil else { throw ItemName.missing }
-    }
-
-    /// Finds the item; see `ItemName.find`.
-    func find(in vault: Vault) throws -> Item {
-        try name.find(in: vault, label: filters.label, accessibility: filters.accessible?.value)
-    }
-
-    /// Finds all items that fit, in key order.
-    func findAll(in vault: Vault) throws -> [Item] {
-        try name.findAll(in: vault, label: filters.label, accessibility: filters.accessible?.value)
-    }
-}
-
-/// The name of one item: `SERVICE [ACCOUNT]`, or `SERVER [ACCOUNT]` of an internet password, and options for everything
-/// else.
+/// The name of one item: `SERVICE [ACCOUNT]`, or `SERVER [ACCOUNT]` for an internet password, with options for
+/// everything else.
 struct ItemName: ParsableArguments {
     @Argument(
         help: "The service; the server of an internet password; the label of a certificate, key or identity.",
-        completion: .custom(ItemCompletion.services))
+        completion: .custom(VaultCompletion.services))
     var service: String?
 
-    @Argument(help: "The account.", completion: .custom(ItemCompletion.accounts))
+    @Argument(help: "The account.", completion: .custom(VaultCompletion.accounts))
     var account: String?
 
     @OptionGroup(title: "Item") var fields: ItemFields
 
-    /// Finds the one item that is named.
+    /// Finds the only item with this name.
     /// - Throws: `ExitStatus.noSuchItem`; `ExitStatus.ambiguous`, after the matches were written to standard error.
     func find(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws -> Item {
         let matches = try findAll(in: vault, label: label, accessibility: accessibility)
         guard let item = try single(matches) else {
-            throw CommandFailure(.noSuchItem, "no item is named \(shown); 'vaultfmt list' shows what there is")
+            try ItemFilter().requireKnown(in: vault, group: fields.group)
+            throw CommandFailure(.noSuchItem, "no item is named \(shown); 'vaultfmt list' shows all items")
         }
         return item
     }
 
-    /// The one item that is named, or nil if none is.
-    /// - Throws: `ExitStatus.ambiguous`, as `find`.
+    /// Returns the only item with this name, or nil if there is none.
+    /// - Throws: `ExitStatus.ambiguous`, like `find`.
     func findOnly(in vault: Vault) throws -> Item? { try single(findAll(in: vault)) }
 
-    /// The only match, if any; several go to standard error.
-    private func single(_ matches: [Item]) throws -> Item? {
+    /// Returns the only match, if any; several matches are written to standard error.
+    func single(_ matches: [Item]) throws -> Item? {
         guard matches.count <= 1 else {
             for match in matches.prefix(20) {
                 Terminal.errorLine("  \(ItemText.summary(match.key, label: match.attributes.label))")
@@ -63,7 +43,7 @@ struct ItemName: ParsableArguments {
         return matches.first
     }
 
-    /// What tells the items apart, as what to add to the name.
+    /// Returns what to add to the name to tell the items apart.
     private static func differences(_ keys: [ItemKey]) -> String {
         let parts: [(String, (ItemKey) -> String)] = [
             ("the account", { $0.account ?? "" }), ("--class", { $0.itemClass.name }), ("--group", { $0.group }),
@@ -71,12 +51,14 @@ struct ItemName: ParsableArguments {
             ("--path", { $0[.path]?.text ?? "" }),
             ("--synchronizable or --no-synchronizable", { String($0.synchronizable) }),
         ]
+        let hasEmptyAccount = keys.contains { $0.account?.isEmpty ?? true }
         let different = parts.filter { part in Set(keys.map { Array(part.1($0).utf8) }).count > 1 }.map(\.0)
         guard let last = different.last else { return "other options until one is left" }
-        return different.count == 1 ? last : different.dropLast().joined(separator: ", ") + " or " + last
+        let names = different.count == 1 ? last : different.dropLast().joined(separator: ", ") + " or " + last
+        return different.first == "the account" && hasEmptyAccount ? "\(names) ('' for none)" : names
     }
 
-    /// Finds all items that the name and the options fit, in key order.
+    /// Finds all items that match the name and the options, sorted by key.
     func findAll(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws -> [Item] {
         let progress = Progress("searching")
         defer { progress.finish() }
@@ -87,19 +69,19 @@ struct ItemName: ParsableArguments {
         return matches
     }
 
-    /// Why a command that needs a name ends without one.
+    /// The failure of a command that requires a name but was given none.
     static let missing = CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options")
 
-    /// Whether anything narrows the search.
+    /// Whether any option or argument narrows the search.
     var isGiven: Bool { service != nil || fields.isAnyGiven }
 
-    /// The key of the item that is named, which need not exist: an account that is left out is empty.
+    /// The key of the named item, which need not exist; an omitted account is empty.
     func key() throws -> ItemKey {
         let itemClass = fields.impliedClass ?? .genericPassword
         if let option = fields.misplaced(in: itemClass) {
             throw CommandFailure(
                 .usage,
-                "\(option) does not go with an item of class \(itemClass.name); leave it out or give another --class")
+                "\(option) does not apply to items of class \(itemClass.name); leave it out or give another --class")
         }
         let fields = try keyFields(itemClass)
         return try ItemKey(
@@ -128,14 +110,14 @@ struct ItemName: ParsableArguments {
             values[.effectiveSize] = values[.effectiveSize] ?? values[.sizeInBits]
         case .reserved:
             throw CommandFailure(
-                .unavailable, "this version makes no items of class \(itemClass.name); a newer vaultfmt is needed")
+                .unavailable, "this version cannot create items of class \(itemClass.name); a newer vaultfmt is needed")
         }
         return values
     }
 
-    /// What to look for: a name without a class is a service or a server; of the classes without either, it is the
-    /// label.
-    private func queries(label: String?, accessibility: Accessibility?) throws -> [Query] {
+    /// The query to search with: a name without a class is a service or a server; for classes that have neither, it is
+    /// the label.
+    func queries(label: String?, accessibility: Accessibility?) throws -> [Query] {
         var query = fields.query
         query.label = label
         query.accessibility = accessibility
@@ -163,7 +145,7 @@ struct ItemName: ParsableArguments {
 
     private func accountGiven() throws -> String? { try one(account, fields.account, "account") }
 
-    /// One of two ways to say the same thing.
+    /// Returns a value that can be given in either of two ways, but not in both.
     private func one(_ argument: String?, _ option: String?, _ name: String) throws -> String? {
         guard let argument, let option, argument != option else { return argument ?? option }
         throw CommandFailure(
@@ -183,8 +165,8 @@ struct ItemName: ParsableArguments {
             .usage, "\(TerminalText.quoted(service)) cannot name an item of this class; name it with \(options)")
     }
 
-    /// The name as it was given, for messages.
-    private var shown: String {
+    /// The name as given, for messages.
+    var shown: String {
         let words = [service, account].compactMap { $0 }.map { TerminalText.quoted($0) }
         return words.isEmpty ? "by these options" : words.joined(separator: " ")
     }

@@ -1,6 +1,6 @@
 import VaultFmt
 
-/// Goes through items of a vault, in key order, without keeping them.
+/// Iterates over items of a vault, sorted by key, without keeping them in memory.
 enum ItemSearch {
     /// Calls `body` with each item that matches a query.
     static func each(

@@ -2,7 +2,7 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// Factors of further slots that a rotation is to keep.
+/// Factors of additional slots that a rotation will keep.
 struct KeptFactors: ParsableArguments {
     @Option("Keep the slot that this passphrase opens, alone or with a --keep-key-file; may be repeated.", isFile: true)
     var keepPassphraseFile: [String] = []
@@ -15,8 +15,8 @@ struct KeptFactors: ParsableArguments {
 
     var isAnyGiven: Bool { !(keepPassphraseFile.isEmpty && keepKeyFile.isEmpty && keepRawKeyFile.isEmpty) }
 
-    /// Keeps every slot that the factors open; a file that opens none is an error, for its slot would be lost by
-    /// mistake.
+    /// Keeps every slot that the factors open. A file that opens no slot is an error; otherwise, the slot that it was
+    /// meant for would be lost.
     func apply(to rotation: inout Rotation) throws {
         var useful: Set<String> = []
         for passphrase in keepPassphraseFile {
@@ -29,7 +29,7 @@ struct KeptFactors: ParsableArguments {
         for rawKey in keepRawKeyFile where try keep(&rotation, rawKey: rawKey) { useful.insert(rawKey) }
         if let useless = (keepPassphraseFile + keepKeyFile + keepRawKeyFile).first(where: { !useful.contains($0) }) {
             throw CommandFailure(
-                .noAccess, "\(TerminalText.quoted(useless)) opens no slot that is to be kept; check it, or leave it out"
+                .noAccess, "\(TerminalText.quoted(useless)) opens no slot that could be kept; check it, or leave it out"
             )
         }
     }
@@ -43,7 +43,7 @@ struct KeptFactors: ParsableArguments {
 }
 
 extension Rotation {
-    /// Keeps the slot that opens with all the factors given; returns whether there is one.
+    /// Keeps the slot that opens with all the given factors together, and returns whether there is one.
     mutating func keeps(_ given: borrowing GivenFactors) throws -> Bool {
         do throws(VaultError) {
             _ = try keep(try given.together())

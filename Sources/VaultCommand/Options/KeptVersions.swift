@@ -2,20 +2,20 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// How many earlier values an item keeps.
+/// The number of earlier values that an item keeps.
 enum KeptVersions {
     static func validate(_ number: Int) throws {
-        guard (0...50).contains(number) else { throw ValidationError("--keep takes 0 to 50") }
+        guard (0...50).contains(number) else { throw ValidationError("--keep must be between 0 and 50") }
     }
 
-    /// Sets it, and says what becomes of those beyond.
+    /// Sets the number, and reports what happens to earlier values that exceed it.
     static func set(_ number: Int, in vault: Vault) throws {
         let before = vault.keptVersions
-        guard number != before else { return Terminal.note("an item keeps \(words(number)) as before") }
+        guard number != before else { return Terminal.note("each item still keeps \(words(number))") }
         try vault.keepVersions(number)
         let fewer =
-            number < before ? "; what is beyond that goes when the item changes, and with 'vaultfmt compact'" : ""
-        Terminal.note("an item keeps \(words(number)) from now on\(fewer)")
+            number < before ? "; older ones are dropped when the item changes or 'vaultfmt compact' is run" : ""
+        Terminal.note("each item now keeps \(words(number))\(fewer)")
     }
 
     private static func words(_ number: Int) -> String {

@@ -2,16 +2,17 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// What becomes of records that open with fewer rights than their items ask for after a change.
+/// How to treat old records that, after a change, are easier to open than their items.
 struct NarrowingOption: ParsableArguments {
     @Flag(
         help: """
-            Where the item leaves a group that a scoped slot opens, or gets a stricter accessibility: leave its old record in the file until \
-            'vaultfmt compact', and say who can read it. Without this, the vault is compacted with the change.
+            Do not compact when access to an item is narrowed; its old record stays in the file until 'vaultfmt compact' \
+            is run, and the command reports who can still read it. Access is narrowed if the item leaves a group that a \
+            scoped slot opens, or is given a stricter accessibility.
             """)
     var later = false
 
-    /// Runs changes in one transaction, and says what stays readable.
+    /// Runs changes in one transaction, and reports what remains readable.
     func change(_ vault: Vault, _ body: (Transaction) throws(VaultError) -> Void) throws {
         let remnants = try Progress.during("writing") {
             try vault.transaction { (transaction) throws(VaultError) in
@@ -23,14 +24,14 @@ struct NarrowingOption: ParsableArguments {
         guard later else { return }
         for remnant in remnants {
             Terminal.warning(
-                "an old record of \(ItemText.summary(remnant.key)) can still be read \(remnant.readers) until 'vaultfmt compact'"
+                "an old record of \(ItemText.summary(remnant.key)) can still be read \(remnant.readers) until 'vaultfmt compact' is run"
             )
         }
     }
 }
 
 extension Remnant {
-    /// Who opens it and should not.
+    /// Describes who can still open the record but should not.
     fileprivate var readers: String {
         var all: [String] = []
         if let group { all.append("with the slots of the group \(TerminalText.quoted(group))") }

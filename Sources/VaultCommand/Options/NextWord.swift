@@ -1,16 +1,17 @@
 import ArgumentParser
 
-/// The commands' options take the next word as their value, whatever it is: names and secrets' files may begin with a
-/// dash.
+/// Options that always take the next word as their value, because names and paths may begin with a dash.
 extension Option {
-    /// An option that may be left out.
-    /// - `value`: What the help calls its value.
+    /// An option that may be omitted.
+    /// - `value`: The name of its value in the help.
     /// - `isFile`: Whether shells complete it with files.
+    /// - `completion`: How shells complete it if not with files.
     init<Wrapped: ExpressibleByArgument>(
-        _ help: ArgumentHelp, name: NameSpecification = .long, value: String? = nil, isFile: Bool = false
+        _ help: ArgumentHelp, name: NameSpecification = .long, value: String? = nil, isFile: Bool = false,
+        completion: CompletionKind? = nil
     ) where Value == Wrapped? {
         self.init(
-            name: name, parsing: .unconditional, help: help.named(value), completion: isFile ? .file() : nil)
+            name: name, parsing: .unconditional, help: help.named(value), completion: isFile ? .file() : completion)
     }
 
     /// An option with a default.
@@ -22,11 +23,12 @@ extension Option {
 
     /// An option that may be repeated.
     init<Element: ExpressibleByArgument>(
-        wrappedValue: [Element], _ help: ArgumentHelp, value: String? = nil, isFile: Bool = false
+        wrappedValue: [Element], _ help: ArgumentHelp, name: NameSpecification = .long, value: String? = nil,
+        isFile: Bool = false, completion: CompletionKind? = nil
     ) where Value == [Element] {
         self.init(
-            wrappedValue: wrappedValue, parsing: .unconditionalSingleValue, help: help.named(value),
-            completion: isFile ? .file() : nil)
+            wrappedValue: wrappedValue, name: name, parsing: .unconditionalSingleValue, help: help.named(value),
+            completion: isFile ? .file() : completion)
     }
 }
 

@@ -2,13 +2,12 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// How hard a passphrase is to guess, at best: an estimate from above, of what can be told without a dictionary of all
-/// passwords.
+/// An upper bound on how hard a passphrase is to guess, estimated without a dictionary of known passwords.
 enum PassphraseStrength {
-    /// Below so many bits a passphrase is remarked on; five words of the generator's list have 64.
+    /// Passphrases with fewer bits cause a warning; five words from the generator's list have 64.
     static let enough = 45.0
 
-    /// Says so where a new passphrase alone protects a slot, and is easily guessed.
+    /// Warns if a new passphrase alone protects a slot and is easily guessed.
     static func remark(on given: borrowing GivenFactors) {
         guard given.rawKey == nil, given.keyFile == nil else { return }
         let estimate: Double? =
@@ -19,11 +18,11 @@ enum PassphraseStrength {
         guard let estimate, estimate < enough else { return }
         Terminal.warning(
             "the passphrase is weak, about \(Int(estimate)) bits: anyone with the file can guess it; "
-                + "'vaultfmt generate --words 5' makes a strong one")
+                + "'vaultfmt generate --words 5' generates a strong one")
     }
 
-    /// Bits: a character counts by the kinds of characters that there are, less where it only goes on from the one
-    /// before, and a word that everybody uses counts as one choice of a thousand.
+    /// Returns the estimate in bits. A character counts according to the kinds of characters in use, or less if it
+    /// merely continues a sequence; a common word counts as one choice out of a thousand.
     static func bits(_ bytes: UnsafeRawBufferPointer) -> Double {
         var alphabet = 0.0
         if bytes.contains(where: { (0x61...0x7A).contains($0) }) { alphabet += 26 }
@@ -40,7 +39,7 @@ enum PassphraseStrength {
                 at += length
                 continue
             }
-            // Bytes of a character behind its first add nothing.
+            // Continuation bytes of a character do not count.
             if bytes[at] & 0xC0 != 0x80 { total += at > 0 && follows(bytes[at - 1], bytes[at]) ? 1 : each }
             at += 1
         }
@@ -54,7 +53,7 @@ enum PassphraseStrength {
         }
     }
 
-    /// The same character again, or the next one up or down.
+    /// Whether a character repeats the previous one, or is the next one up or down.
     private static func follows(_ before: UInt8, _ byte: UInt8) -> Bool {
         before < 0x80 && byte < 0x80 && abs(Int(before) - Int(byte)) <= 1
     }
@@ -67,7 +66,8 @@ enum PassphraseStrength {
         "vaultfmt",
     ]
 
-    /// The length of a common word that starts here, in any case and with the usual digits and signs for letters.
+    /// Returns the length of a common word that starts here, ignoring case and with the usual digits and symbols in
+    /// place of letters.
     private static func commonWord(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int? {
         for word in common where start + word.utf8CodeUnitCount <= bytes.count {
             let isThere = (0..<word.utf8CodeUnitCount).allSatisfy { letter(bytes[start + $0]) == word.utf8Start[$0] }
@@ -76,7 +76,7 @@ enum PassphraseStrength {
         return nil
     }
 
-    /// The lower-case letter that a byte is, or is often written for.
+    /// The lower-case letter that a byte represents or is often used in place of.
     private static func letter(_ byte: UInt8) -> UInt8 {
         switch byte {
         case UInt8(ascii: "0"): UInt8(ascii: "o")

@@ -3,56 +3,89 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// Where a secret that is to be stored comes from: a file, a generator, a pipe, or a hidden prompt; never an argument.
+/// Where a secret comes from: a file, a generator, a pipe, or a hidden prompt, but never an argument.
 struct SecretSource: ParsableArguments {
-    @Option("Take a file's bytes, exactly.", isFile: true)
+    @Option("Use the exact bytes of a file.", isFile: true)
     var secretFile: String?
 
     @Option(
         defaultAsFlag: PasswordGenerator.standardLength, parsing: .next,
-        help: ArgumentHelp("Make up a random password, as 'vaultfmt generate' does.", valueName: "length"))
+        help: ArgumentHelp(
+            "Generate a password, as 'vaultfmt generate' does; its options apply.", valueName: "length"))
     var generate: Int?
 
-    @Flag(help: "Keep the newline at the end of piped input.")
+    @OptionGroup(title: "Generator") var policy: GeneratorOptions
+
+    @Flag(help: "Generate an age identity, and show its public key.")
+    var generateIdentity = false
+
+    @Flag(help: "With --generate-identity, make it post-quantum.")
+    var pq = false
+
+    @Flag(help: "Ask for several lines; Ctrl-D on a line of its own ends the input.")
+    var multiline = false
+
+    @Flag(help: "Keep the newline at the end of a single line.")
     var exact = false
 
     @Flag(help: "Accept an empty secret, and an empty name.")
     var allowEmpty = false
 
     func validate() throws {
-        guard secretFile == nil || generate == nil else {
-            throw ValidationError("--secret-file and --generate exclude each other; give one")
+        guard generateIdentity || !pq else { throw ValidationError("--pq requires --generate-identity; add it") }
+        guard !generateIdentity || (secretFile == nil && !generates && !multiline) else {
+            throw ValidationError(
+                "--generate-identity cannot be combined with --generate, --secret-file or --multiline; give one")
+        }
+        guard secretFile == nil || !generates else {
+            throw ValidationError("--secret-file and --generate cannot be combined; give one")
         }
         if let generate, !(1...4096).contains(generate) {
-            throw ValidationError("--generate takes a length of 1 to 4096")
+            throw ValidationError("the length for --generate must be between 1 and 4096")
+        }
+        // At this point, --generate without a length has been given the standard length.
+        let isLengthGiven = generate.map { $0 != PasswordGenerator.standardLength } ?? false
+        guard !isLengthGiven || (policy.length == nil && policy.words == nil) else {
+            throw ValidationError("--generate=LENGTH cannot be combined with --length or --words; leave one out")
+        }
+        guard !multiline || (secretFile == nil && !generates) else {
+            throw ValidationError("--multiline cannot be combined with --secret-file or --generate; leave one out")
         }
     }
 
-    /// Fails early where there would be no secret to read.
-    /// - `access`: Whose `--passphrase-fd` may be standard input too, and whose `--no-input` forbids asking.
+    /// Fails early if there would be no secret to read.
+    /// - `access`: The access options, because `--passphrase-fd` may use standard input too, and `--no-input` forbids
+    ///   asking.
     func check(_ access: AccessOptions) throws {
-        guard generate == nil, secretFile == nil else { return }
+        guard !isStated else { return }
         guard access.factors.passphraseFd != STDIN_FILENO else {
             throw CommandFailure(
-                .usage, "standard input cannot give both passphrase and secret; give one of them from a file")
+                .usage, "standard input cannot provide both the passphrase and the secret; read one of them from a file"
+            )
         }
         guard !(Terminal.inputIsTerminal && access.noInput) else {
-            throw CommandFailure(.usage, "no secret is given and --no-input forbids asking; \(Self.instead)")
+            throw CommandFailure(.usage, "no secret is given, and --no-input forbids prompting; \(Self.instead)")
         }
     }
 
-    /// Whether the secret is asked for on the terminal.
-    var asks: Bool { generate == nil && secretFile == nil && Terminal.inputIsTerminal }
+    /// Whether an option says where the secret comes from.
+    var isStated: Bool { generates || generateIdentity || secretFile != nil }
 
-    /// Refuses a name without a service or a server, unless it is wanted: it is a mistake in a script as a rule.
+    /// Whether the secret is generated; any option of the generator implies this.
+    private var generates: Bool { generate != nil || policy.isGiven }
+
+    /// Whether the secret is asked for on the terminal.
+    var asks: Bool { !isStated && Terminal.inputIsTerminal }
+
+    /// Refuses a name without a service or a server unless it is allowed: in a script, it is usually a mistake.
     func check(_ key: ItemKey) throws {
         guard !allowEmpty, let name = key.service ?? key.server, name.isEmpty else { return }
         throw CommandFailure(
             .usage, "the \(key.service == nil ? "server" : "service") is empty; name it, or give --allow-empty")
     }
 
-    /// Reads or makes the secret; an empty one is refused, unless it is wanted.
-    /// - `item`: What it is for, as a person knows it.
+    /// Reads or generates the secret; an empty one is refused unless it is allowed.
+    /// - `item`: A description of the item for people.
     func read(for item: String) throws -> Secret {
         let secret = try readAny(for: item)
         guard secret.count > 0 || allowEmpty else {
@@ -63,11 +96,31 @@ struct SecretSource: ParsableArguments {
     }
 
     private func readAny(for item: String) throws -> Secret {
-        if let generate { return PasswordGenerator.password(length: generate) }
+        if generates {
+            var policy = policy
+            if policy.words == nil { policy.length = policy.length ?? generate }
+            return try policy.generate().secret.copy()
+        }
+        if generateIdentity {
+            let made = try NewIdentity(isPostQuantum: pq)
+            Terminal.note("public key: \(made.publicKey)")
+            return made.text.copy()
+        }
         if let secretFile { return try Descriptor.readFile(secretFile, what: "secret file", limit: Self.longest) }
+        if asks && multiline {
+            let text = try Prompt.secretText("Secret for \(item)", instead: Self.instead)
+            return exact ? text : Self.withoutLoneLineEnd(text)
+        }
         if asks { return try Prompt.newSecret("Secret for \(item)", instead: Self.instead) }
         let secret = try Descriptor.readAll(STDIN_FILENO, name: "the secret on standard input", limit: Self.longest)
-        return exact ? secret : FactorInput.withoutLineEnd(secret)
+        return exact ? secret : Self.withoutLoneLineEnd(secret)
+    }
+
+    /// Removes the line ending of a single line, which a shell's `echo` adds. A secret of several lines is kept
+    /// unchanged, because it may be text that other programs expect back exactly, such as a private key.
+    private static func withoutLoneLineEnd(_ secret: consuming Secret) -> Secret {
+        let lines = secret.withUnsafeBytes { bytes in bytes.count { $0 == 0x0A } }
+        return lines == 1 ? FactorInput.withoutLineEnd(secret) : secret
     }
 
     private static let instead = "pipe the secret in, or give --secret-file or --generate"

@@ -1,8 +1,9 @@
+import VaultAge
 import VaultFmt
 
-/// What to say where factors open nothing: what the vault's own slots take, and how to give that.
+/// Advice for when the factors do not open any slot: which factors the slots need, and how to provide them.
 enum SlotAdvice {
-    /// A failure that says what to give, if it is that no slot opens.
+    /// Adds advice on what to give to a failure that means that no slot opens.
     static func added(to failure: CommandFailure, _ path: String) -> CommandFailure {
         guard failure.code == .noSlotOpens else { return failure }
         let reason = failure.message.prefix { $0 != ";" }
@@ -17,10 +18,12 @@ enum SlotAdvice {
     static func text(_ slots: [SlotInfo]) -> String {
         var ways: [String] = []
         for slot in slots where slot.isKnown {
-            let way = Self.way(slot.factors)
+            let way = Self.way(slot.factors, provider: slot.provider)
             if !ways.contains(way) { ways.append(way) }
         }
-        if !ways.isEmpty && slots.contains(where: { !$0.isKnown }) { ways.append("what only a newer vaultfmt knows") }
+        if !ways.isEmpty && slots.contains(where: { !$0.isKnown }) {
+            ways.append("factors that only a newer vaultfmt supports")
+        }
         guard let last = ways.popLast() else { return "its slots are of a later version: a newer vaultfmt is needed" }
         return "it opens with " + (ways.isEmpty ? last : ways.joined(separator: ", with ") + ", or with " + last)
     }
@@ -31,14 +34,19 @@ enum SlotAdvice {
         return "it opens with " + way(slot, withOptions: false) + (isBoth ? ", both of them" : "")
     }
 
-    private static func way(_ slot: FactorKinds, withOptions: Bool = true) -> String {
+    private static func way(_ slot: FactorKinds, withOptions: Bool = true, provider: String? = nil) -> String {
         let (rawKey, keyFile) = withOptions ? (" (--raw-key-file)", " (--key-file)") : ("", "")
         if slot.contains(.rawKey) { return "a raw key\(rawKey)" }
         var parts: [String] = []
         if slot.contains(.passphrase) { parts.append("a passphrase") }
         if slot.contains(.generatedKeyFile) { parts.append("a generated key file\(keyFile)") }
         if slot.contains(.otherKeyFile) { parts.append("a key file\(keyFile)") }
-        if slot.contains(.externalKey) { parts.append("a key that another program makes") }
+        if slot.contains(.externalKey) { parts.append(externalKey(provider, withOptions: withOptions)) }
         return parts.joined(separator: " and ")
+    }
+
+    private static func externalKey(_ provider: String?, withOptions: Bool) -> String {
+        guard !withOptions || provider == AgeFactor.name else { return "a key that another program provides" }
+        return withOptions ? "an age identity (--identity)" : "the identity of any of its recipients"
     }
 }

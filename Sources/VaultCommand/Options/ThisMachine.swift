@@ -1,7 +1,7 @@
 import VaultFmt
 import VaultLocal
 
-/// This machine as the command uses it: what it has to say goes to standard error.
+/// This machine as the command uses it: its notices are written to standard error.
 enum ThisMachine {
     static func current() throws -> Machine {
         try Machine(notices: say)

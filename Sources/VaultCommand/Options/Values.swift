@@ -3,7 +3,7 @@ import FoundationEssentials
 import VaultBytes
 import VaultFmt
 
-/// An item's class by its name.
+/// An item's class, given by name.
 struct ClassName: ExpressibleByArgument {
     let value: ItemClass
 
@@ -13,9 +13,10 @@ struct ClassName: ExpressibleByArgument {
     }
 
     static var allValueStrings: [String] { ItemClass.allCases.map(\.name) }
+    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
 }
 
-/// When a secret may be read, by its name.
+/// An accessibility, given by name.
 struct AccessibilityName: ExpressibleByArgument {
     let value: Accessibility
 
@@ -25,6 +26,7 @@ struct AccessibilityName: ExpressibleByArgument {
     }
 
     static var allValueStrings: [String] { Accessibility.allCases.map(\.name) }
+    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
 }
 
 /// The public key of a vault's owners: 64 hexadecimal digits.
@@ -54,7 +56,7 @@ struct BytesArgument: ExpressibleByArgument {
     }
 }
 
-/// A number of a key's class or type, which has a name for the common ones.
+/// The number of a key's class or type. The common ones have names.
 struct NamedNumber: ExpressibleByArgument {
     let value: UInt32
     /// Apple's constants for keys: classes 0 to 2; types as CSSM numbers them.

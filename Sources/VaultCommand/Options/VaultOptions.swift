@@ -2,17 +2,19 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// The vault of a command about items.
+/// The vault of a command that works on items.
 struct VaultOptions: ParsableArguments {
     @Option(
-        "The vault (else VAULTFMT_VAULT, else the default vault).",
-        name: [.customShort("f"), .long], value: "file", isFile: true)
-    var vault: String?
+        "The vault; if omitted, VAULTFMT_VAULT or the default vault.",
+        name: [.customShort("f"), .customLong("vault")], value: "file", isFile: true)
+    var vaults: [String] = []
 
-    @OptionGroup var access: AccessOptions
+    @OptionGroup(title: "Access") var access: AccessOptions
+
+    func validate() throws { try requireOne(vaults) }
 
     /// The path of the vault.
-    var path: String { get throws { try VaultPath.resolve(vault) } }
+    var path: String { get throws { try VaultPath.resolve(vaults.first) } }
 
     /// Opens the vault.
     func openVault(writable: Bool = false, device: DeviceNeed = .ifThere) throws -> Vault {
@@ -20,10 +22,26 @@ struct VaultOptions: ParsableArguments {
     }
 }
 
-/// The vault of a command about the whole file.
+/// The vaults of a command that searches.
+struct SearchedVaults: ParsableArguments {
+    @Option(
+        "The vault; if omitted, VAULTFMT_VAULT or the default vault; may be repeated.",
+        name: [.customShort("f"), .customLong("vault")], value: "file", isFile: true)
+    var vaults: [String] = []
+
+    @OptionGroup(title: "Access") var access: AccessOptions
+
+    /// Opens all the vaults, with their paths.
+    func open() throws -> [(path: String, vault: Vault)] {
+        let paths = vaults.isEmpty ? [try VaultPath.resolve(nil)] : try vaults.map { try VaultPath.resolve($0) }
+        return try paths.map { path in (path, try access.open(path)) }
+    }
+}
+
+/// The vault of a command that works on the whole file.
 struct VaultFileOptions: ParsableArguments {
     @OptionGroup var name: VaultFileName
-    @OptionGroup var access: AccessOptions
+    @OptionGroup(title: "Access") var access: AccessOptions
 
     /// The path that was given, if any.
     var file: String? { get throws { try name.given } }
@@ -37,16 +55,22 @@ struct VaultFileOptions: ParsableArguments {
     }
 }
 
-/// A vault that may be named by an argument, as the file that a command is about, or by the option that every command
-/// has.
+/// A vault that can be named by an argument, because the command works on the whole file, or by the option that every
+/// command has.
 struct VaultFileName: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("The vault (else VAULTFMT_VAULT, else the default vault).", valueName: "file"),
+        help: ArgumentHelp("The vault; if omitted, VAULTFMT_VAULT or the default vault.", valueName: "file"),
         completion: .file())
     var file: String?
 
-    @Option("The same.", name: [.customShort("f"), .long], value: "file", isFile: true)
-    var vault: String?
+    @Option(
+        "The vault, given as an option.", name: [.customShort("f"), .customLong("vault")], value: "file", isFile: true)
+    var vaults: [String] = []
+
+    func validate() throws { try requireOne(vaults) }
+
+    /// The value of the option.
+    var vault: String? { vaults.first }
 
     /// The path that was given, if any.
     var given: String? {
@@ -59,5 +83,12 @@ struct VaultFileName: ParsableArguments {
             }
             return file ?? vault
         }
+    }
+}
+
+/// Refuses a second `--vault`: the command would use one of them and silently ignore the other.
+private func requireOne(_ vaults: [String]) throws {
+    guard vaults.count <= 1 else {
+        throw ValidationError("--vault is given twice, but this command uses only one; leave one out")
     }
 }

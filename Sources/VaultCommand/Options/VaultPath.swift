@@ -1,9 +1,9 @@
 import VaultFmt
 import VaultLocal
 
-/// Which vault a command is about.
+/// The vault that a command works on.
 enum VaultPath {
-    /// The path given, else VAULTFMT_VAULT, else `$XDG_DATA_HOME/vaultfmt/default.vault`.
+    /// The given path, or else VAULTFMT_VAULT, or else `$XDG_DATA_HOME/vaultfmt/default.vault`.
     static func resolve(_ given: String?) throws -> String {
         if let given {
             guard !given.isEmpty else { throw CommandFailure(.usage, "the vault's path is empty; give a file") }

@@ -1,39 +1,43 @@
-/// The names of attributes that mean something to import and export (`Docs/import.md`).
+/// The names of attributes that have a meaning for import and export (`Docs/import.md`).
 enum AttributeName {
     static let label = "label"
     static let notes = "notes"
     static let oneTimePassword = "otp"
-    /// Names of folders, as `FolderPath` joins them.
+    /// Its name in exports of version 0.1.0.
+    static let earlierOneTimePassword = "sealed:otpauth"
+    /// The names of the folders that contain the item, as joined by `FolderPath`.
     static let folder = "folder"
-    /// A line each.
+    /// One per line.
     static let tags = "tags"
-    /// Addresses that the item's key does not say, a line each.
+    /// Addresses that are not in the item's key, one per line.
     static let address = "url"
     static let expires = "expires"
+    /// `off` excludes the item from `vaultfmt check`.
+    static let check = "check"
     static let icon = "icon"
-    /// What kind of item it is, in words.
+    /// The kind of item, in words.
     static let kind = "description"
-    /// What finds the item again in a later export of where it came from.
+    /// The identifier that finds the item again in a later export from the same source.
     static let origin = "origin"
     static let realm = "realm"
-    /// What does not fit into 64 attributes.
+    /// Everything that does not fit into 64 attributes.
     static let more = "more-fields"
-    /// An attachment, with its name after it.
+    /// The prefix of an attachment, followed by its name.
     static let filePrefix = "file:"
-    /// A field whose name would mean something else.
+    /// The prefix of a field whose name would otherwise have another meaning.
     static let fieldPrefix = "field:"
 }
 
-/// Names of folders in one text.
+/// The path of a folder as text.
 enum FolderPath {
-    /// Names of folders as one text: joined by slashes; one within a name, and a backslash, has a backslash before it.
+    /// Returns the folder names joined by slashes; a slash or backslash within a name is escaped with a backslash.
     static func text(_ names: [String]) -> String {
         names.map { name in
             name.replacing("\\", with: "\\\\").replacing("/", with: "\\/")
         }.joined(separator: "/")
     }
 
-    /// The names of folders that a text joins.
+    /// Returns the folder names in a joined text.
     static func names(_ path: String) -> [String] {
         var names = [""]
         var isEscaped = false

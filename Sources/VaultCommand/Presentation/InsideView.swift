@@ -1,6 +1,6 @@
 import VaultFmt
 
-/// What a key holder sees.
+/// What a key holder can see of a vault.
 struct InsideView {
     let statistics: Statistics
     let slots: [SlotInfo]

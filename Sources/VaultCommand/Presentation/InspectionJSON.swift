@@ -1,7 +1,8 @@
+import VaultAge
 import VaultFmt
 
 extension JSONWriter {
-    /// The members that describe a vault as seen without a key.
+    /// Writes the members that describe a vault as seen without a key.
     mutating func members(of view: Inspection, path: String, authenticated: Bool) throws {
         try member("file", path)
         try member("authenticated", authenticated)
@@ -31,7 +32,7 @@ extension JSONWriter {
         try tail(view.tail)
     }
 
-    /// The members that only a key holder can give.
+    /// Writes the members that only a key holder can read.
     mutating func members(of view: InsideView) throws {
         let figures = view.statistics
         try slots(view.slots)
@@ -67,7 +68,7 @@ extension JSONWriter {
         if let blocked = figures.compactionBlocked { try member("compactionBlocked", blocked) }
     }
 
-    /// The member `slots`.
+    /// Writes the member `slots`.
     mutating func slots(_ slots: [SlotInfo]) throws {
         try array("slots") { writer in
             for slot in slots { try writer.slot(slot) }
@@ -82,6 +83,11 @@ extension JSONWriter {
             try writer.member("kind", slot.kind.name)
             try writer.member("factors", slot.factors.description)
             if let provider = slot.provider { try writer.member("provider", provider) }
+            if let age = RecipientList.slot(slot) {
+                try writer.member("recipientKinds", age.stanzaTypes)
+                if let recipients = age.recipients { try writer.member("recipients", recipients.map(\.text)) }
+                if let isPostQuantum = age.isPostQuantum { try writer.member("postQuantum", isPostQuantum) }
+            }
             try writer.member("strength", SlotText.strength(slot))
             if let cost = slot.cost {
                 try writer.object("kdf") { writer in
@@ -102,7 +108,8 @@ extension JSONWriter {
         }
     }
 
-    private mutating func tail(_ tail: TailState) throws {
+    /// Writes the member `tail`.
+    mutating func tail(_ tail: TailState) throws {
         try object("tail") { writer in
             switch tail {
             case .clean: try writer.member("state", "clean")

@@ -1,51 +1,60 @@
 import VaultFmt
 import VaultLocal
 
-/// A vault's description as lines for people.
+/// A vault's description as human-readable text.
 enum InspectionText {
-    /// What is known without a key.
-    static func outside(_ view: Inspection, path: String, slots: [SlotInfo]) -> String {
+    /// Describes what is known without a key.
+    static func outside(
+        _ view: Inspection, _ facts: FileFacts, path: String, slots: [SlotInfo], isVerbose: Bool
+    ) -> String {
         var lines = [
             "file: \(TerminalText.escaped(path)), \(MemorySize.text(bytes: view.fileBytes)) (\(view.fileBytes) bytes)",
-            "format: \(view.version)",
+            "changed: \(Timestamp.short(facts.modified)) UTC",
+            "permissions: \(facts.permissions)",
             "id: \(view.id)",
-            "header: \(view.headerBytes) bytes",
         ]
-        for (number, slot) in slots.enumerated() { lines.append("slot \(number + 1): \(SlotText.line(slot))") }
+        if isVerbose { lines += ["format: \(view.version)", "header: \(view.headerBytes) bytes"] }
+        for (number, slot) in slots.enumerated() {
+            lines.append("slot \(number + 1): \(SlotText.line(slot))")
+            lines.append("  \(SlotText.verdict(slot))")
+        }
         for item in view.extensions {
             lines.append(
                 "extension: \(TerminalText.escaped(item.name)), \(item.isCritical ? "critical" : "not critical"), "
-                    + "\(item.isReadOnly ? "keeps others from writing, " : "")\(item.bytes) bytes")
+                    + "\(item.isReadOnly ? "prevents other programs from writing, " : "")\(item.bytes) bytes")
         }
-        for kind in view.objects {
+        for kind in view.objects where isVerbose {
             lines.append(
                 "objects: \(kind.count) × \(TerminalText.escaped(kind.type)), \(MemorySize.text(bytes: kind.bytes))")
         }
+        if case .clean = view.tail, !isVerbose { return lines.joined(separator: "\n") + "\n" }
         lines.append("tail: \(tail(view.tail))")
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// What a key holder sees.
-    static func inside(_ view: InsideView) -> String {
+    /// Describes what only a key holder can see.
+    static func inside(_ view: InsideView, isVerbose: Bool) -> String {
         let figures = view.statistics
         var lines = [
             "opened as: \(access(view.access))",
             "owners: \(view.owners)",
             "generation: \(figures.generation)",
-            "anchor: \(view.anchor)",
             "items: \(figures.items)",
         ]
         for (itemClass, count) in figures.itemsByClass where count > 0 { lines.append("  \(itemClass.name): \(count)") }
-        lines.append("earlier values: \(figures.earlierValues), an item keeps \(figures.keptVersions)")
-        lines.append("tombstones: \(figures.tombstones)")
-        for compartment in figures.compartments { lines.append("compartment: \(line(compartment))") }
-        lines += [
-            "live: \(MemorySize.text(bytes: figures.liveBytes)), dead: \(MemorySize.text(bytes: figures.deadBytes))",
-            "tree: depth \(figures.treeHeight)",
-            "memory: \(figures.memoryLocked ? "locked" : "not locked: secrets may be swapped out; raise 'ulimit -l'")",
-        ]
+        lines.append("earlier values: \(figures.earlierValues), at most \(figures.keptVersions) per item")
+        lines.append(
+            "live: \(MemorySize.text(bytes: figures.liveBytes)), dead: \(MemorySize.text(bytes: figures.deadBytes))")
+        let memory = figures.memoryLocked ? "locked" : "not locked: secrets may be swapped out; raise 'ulimit -l'"
+        if isVerbose {
+            lines.append("anchor: \(view.anchor)")
+            lines.append("tombstones: \(figures.tombstones)")
+            for compartment in figures.compartments { lines.append("compartment: \(line(compartment))") }
+            lines.append("tree: depth \(figures.treeHeight)")
+        }
+        if isVerbose || !figures.memoryLocked { lines.append("memory: \(memory)") }
         if let blocked = figures.compactionBlocked {
-            lines.append("compaction: cannot run by itself: \(TerminalText.singleLine(blocked))")
+            lines.append("compaction: cannot run automatically: \(TerminalText.singleLine(blocked))")
         }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -53,11 +62,11 @@ enum InspectionText {
     static func tail(_ tail: TailState) -> String {
         switch tail {
         case .clean: "clean"
-        case .torn(let bytes): "unfinished, \(bytes) bytes after the newest commit; the next change cuts it off"
+        case .torn(let bytes): "unfinished, \(bytes) bytes after the newest commit; the next change removes them"
         case .damaged(let bytes):
-            "damaged, \(bytes) bytes with a commit that does not open; 'vaultfmt repair' puts them aside; 'vaultfmt salvage' can read what is there"
+            "damaged, \(bytes) bytes with a commit that does not open; 'vaultfmt repair' sets them aside; 'vaultfmt salvage' recovers what authenticates"
         case .incomplete(let generation):
-            "generation \(generation) is incomplete; 'vaultfmt salvage' can read what is there"
+            "generation \(generation) is incomplete; 'vaultfmt salvage' recovers what authenticates"
         case .writeInProgress: "another process is writing"
         }
     }

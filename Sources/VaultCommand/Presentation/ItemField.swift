@@ -2,22 +2,23 @@ import VaultBytes
 import VaultFmt
 import VaultLocal
 
-/// An item's fields by the names that JSON and options give them.
+/// An item's fields, by the names used in JSON and options.
 enum ItemField {
-    /// The secret, or with a name that field or attribute.
+    /// Returns the secret or, if a name is given, that field, attribute or attached file.
     static func value(_ name: String?, of item: Item, in vault: Vault) throws -> Secret {
         if let name, name != "secret", let value = try listed(name, of: item) { return Secret(text: value) }
         guard let name, name != "secret" else {
             return try vault.open(item).takeSecret()
         }
-        // Of any size, and from the record where it is sealed.
-        guard let value = try vault.attribute(name, of: item) else {
-            throw missing(name, item.attributes, names(of: item))
+        // The attribute may have any size, and comes from the record if it is sealed.
+        if let value = try vault.attribute(name, of: item) { return value }
+        guard let file = try vault.attribute(AttributeName.filePrefix + name, of: item) else {
+            throw missing(name, try vault.open(item).item.attributes, names(of: item))
         }
-        return value
+        return file
     }
 
-    /// The secret of an earlier value, or with a name an attribute that the item had.
+    /// Returns the secret of an earlier value or, if a name is given, an attribute that the item had then.
     static func value(_ name: String?, of value: EarlierValue, in vault: Vault) throws -> Secret {
         guard let name, name != "secret" else {
             return try vault.secret(of: value)
@@ -27,10 +28,11 @@ enum ItemField {
         case "modified": return Secret(text: Timestamp.text(value.modified))
         default: break
         }
-        guard let attribute = try vault.attribute(name, of: value) else {
+        if let attribute = try vault.attribute(name, of: value) { return attribute }
+        guard let file = try vault.attribute(AttributeName.filePrefix + name, of: value) else {
             throw missing(name, value.attributes, ["secret", "replaced", "modified"])
         }
-        return attribute
+        return file
     }
 
     private static func missing(_ name: String, _ attributes: Attributes, _ fields: [String]) -> CommandFailure {
@@ -39,7 +41,7 @@ enum ItemField {
             .noSuchItem, "the item has no field \(TerminalText.quoted(name)); it has \(TerminalText.escaped(names))")
     }
 
-    /// The value of a field or of an attribute that listings hold, or nil where the item has none of that name.
+    /// Returns the value of a field, or of an attribute in the index; nil if the item has none with that name.
     static func listed(_ name: String, of item: Item) throws -> String? {
         switch name {
         case "class": return item.key.itemClass.name

@@ -1,12 +1,13 @@
 import VaultFmt
 
 extension JSONWriter {
-    /// The members that describe an item, names exact: `class`, the fields of its key, `group`, `synchronizable`,
-    /// `accessible`, `device` (only where bound to one), `id`, `created`, `modified`, `attributes`.
+    /// Writes the members that describe an item, with these exact names: `class`, the fields of its key, `group`,
+    /// `synchronizable`, `accessible`, `device` (only if bound to one), `id`, `created`, `modified`, `attributes`.
     ///
-    /// - `read`: Reads an attribute whose value is not in the item; without it such an attribute is left out.
+    /// - `hidden`: The attributes to omit.
+    /// - `read`: Reads an attribute whose value is not in the item; without it, such an attribute is omitted.
     mutating func members(
-        of item: Item, _ read: ((String) throws(VaultError) -> Secret?)? = nil
+        of item: Item, without hidden: [String] = [], _ read: ((String) throws(VaultError) -> Secret?)? = nil
     ) throws {
         try member("class", item.key.itemClass.name)
         try members(ofKey: item.key)
@@ -17,10 +18,10 @@ extension JSONWriter {
         try member("id", item.id.description)
         try member("created", Timestamp.text(item.created))
         try member("modified", Timestamp.text(item.modified))
-        try attributes(item.attributes, read)
+        try attributes(Attributes(item.attributes.all.filter { !hidden.contains($0.name) }), read)
     }
 
-    /// The member `attributes`: an object of names and values.
+    /// Writes the member `attributes`: an object of names and values.
     mutating func attributes(
         _ attributes: Attributes, _ read: ((String) throws(VaultError) -> Secret?)? = nil
     ) throws {
@@ -33,7 +34,7 @@ extension JSONWriter {
         }
     }
 
-    /// An attribute's value; nil if it was not read and cannot be.
+    /// Returns an attribute's value; nil if it has not been read and cannot be read.
     static func value(
         of attribute: Attribute, _ read: ((String) throws(VaultError) -> Secret?)?
     ) throws -> Secret? {
@@ -42,7 +43,7 @@ extension JSONWriter {
         return try read(attribute.name)
     }
 
-    /// The fields that make the key of an item; bytes are in base 64.
+    /// Writes the fields that form the key of an item; bytes are in Base64.
     mutating func members(ofKey key: ItemKey) throws {
         for field in key.itemClass.fields {
             switch key[field] {
@@ -59,13 +60,13 @@ extension JSONWriter {
         }
     }
 
-    /// A member whose value is bytes in base 64.
+    /// Writes a member whose value is bytes in Base64.
     mutating func member(_ key: String, base64 bytes: [UInt8]) throws {
         try name(key)
         try bytes.withUnsafeBytes { try value(base64: $0) }
     }
 
-    /// The same for bytes in memory that is wiped.
+    /// Writes the same for bytes in memory that is wiped after use.
     mutating func member(_ key: String, base64 bytes: UnsafeRawBufferPointer) throws {
         try name(key)
         try value(base64: bytes)

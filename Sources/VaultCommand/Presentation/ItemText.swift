@@ -2,9 +2,10 @@ import VaultBytes
 import VaultFmt
 import VaultLocal
 
-/// What a person is told about an item.
+/// Descriptions of an item for people.
 enum ItemText {
-    /// "internet-password 'server' 'account'", with what else is needed to tell it from others; escaped.
+    /// Returns a description such as "internet-password 'server' 'account'", with whatever else distinguishes the item
+    /// from others; it is escaped.
     static func summary(_ key: ItemKey, label: String? = nil) -> String {
         var parts = [key.itemClass.name] + name(key).map { TerminalText.quoted($0) }
         for field in [ItemKey.Field.protocol, .port, .path, .securityDomain, .authenticationType] {
@@ -19,7 +20,8 @@ enum ItemText {
         return parts.joined(separator: " ")
     }
 
-    /// What names the item in a table: service or server, and account; for other classes what tells them apart.
+    /// Returns the item's name for a table: service or server, and account; for other classes, the fields that tell
+    /// items apart.
     static func name(_ key: ItemKey) -> [String] {
         switch key.itemClass {
         case .genericPassword: [key.service ?? "", key.account ?? ""]
@@ -34,7 +36,7 @@ enum ItemText {
         }
     }
 
-    /// A field's value: a text, a number in decimal, or bytes in hex.
+    /// Returns a field's value: text, a number in decimal, or bytes in hex.
     static func value(_ value: ItemKey.Value) -> String {
         switch value {
         case .text(let text): text
@@ -43,7 +45,7 @@ enum ItemText {
         }
     }
 
-    /// Bytes as text where they are visible text, else in hex.
+    /// Returns bytes as text if they are printable, otherwise in hex.
     static func text(_ bytes: [UInt8]) -> String {
         guard let text = String(validating: bytes, as: UTF8.self),
             !text.unicodeScalars.contains(where: TerminalText.isHarmful)

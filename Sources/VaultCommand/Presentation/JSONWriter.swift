@@ -1,11 +1,11 @@
 import VaultFmt
 import VaultLocal
 
-/// Writes JSON (RFC 8259) piece by piece, indented by two spaces, into an `Output`: nothing is built in memory, so a
-/// listing may be of any length and a value may be secret.
+/// Writes JSON (RFC 8259) piece by piece, indented by two spaces, into an `Output`: the output is not collected in
+/// memory, so a listing can have any length, and a value can be secret.
 ///
-/// Controls, invisible characters and those that change the direction of writing are written as `\uXXXX`: exact for
-/// every reader, harmless on a terminal.
+/// Control characters, invisible characters and those that change the text direction are written as `\uXXXX`, which is
+/// exact for every reader and harmless on a terminal.
 struct JSONWriter: ~Copyable {
     private let output: Output
     private var depth = 0
@@ -13,35 +13,35 @@ struct JSONWriter: ~Copyable {
     private var afterName = false
     private let isOnOneLine: Bool
 
-    /// - `isOnOneLine`: Without line ends and indentation.
+    /// - `isOnOneLine`: Whether to omit line breaks and indentation.
     init(_ output: Output, isOnOneLine: Bool = false) {
         self.output = output
         self.isOnOneLine = isOnOneLine
     }
 
-    /// An object; its members are written by the closure.
+    /// Writes an object; the closure writes its members.
     mutating func object(_ members: (inout JSONWriter) throws -> Void) throws {
         try container("{", "}", members)
     }
 
-    /// An array; its elements are written by the closure.
+    /// Writes an array; the closure writes its elements.
     mutating func array(_ elements: (inout JSONWriter) throws -> Void) throws {
         try container("[", "]", elements)
     }
 
-    /// A member that is an object.
+    /// Writes a member whose value is an object.
     mutating func object(_ name: String, _ members: (inout JSONWriter) throws -> Void) throws {
         try self.name(name)
         try object(members)
     }
 
-    /// A member that is an array.
+    /// Writes a member whose value is an array.
     mutating func array(_ name: String, _ elements: (inout JSONWriter) throws -> Void) throws {
         try self.name(name)
         try array(elements)
     }
 
-    /// A member's name; its value comes next.
+    /// Writes a member's name; its value must be written next.
     mutating func name(_ name: String) throws {
         try separate()
         try quoted(name)
@@ -69,7 +69,7 @@ struct JSONWriter: ~Copyable {
         try output.write("null")
     }
 
-    /// Bytes that are known to be UTF-8, as a string, without making a `String` of them.
+    /// Writes bytes that are known to be UTF-8 as a string, without creating a `String`.
     mutating func value(utf8 bytes: UnsafeRawBufferPointer) throws {
         try separate()
         try output.write(byte: 0x22)
@@ -79,7 +79,7 @@ struct JSONWriter: ~Copyable {
         try output.write(byte: 0x22)
     }
 
-    /// Bytes as a string in base 64 (RFC 4648, with padding).
+    /// Writes bytes as a string in Base64 (RFC 4648, with padding).
     mutating func value(base64 bytes: UnsafeRawBufferPointer) throws {
         try separate()
         try output.write(byte: 0x22)
@@ -87,25 +87,25 @@ struct JSONWriter: ~Copyable {
         try output.write(byte: 0x22)
     }
 
-    /// A member whose value is text.
+    /// Writes a member whose value is text.
     mutating func member(_ key: String, _ text: String) throws {
         try name(key)
         try value(text)
     }
 
-    /// A member whose value is a number.
+    /// Writes a member whose value is a number.
     mutating func member(_ key: String, _ number: some BinaryInteger) throws {
         try name(key)
         try value(number)
     }
 
-    /// A member whose value is true or false.
+    /// Writes a member whose value is true or false.
     mutating func member(_ key: String, _ flag: Bool) throws {
         try name(key)
         try value(flag)
     }
 
-    /// Ends the text with a line end and hands everything over.
+    /// Ends the text with a newline and flushes it.
     consuming func finish() throws {
         try output.write(byte: 0x0A)
         try output.flush()
@@ -151,7 +151,7 @@ struct JSONWriter: ~Copyable {
         try output.write(byte: 0x22)
     }
 
-    /// Whether a byte stands for itself.
+    /// Whether a byte is written unescaped.
     private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C }
 
     private func scalar(_ encoded: Unicode.UTF8.EncodedScalar?) throws {

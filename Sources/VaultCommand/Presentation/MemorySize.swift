@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// An amount of memory: a number of MiB, or one with a unit (`512KiB`, `64MiB`, `1GiB`).
 struct MemorySize: ExpressibleByArgument {
-    /// KiB.
+    /// The amount in KiB.
     let kibibytes: UInt32
 
     init?(argument: String) {
@@ -17,10 +17,10 @@ struct MemorySize: ExpressibleByArgument {
         kibibytes = product
     }
 
-    /// "64 MiB", for people.
+    /// Returns text such as "64 MiB".
     static func text(kibibytes: UInt32) -> String { text(bytes: UInt64(kibibytes) << 10) }
 
-    /// "1.5 MiB", for people.
+    /// Returns text such as "1.5 MiB".
     static func text(bytes: UInt64) -> String {
         guard bytes >= 1024 else { return "\(bytes) B" }
         var value = Double(bytes) / 1024

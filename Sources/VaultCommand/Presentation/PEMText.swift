@@ -1,21 +1,21 @@
 import VaultFmt
 
-/// Certificates, keys and identities as PEM (RFC 7468), in wiped memory.
+/// Certificates, keys and identities as PEM (RFC 7468), in memory that is wiped after use.
 enum PEMText {
-    /// The PEM form of an item's secret; nil where it has none.
+    /// Returns the PEM form of an item's secret; nil if it has none.
     static func text(_ itemClass: ItemClass, _ secret: borrowing Secret) -> Secret? {
         secret.withUnsafeBytes { bytes in
             switch itemClass {
             case .certificate: return DERElements.tags(bytes) == nil ? nil : block("CERTIFICATE", bytes)
             case .key: return DERElements.tags(bytes).flatMap(label).map { block($0, bytes) }
-            // Both of its parts are in PEM already.
+            // Both of its parts are already in PEM.
             case .identity: return bytes.starts(with: Array("-----BEGIN ".utf8)) ? Secret(copying: bytes) : nil
             default: return nil
             }
         }
     }
 
-    /// What a key is, by the elements of its sequence.
+    /// Returns the PEM label for a key, determined by the elements of its sequence.
     private static func label(_ tags: [UInt8]) -> String? {
         let (integer, sequence, octets, bits) = (UInt8(0x02), UInt8(0x30), UInt8(0x04), UInt8(0x03))
         switch tags {
@@ -55,7 +55,7 @@ enum PEMText {
 
 /// The elements of a sequence in DER.
 private enum DERElements {
-    /// Their tags; nil where the bytes are no sequence, or more than one.
+    /// Returns the tags of the elements; nil if the bytes are not exactly one sequence.
     static func tags(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
         var rest = bytes[...]
         guard let (tag, contents) = next(&rest), tag == 0x30, rest.isEmpty else { return nil }

@@ -1,6 +1,6 @@
 import VaultFmt
 
-/// What a secret may be shown as.
+/// Checks how a secret may be shown, and writes it.
 enum SecretText {
     /// Whether the bytes are UTF-8.
     static func isUTF8(_ secret: borrowing Secret) -> Bool {
@@ -17,8 +17,8 @@ enum SecretText {
         }
     }
 
-    /// Whether the bytes are text that a terminal shows and does not obey: UTF-8 without controls but tab and line
-    /// ends, and without marks that change the direction of writing.
+    /// Whether the bytes are text that a terminal displays without interpreting it: UTF-8 with no control characters
+    /// except tabs and line endings, and no marks that change the text direction.
     static func isPlain(_ secret: borrowing Secret) -> Bool {
         secret.withUnsafeBytes { bytes in
             var parser = Unicode.UTF8.ForwardParser()
@@ -44,12 +44,13 @@ enum SecretText {
 }
 
 extension Output {
-    /// Writes a value to standard output, and nothing else; on a terminal a line end too, and what is not plain text
-    /// only by `force`.
+    /// Writes a value, and nothing else, to standard output. On a terminal, a newline is added, and only `force` writes
+    /// anything that is not plain text.
     static func deliver(_ value: borrowing Secret, force: Bool) throws {
         let isTerminal = Terminal.outputIsTerminal
         if isTerminal && !force && !SecretText.isPlain(value) {
-            throw CommandFailure(.usage, "it is not plain text; send it to a file or a pipe, or show it with --force")
+            throw CommandFailure(
+                .usage, "the value is not plain text; send it to a file or a pipe, or show it with --force")
         }
         let output = Output.standard()
         try output.write(value)
@@ -57,20 +58,20 @@ extension Output {
         try output.flush()
     }
 
-    /// Appends a secret; the buffer that it passes through is wiped.
+    /// Appends a secret; the buffer is wiped after use.
     func write(_ secret: borrowing Secret) throws {
         try secret.withUnsafeBytes { bytes in try write(bytes) }
     }
 }
 
 extension JSONWriter {
-    /// A member that is a secret.
+    /// Writes a member whose value is a secret.
     mutating func member(_ name: String, _ secret: borrowing Secret) throws {
         try self.name(name)
         try value(secret)
     }
 
-    /// A secret: a string where it is UTF-8, else `{"base64": …}`.
+    /// Writes a secret as a string if it is UTF-8, otherwise as `{"base64": …}`.
     mutating func value(_ secret: borrowing Secret) throws {
         if SecretText.isUTF8(secret) {
             try secret.withUnsafeBytes { bytes in try value(utf8: bytes) }

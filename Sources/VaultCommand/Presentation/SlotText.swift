@@ -1,14 +1,15 @@
 import VaultFmt
 import VaultLocal
 
-/// A slot as people see it.
+/// Descriptions of slots for people.
 enum SlotText {
-    /// One line that says everything about a slot.
+    /// Describes a slot completely in one line.
     static func line(_ slot: SlotInfo) -> String {
         var parts = [slot.id.description]
         if let name = slot.name, !name.isEmpty { parts.append(TerminalText.quoted(name)) }
         parts += [slot.kind.name, factors(slot), cost(slot)]
         if slot.isWeak { parts.append(Style.standardOutput.apply(.warning, to: "weak")) }
+        if let mark = RecipientList.mark(slot) { parts.append(mark) }
         if let groups = slot.groups {
             parts.append("groups \(groups.map { TerminalText.quoted($0) }.joined(separator: ", "))")
         }
@@ -16,25 +17,49 @@ enum SlotText {
         return parts.filter { !$0.isEmpty }.joined(separator: ", ")
     }
 
-    /// "256 MiB, 3 passes, 4 lanes", or nothing for a slot without key derivation.
+    /// Describes what a slot opens, how much a guess at its factors costs, and whether that is enough; the date of the
+    /// slot's last change is included if known.
+    static func verdict(_ slot: SlotInfo) -> String {
+        let opens =
+            switch slot.kind {
+            case .full: "opens everything"
+            case .scoped: "opens some groups"
+            case .unknown: "opens something that only a newer vaultfmt understands"
+            }
+        let guess =
+            switch slot.strength {
+            case .ofKey: "its key cannot be guessed"
+            case .stretched(let cost):
+                "each guess takes \(MemorySize.text(kibibytes: cost.memoryKiB)) of memory and \(cost.passes) \(cost.passes == 1 ? "pass" : "passes") over it: "
+                    + (slot.isWeak ? "too cheap; raise it with 'vaultfmt rekey'" : "good with a strong passphrase")
+            case .unknown: "only a newer vaultfmt can tell how strong it is"
+            }
+        let date = slot.revision.map { ", changed \(Timestamp.short(Int64(clamping: $0 >> 16))) UTC" } ?? ""
+        return "\(opens); \(guess)\(date)"
+    }
+
+    /// Returns the cost, such as "Argon2id 256 MiB/3/4", or an empty string for a slot without key derivation.
     static func cost(_ slot: SlotInfo) -> String {
         guard let cost = slot.cost else { return slot.isKnown ? "" : "strength unknown" }
         return "Argon2id \(MemorySize.text(kibibytes: cost.memoryKiB))/\(cost.passes)/\(cost.lanes)"
     }
 
-    /// A short name for messages.
+    /// Returns a short name for messages.
     static func short(_ slot: SlotInfo) -> String {
         let name = slot.name.map { $0.isEmpty ? "" : " \(TerminalText.quoted($0))" } ?? ""
         return "\(slot.id)\(name) (\(slot.kind.name), \(factors(slot)))"
     }
 
-    /// "passphrase and key file", with who makes an external key.
+    /// Returns the factors, such as "passphrase and key file", with the provider of an external key.
     static func factors(_ slot: SlotInfo) -> String {
+        if let recipients = RecipientList.text(slot) {
+            return slot.factors.contains(.passphrase) ? "passphrase and \(recipients)" : recipients
+        }
         let text = slot.factors.description.isEmpty ? "unknown factors" : slot.factors.description
         return slot.provider.map { "\(text) of \(TerminalText.quoted($0))" } ?? text
     }
 
-    /// How hard it is to open without its factors, in a word.
+    /// Describes in one word how hard it is to open a slot without its factors.
     static func strength(_ slot: SlotInfo) -> String {
         switch slot.strength {
         case .ofKey: "key"
@@ -43,14 +68,14 @@ enum SlotText {
         }
     }
 
-    /// Says what else an operation on slots did.
+    /// Reports the side effects of an operation on slots.
     static func report(_ change: SlotChange) {
         for slot in change.dropped {
             Terminal.warning("dropped slot \(short(slot)): this version cannot give it the new keys")
         }
         for key in change.keptForDevices {
             Terminal.warning(
-                "kept under its old key, for it is bound to another device: \(ItemText.summary(key)); it gets a new one when that device changes it"
+                "kept under its old key, because it is bound to another device: \(ItemText.summary(key)); it gets a new key when that device changes it"
             )
         }
     }

@@ -3,22 +3,32 @@ import VaultLocal
 
 /// Rows for standard output: columns with a heading on a terminal, tab-separated without one otherwise.
 ///
-/// On a terminal every cell is escaped with `TerminalText`. Elsewhere only backslash, tab and line ends are written as
+/// On a terminal, every cell is escaped with `TerminalText`. Elsewhere only backslash, tab and line ends are written as
 /// `\\`, `\t`, `\n` and `\r`, so that each row is one line and its cells can be told apart; everything else is exact.
 struct Table {
     let headings: [String]
     private var rows: [[String]] = []
-    /// Whether it goes to a terminal.
+    /// Whether the output is a terminal.
     let isForPeople: Bool
 
-    init(_ headings: [String], isTerminal: Bool = Terminal.outputIsTerminal) {
+    /// Columns that are never truncated, such as dates.
+    private let fixed: Set<Int>
+    /// Whether nothing is truncated, however narrow the terminal is.
+    private let isWide: Bool
+
+    init(
+        _ headings: [String], fixed: Set<Int> = [], isWide: Bool = false, isTerminal: Bool = Terminal.outputIsTerminal
+    ) {
         self.headings = headings
+        self.fixed = fixed
+        self.isWide = isWide
         isForPeople = isTerminal
     }
 
     var isEmpty: Bool { rows.isEmpty }
 
-    /// Adds a row; off a terminal it is written at once, so that a listing of any length takes no memory.
+    /// Adds a row; if the output is not a terminal, it is written immediately, so that a listing of any length needs
+    /// little memory.
     mutating func add(_ cells: [String], to output: Output) throws {
         if isForPeople {
             rows.append(cells.map(TerminalText.escaped))
@@ -27,7 +37,7 @@ struct Table {
         }
     }
 
-    /// Writes what is still to be written.
+    /// Writes the remaining rows.
     func finish(_ output: Output) throws {
         guard isForPeople, !rows.isEmpty else { return }
         var widths = headings.map { TerminalText.width($0) }
@@ -36,12 +46,12 @@ struct Table {
                 widths[column] = max(widths[column], TerminalText.width(cell))
             }
         }
-        widths = Self.narrowed(widths, to: Terminal.columns(of: STDOUT_FILENO))
+        if !isWide { widths = narrowed(widths, to: Terminal.columns(of: STDOUT_FILENO)) }
         try output.line(Style.standardOutput.apply(.heading, to: Self.line(headings, widths)))
         for row in rows { try output.line(Self.line(row, widths)) }
     }
 
-    /// A cell as it goes into tab-separated output.
+    /// Returns a cell as written in tab-separated output.
     static func machineReadable(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 == 0x09 || $0 == 0x0A || $0 == 0x0D || $0 == 0x5C }) else { return text }
         var result = ""
@@ -69,26 +79,34 @@ struct Table {
         return line
     }
 
+    /// Returns the cell; if it is too wide, its middle is left out, because names often differ at their ends.
     private static func cut(_ cell: String, to width: Int) -> String {
         guard TerminalText.width(cell) > width else { return cell }
-        var shown = ""
-        var used = 0
-        for character in cell {
-            let step = TerminalText.width(String(character))
-            if used + step > width - 1 { break }
-            shown.append(character)
-            used += step
-        }
-        return shown + "…"
+        let tail = (width - 1) / 3
+        let start = fitting(cell, width - 1 - tail)
+        return start + "…" + String(fitting(String(cell.reversed()), tail).reversed())
     }
 
-    /// Takes from the widest columns until the table fits; none gets narrower than 8.
-    private static func narrowed(_ widths: [Int], to available: Int?) -> [Int] {
+    /// Returns as many leading characters as fit.
+    private static func fitting(_ text: String, _ width: Int) -> String {
+        var shown = ""
+        var used = 0
+        for character in text {
+            used += TerminalText.width(String(character))
+            if used > width { break }
+            shown.append(character)
+        }
+        return shown
+    }
+
+    /// Narrows the widest columns until the table fits; none gets narrower than 8.
+    private func narrowed(_ widths: [Int], to available: Int?) -> [Int] {
         guard let available else { return widths }
         var widths = widths
+        let mayNarrow = widths.indices.filter { !fixed.contains($0) }
         var excess = widths.reduce(0, +) + 2 * (widths.count - 1) - available
-        while excess > 0, let widest = widths.indices.max(by: { widths[$0] < widths[$1] }), widths[widest] > 8 {
-            let second = widths.indices.filter { $0 != widest }.map { widths[$0] }.max() ?? 8
+        while excess > 0, let widest = mayNarrow.max(by: { widths[$0] < widths[$1] }), widths[widest] > 8 {
+            let second = mayNarrow.filter { $0 != widest }.map { widths[$0] }.max() ?? 8
             let step = min(excess, max(1, widths[widest] - max(second, 8)))
             widths[widest] -= step
             excess -= step

@@ -2,7 +2,8 @@ import Glibc
 
 /// Times of items: milliseconds since 1970 in the vault, RFC 3339 in UTC outside it.
 enum Timestamp {
-    /// "2026-01-31T23:59:59.123Z"; years outside 0 to 9999 are clamped, for the file may hold any number.
+    /// Returns text such as "2026-01-31T23:59:59.123Z"; years outside 0 to 9999 are clamped, because the file may
+    /// contain any number.
     static func text(_ milliseconds: Int64) -> String {
         let (calendar, rest) = split(milliseconds)
         return date(calendar) + "T" + two(calendar.tm_hour) + ":" + two(calendar.tm_min) + ":" + two(calendar.tm_sec)
@@ -10,7 +11,7 @@ enum Timestamp {
             + padded(Int32(rest), 3) + "Z"
     }
 
-    /// "2026-01-31 23:59", in UTC, for tables.
+    /// Returns text such as "2026-01-31 23:59", in UTC, for tables.
     static func short(_ milliseconds: Int64) -> String {
         let (calendar, _) = split(milliseconds)
         return date(calendar) + " " + two(calendar.tm_hour) + ":" + two(calendar.tm_min)

@@ -1,20 +1,32 @@
-/// Two options take a value that may be left out: `--generate[=LENGTH]` and `--clip [SECONDS]`. The argument parser
-/// would take the next word as their value, which may be an item's name; so the value that is meant is spelled out
-/// first.
+/// Two options take optional values: `--generate[=LENGTH]` and `--clip [SECONDS]`. The argument parser would use the
+/// next word as the value even if it is an item's name, so the values are made explicit before parsing.
 enum ArgumentSpelling {
-    /// The arguments with both options in the form `--option=value`, and a vault that is named before the command
-    /// behind it.
-    static func normalized(_ all: [String]) -> [String] {
-        let arguments = CommandNames.vaultAfterCommand(all)
-        guard arguments.contains("--generate") || arguments.contains("--clip") else { return arguments }
+    /// Returns the arguments with both options in the form `--option=value`, a leading vault option moved behind the
+    /// command, and other programs' words replaced by ours.
+    /// - Throws: `ExitStatus.usage` for a number after `--generate`, which may be a length or an item's name.
+    static func normalized(_ all: [String]) throws -> [String] {
+        let arguments = CommandNames.withoutSynonym(CommandNames.vaultAfterCommand(all))
+        let names = ["--generate", "--clip", "-c", "--help-all"]
+        guard arguments.contains(where: { word in names.contains { word == $0 || word.hasPrefix($0 + "=") } }) else {
+            return arguments
+        }
         var result: [String] = []
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             if argument == "--" { return result + [argument] + rest }
             let isValue = result.last.map(takesValue) ?? false
             switch argument {
-            case "--generate" where !isValue: result.append("--generate=\(PasswordGenerator.standardLength)")
-            case "--clip" where !isValue:
+            case "--generate" where !isValue:
+                guard rest.first.flatMap({ UInt32($0) }) == nil else { throw numberAfterGenerate(arguments) }
+                result.append("--generate=\(PasswordGenerator.standardLength)")
+            // If the argument parser cannot read the value, it treats the option as one without a value.
+            case _ where !isValue && argument.hasPrefix("--generate=") && UInt32(argument.dropFirst(11)) == nil:
+                throw CommandFailure(.usage, "invalid value for '--generate'; give a length, as in --generate=24")
+            case _ where !isValue && argument.hasPrefix("--clip=") && UInt32(argument.dropFirst(7)) == nil:
+                throw CommandFailure(.usage, "invalid value for '--clip'; give a number of seconds, as in --clip=45")
+            // The argument parser's name for the option.
+            case "--help-all" where !isValue: result.append("--help-hidden")
+            case "--clip" where !isValue, "-c" where !isValue:
                 let seconds = rest.first.flatMap { UInt32($0) }
                 if seconds != nil { rest = rest.dropFirst() }
                 result.append("--clip=\(seconds.map(Int.init) ?? Clipboard.standardSeconds)")
@@ -24,12 +36,22 @@ enum ArgumentSpelling {
         return result
     }
 
-    /// Whether the word is an option whose value is the next word: all are, but for those with `=` and the flags of
-    /// these commands.
+    private static func numberAfterGenerate(_ arguments: [String]) -> CommandFailure {
+        CommandFailure(
+            .usage,
+            arguments.first == "generate"
+                ? "unknown option '--generate'; to set the length, write 'vaultfmt generate --length 24'"
+                : "a number after --generate may be a length or a name; write --generate=LENGTH, or put the name first")
+    }
+
+    /// Whether the next word is the option's value: true for all options except those with `=` and the flags of these
+    /// commands.
     private static func takesValue(_ word: String) -> Bool {
         guard word.hasPrefix("-"), !word.contains("=") else { return false }
         return ![
-            "--exact", "--no-input", "--json", "--force", "--allow-empty", "--synchronizable", "--no-synchronizable",
+            "--exact", "--multiline", "--no-lowercase", "--no-uppercase", "--no-digits", "--no-symbols",
+            "--no-ambiguous", "--otp", "--fresh", "--address", "--no-input", "--json", "--force", "--allow-empty",
+            "--synchronizable", "--no-synchronizable",
             "--yes", "--help",
             "-h",
         ].contains(

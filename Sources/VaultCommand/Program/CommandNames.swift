@@ -1,15 +1,34 @@
 import ArgumentParser
 import VaultLocal
 
-/// The names of the commands, as the configuration has them.
+/// The names of the commands, taken from their configurations.
 enum CommandNames {
-    /// "vaultfmt" and the commands that the arguments begin with.
+    /// Returns "vaultfmt" and the command names at the start of the arguments.
     static func path(in arguments: [String]) -> [String] { walk(arguments).path }
 
-    /// The command that the arguments begin with.
+    /// Returns the command that the arguments begin with.
     static func command(in arguments: [String]) -> any ParsableCommand.Type { walk(arguments).command }
 
-    /// The arguments with `--vault FILE` or `-f FILE`, where they stand before a command's name, moved behind it.
+    /// Returns the arguments with a command's synonym replaced by the command.
+    static func withoutSynonym(_ arguments: [String]) -> [String] {
+        let (path, _, choices, rest) = walk(arguments)
+        guard !choices.isEmpty, let word = rest.first else { return arguments }
+        let group = path.dropFirst().joined(separator: " ")
+        guard let meant = Synonyms.commands[group]?[word],
+            meant.first.map({ choices.contains($0) || $0.hasPrefix("-") }) ?? false
+        else { return arguments }
+        return Array(path.dropFirst()) + meant + Array(rest.dropFirst())
+    }
+
+    /// Returns the leaf command at the start of the arguments, and the arguments after its name; nil if they do not
+    /// name a leaf command.
+    static func leaf(in arguments: [String]) -> (command: any ParsableCommand.Type, rest: [String])? {
+        let (_, command, _, rest) = walk(arguments)
+        guard command.configuration.subcommands.isEmpty else { return nil }
+        return (command, Array(rest))
+    }
+
+    /// Returns the arguments with a leading `--vault FILE` or `-f FILE` moved behind the command's name.
     static func vaultAfterCommand(_ arguments: [String]) -> [String] {
         var names: [String] = []
         var vault: [String] = []
@@ -34,24 +53,19 @@ enum CommandNames {
         return names + vault + rest
     }
 
-    /// What to say where the arguments name a command that does not exist, or nil where they do not.
-    static func misspelling(in arguments: [String]) -> String? {
+    /// Returns the message for arguments that name an unknown command; nil if they do not.
+    /// - `others`: Other words that are allowed there.
+    static func misspelling(in arguments: [String], others: [String] = []) -> String? {
         let (path, _, choices, rest) = walk(arguments)
         guard !choices.isEmpty, let word = rest.first, !word.hasPrefix("-") else { return nil }
         let prefix = path.joined(separator: " ")
         let shown = TerminalText.quoted(word)
-        guard let nearest = nearest(to: word, among: choices) else {
+        if path.count == 1, let advice = Synonyms.advice[word.lowercased()] { return advice }
+        guard let nearest = Spelling.nearest(to: word, among: choices + others) else {
             return "there is no command \(shown); '\(prefix) --help' lists them"
         }
-        return "there is no command \(shown); did you mean '\(prefix) \(nearest)'? '\(prefix) --help' lists them all"
-    }
-
-    /// The choice with the fewest changes from the word, if those are fewer than its letters.
-    static func nearest(to word: String, among choices: [String]) -> String? {
-        let word = Array(word.prefix(64).lowercased())
-        let scored = choices.map { (choice: $0, distance: distance(word, Array($0))) }
-        guard let best = scored.min(by: { $0.distance < $1.distance }) else { return nil }
-        return best.distance < max(2, min(word.count, best.choice.count)) ? best.choice : nil
+        let command = others.contains(nearest) ? "\(prefix) help \(nearest)" : "\(prefix) \(nearest)"
+        return "there is no command \(shown); did you mean '\(command)'? '\(prefix) --help' lists them all"
     }
 
     private typealias Walk = (
@@ -77,21 +91,6 @@ enum CommandNames {
     }
 
     private static func names(of command: any ParsableCommand.Type) -> [String] {
-        [command._commandName] + command.configuration.aliases
-    }
-
-    /// Insertions, removals, substitutions and swaps of neighbours (optimal string alignment).
-    private static func distance(_ a: [Character], _ b: [Character]) -> Int {
-        var rows = [Array(0...b.count)]
-        for i in 0..<a.count {
-            var row = [i + 1]
-            for j in 0..<b.count {
-                var best = min(rows[i][j + 1] + 1, row[j] + 1, rows[i][j] + (a[i] == b[j] ? 0 : 1))
-                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { best = min(best, rows[i - 1][j - 1] + 1) }
-                row.append(best)
-            }
-            rows.append(row)
-        }
-        return rows[a.count][b.count]
+        [command.configuration.commandName ?? command._commandName] + command.configuration.aliases
     }
 }

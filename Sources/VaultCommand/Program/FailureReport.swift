@@ -2,9 +2,10 @@ import ArgumentParser
 import Glibc
 import VaultFmt
 
-/// How a failed command ends: one line on standard error that says what and what to do, and the exit code.
+/// Reports a failed command: writes one line to standard error, with the problem and the next step, and determines the
+/// exit code.
 enum FailureReport {
-    /// Reports an error and returns the exit code; requests for help are answered on standard output.
+    /// Reports an error and returns the exit code; help that was requested goes to standard output.
     static func conclude(_ error: any Error, arguments: [String]) -> ExitStatus {
         switch error {
         case is CommandFailure, is VaultError: return report(CommandFailure(error))
@@ -12,8 +13,8 @@ enum FailureReport {
         default: break
         }
         switch Vaultfmt.exitCode(for: error) {
-        case .success: return answer(Vaultfmt.fullMessage(for: error))
-        case .validationFailure: return report(CommandFailure(.usage, usageMessage(error, arguments)))
+        case .success: return answer(success: error, arguments)
+        case .validationFailure: return report(CommandFailure(.usage, UsageMessage.text(error, arguments)))
         default:
             return report(CommandFailure(error))
         }
@@ -24,12 +25,14 @@ enum FailureReport {
         return failure.status
     }
 
-    /// Nothing was asked for, so nothing was done: the usage, but on standard error, and no success.
+    /// Without a command, nothing is done: usage goes to standard error, and the exit code is not 0.
     private static func reportMissingCommand(_ arguments: [String]) -> ExitStatus {
-        for line in Vaultfmt.helpMessage(for: CommandNames.command(in: arguments)).split(
-            separator: "\n", omittingEmptySubsequences: false)
-        {
-            Terminal.errorLine(String(line))
+        do {
+            for line in try Help.page(arguments, isWhole: false, columns: Terminal.columns(of: STDERR_FILENO)) {
+                Terminal.errorLine(line)
+            }
+        } catch {
+            return report(CommandFailure(error))
         }
         let command = CommandNames.path(in: arguments).joined(separator: " ")
         return report(CommandFailure(.usage, "no command is given; '\(command) --help' lists them"))
@@ -47,17 +50,16 @@ enum FailureReport {
         }
     }
 
-    private static func usageMessage(_ error: any Error, _ arguments: [String]) -> String {
-        if let message = CommandNames.misspelling(in: arguments) { return message }
-        let lines = Vaultfmt.message(for: error).split(separator: "\n").map { $0.drop { $0 == " " } }
-        var message = lines.joined(separator: " ")
-        if let first = message.first, first.isUppercase, message.dropFirst().first?.isLowercase == true {
-            message = first.lowercased() + message.dropFirst()
+    /// Answers a request for help, for a completion script, or for completions.
+    private static func answer(success request: any Error, _ arguments: [String]) -> ExitStatus {
+        let text = Vaultfmt.fullMessage(for: request)
+        guard !CompletionScript.isAsked(arguments) else { return answer(CompletionScript.withTopics(text)) }
+        guard let isWhole = Help.isWhole(arguments), text.hasPrefix("OVERVIEW: ") else { return answer(text) }
+        do {
+            let columns = Terminal.columns(of: STDOUT_FILENO)
+            return answer(try Help.page(arguments, isWhole: isWhole, columns: columns).joined(separator: "\n"))
+        } catch {
+            return report(CommandFailure(error))
         }
-        while message.last == "." { message.removeLast() }
-        let command = CommandNames.path(in: arguments).joined(separator: " ")
-        let parts = message.split(separator: ". Did you mean", maxSplits: 1)
-        guard parts.count == 2 else { return "\(message); see '\(command) --help'" }
-        return "\(parts[0]); did you mean\(parts[1]) See '\(command) --help'"
     }
 }

@@ -1,19 +1,37 @@
 import ArgumentParser
+import Glibc
 
-/// `vaultfmt help`: the argument parser's own knows commands only; this one knows topics too, and names the nearest
-/// where a word is neither.
+/// `vaultfmt help` and `--help`: the argument parser's own help knows only commands, and fills several screens.
 enum Help {
-    /// The help that the arguments ask for, or nil where they ask for something else.
+    /// Returns the answer to arguments that ask for help or for the version without naming a command; nil if they ask
+    /// for something else.
     static func answer(to arguments: [String]) throws -> String? {
+        if arguments == ["--version"] { return Release.version }
         guard arguments.first == "help" else { return nil }
+        let columns = Terminal.columns(of: STDOUT_FILENO)
         let words = arguments.dropFirst().filter { !$0.hasPrefix("-") }
-        switch words {
-        case ["exit-codes"]: return HelpTopics.exitCodes
-        case ["environment"]: return HelpTopics.environment
-        default: break
+        if let topic = words.first, words.count == 1, let lines = try HelpTopics.lines(topic, columns: columns) {
+            return lines.joined(separator: "\n")
         }
-        if words == ["help"] { return Vaultfmt.helpMessage() }
-        if let message = CommandNames.misspelling(in: words) { throw CommandFailure(.usage, message) }
-        return Vaultfmt.helpMessage(for: CommandNames.command(in: words))
+        if words == ["help"] { return try page([], isWhole: false, columns: columns).joined(separator: "\n") }
+        let named = CommandNames.withoutSynonym(words)
+        if let message = CommandNames.misspelling(in: named, others: HelpTopics.names) {
+            throw CommandFailure(.usage, message)
+        }
+        return try page(named, isWhole: isWhole(arguments) ?? false, columns: columns).joined(separator: "\n")
+    }
+
+    /// Whether the arguments ask for help on every option, or for the help that fits a screen; nil for neither.
+    static func isWhole(_ arguments: [String]) -> Bool? {
+        let options = arguments.prefix { $0 != "--" }
+        if options.contains("--help-hidden") || options.contains("--help-all") { return true }
+        return options.contains("--help") || options.contains("-h") ? false : nil
+    }
+
+    /// Returns the help of the command that the arguments name.
+    static func page(_ arguments: [String], isWhole: Bool, columns: Int?) throws -> [String] {
+        try HelpPage.lines(
+            of: CommandNames.command(in: arguments), path: CommandNames.path(in: arguments), isWhole: isWhole,
+            layout: HelpLayout(terminalColumns: columns))
     }
 }

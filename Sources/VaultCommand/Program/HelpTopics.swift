@@ -1,44 +1,104 @@
+import ArgumentParser
 import VaultLocal
 
-/// Help that belongs to no single command.
+/// Help pages that do not belong to a single command.
 enum HelpTopics {
+    /// The topics of `vaultfmt help`, apart from commands.
+    static let names = [
+        "commands",
+        "environment",
+        "exit-codes",
+        "factors",
+        "items",
+    ]
+
+    /// Returns the lines of a topic; nil if there is no such topic.
+    static func lines(_ name: String, columns: Int?) throws -> [String]? {
+        let layout = HelpLayout(terminalColumns: columns)
+        switch name {
+        case "commands": return layout.folded("Commands of vaultfmt; each has --help:") + CommandList.described(layout)
+        case "environment": return layout.folded(environment)
+        case "exit-codes": return layout.folded(exitCodes)
+        case "factors":
+            return try layout.folded(factors)
+                + options("To open a vault", AccessOptions.self, layout)
+                + options("For a new slot, or new factors of one", NewFactorOptions.self, layout)
+                + options("For a new slot that age identities open", RecipientOptions.self, layout)
+                + options("The cost of guessing a passphrase", CostOptions.self, layout)
+        case "items":
+            return try layout.folded(items)
+                + options("Which item", ItemName.self, layout)
+                + options("Filters other than the name", ItemFilters.self, layout)
+                + options("Its attributes", AttributeOptions.self, layout)
+        default: return nil
+        }
+    }
+
+    private static func options(
+        _ title: String, _ type: any ParsableArguments.Type, _ layout: HelpLayout
+    ) throws -> [String] {
+        ["", "\(title):"]
+            + (try CommandDescription(of: type).entries.flatMap { layout.definition($0.spelling, $0.meaning) })
+    }
+
+    private static let items = """
+        Items in a vault:
+
+        An item is a secret with a name: a service and an account (generic-password), or a server, an account, a \
+        protocol, a port and a path (internet-password). Certificates, keys and identities are named by their label.
+
+        SERVICE alone is enough if only one item has that service. Options narrow the choice further; their values must match \
+        exactly.
+        """
+
+    private static let factors = """
+        Factors, which open a vault:
+
+        A vault has one or more slots, each of which opens with a passphrase, a key file, both together, a raw key, or \
+        an age identity, alone or with a passphrase. 'vaultfmt slot list' shows them. Factors that are not given are \
+        asked for on the terminal; 'vaultfmt unlock' asks once and keeps the vault unlocked for a limited time.
+        """
+
     static let exitCodes = """
         Exit codes of vaultfmt:
 
           0    done
           1    no such item, nothing found, or a duplicate on 'add'
           2    ambiguous: several items match
-          3    done, but something is missing, not proven or left to settle; standard error names it
-          64   usage: a command, option or value that does not exist or does not fit
+          3    done, but something is missing, not proven or left to settle; standard error names it;
+               'check' found something
+          64   usage: a command, option or value that does not exist or is not allowed
           65   damaged, tampered, rolled back, or not a vault
           66   no such file
-          69   a later version, an unknown critical extension, a secret bound to another device, or no kernel keyring
+          69   a later version, an unknown critical extension, a secret bound to another device, no kernel keyring,
+               or an age plugin that is missing, fails or does not answer
           70   a bug in vaultfmt
-          73   the output exists; vaultfmt overwrites nothing
+          73   the output already exists, and is not overwritten
           74   input or output failed (disk full, no permission)
-          75   busy: another process writes (see --wait)
-          77   no slot opens, or no factor is given with --no-input
-          78   over the reader's limit on key derivation (see --max-kdf-memory)
+          75   busy: another process is writing (see --wait)
+          77   no slot opens, no factor is given with --no-input, or a question was answered with no
+          78   the key derivation exceeds the reader's limit (see --max-kdf-memory)
           126, 127  'run' cannot start the program; there is no such program
           130  interrupted at a prompt (Ctrl-C)
         """
 
     static let environment = """
-        Environment of vaultfmt. Options come first, then these, then what 'unlock' keeps, then a prompt:
+        Environment of vaultfmt. Options come first, then these variables, then the key that 'unlock' keeps, then a prompt:
 
-          VAULTFMT_VAULT                 the vault, where no option or argument names it
+          VAULTFMT_VAULT                 the vault, if no option or argument names one
           VAULTFMT_PASSPHRASE            the passphrase
-          VAULTFMT_PASSPHRASE_FILE       a file with the passphrase; one newline at its end is not part of it
+          VAULTFMT_PASSPHRASE_FILE       a file with the passphrase; one newline at its end is ignored
           VAULTFMT_KEY_FILE              the key file
+          VAULTFMT_IDENTITY              a file of age identities, or an OpenSSH private key
           VAULTFMT_NEW_PASSPHRASE, VAULTFMT_NEW_PASSPHRASE_FILE, VAULTFMT_NEW_KEY_FILE
-                                         the same for what 'rekey', 'slot add' and 'salvage' set
-          XDG_DATA_HOME                  the default vault is vaultfmt/default.vault in it (else in ~/.local/share)
-          XDG_STATE_HOME                 vaultfmt/ in it (else in ~/.local/state) holds what this machine remembers of
-                                         each vault, and the device file
+                                         the same for the new factors of 'rekey', 'slot add' and 'salvage'
+          XDG_DATA_HOME                  the default vault is vaultfmt/default.vault in it (or in ~/.local/share)
+          XDG_STATE_HOME                 vaultfmt/ in it (or in ~/.local/state) holds what this machine remembers
+                                         about each vault, and the device file
           VAULTFMT_ASKPASS               what 'askpass' may answer with: a reference, 'ssh' for OpenSSH's own questions, '-' for standard input
           EDITOR, VISUAL                 the editor of 'edit'
-          NO_COLOR                       if set and not empty, no colour
+          NO_COLOR                       if set and not empty, turns off colour
 
-        A passphrase in the environment can be read by every process of the same user; a file (0600) or a descriptor is better.
+        Any process running as the same user can read a passphrase in the environment; a file (0600) or a descriptor is safer.
         """
 }

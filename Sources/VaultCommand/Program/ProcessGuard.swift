@@ -1,21 +1,21 @@
 import CVaultShim
 import Glibc
 
-/// What this process needs before it does anything: standard descriptors, and secrets in memory that do not leave it by
-/// way of the system.
+/// Prepares the process before it does anything else: it makes sure that the standard descriptors are open, and that
+/// the system does not leak secrets from memory.
 enum ProcessGuard {
-    /// Fills closed standard descriptors first, so that no file gets their numbers. Then turns off core dumps and
-    /// inspection, and sets signals.
+    /// Opens any closed standard descriptors first, so that no other file gets their numbers, then turns off core dumps
+    /// and inspection and sets signal actions.
     static func start() {
         let filled = vault_fill_standard_descriptors()
-        // No descriptor is left to report it on.
+        // There is no descriptor left on which to report the failure.
         if filled < 0 { exit(ExitStatus.io.rawValue) }
         harden()
     }
 
-    /// Turns off core dumps and inspection by other processes, and gives crash signals back to the kernel, for Swift's
-    /// backtracer would print memory. SIGPIPE ends the process, also where a parent had it ignored: a closed pipe ends
-    /// it quietly.
+    /// Turns off core dumps and inspection by other processes, and restores the default action of crash signals,
+    /// because Swift's backtracer would print memory. SIGPIPE terminates the process even if its parent ignored the
+    /// signal, so that it exits quietly when a pipe is closed.
     private static func harden() {
         let result = vault_harden_process()
         if result < 0 {
@@ -24,8 +24,8 @@ enum ProcessGuard {
         for signal in [SIGSEGV, SIGILL, SIGTRAP, SIGBUS, SIGABRT, SIGFPE, SIGPIPE] {
             Glibc.signal(signal, SIG_DFL)
         }
-        // A write beyond the limit for files is then an error. A handler, for the programs that this one starts do not
-        // inherit it.
+        // With a handler, a write beyond the file size limit fails with an error. Unlike SIG_IGN, a handler is not
+        // inherited by the programs that this one starts.
         Glibc.signal(SIGXFSZ) { _ in }
     }
 }

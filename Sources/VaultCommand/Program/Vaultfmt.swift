@@ -2,22 +2,21 @@ import ArgumentParser
 import Glibc
 import VaultFmt
 
-/// The entry point: hardens the process, runs the command, and turns whatever fails into one line and an exit code.
+/// The entry point: hardens the process, runs the command, and turns any failure into one line and an exit code.
 package enum Main {
-    /// Does what the process's arguments say, and ends it.
+    /// Runs the command in the process's arguments, and exits.
     package static func run() {
         ProcessGuard.start()
         if ProcessArguments.all.dropFirst().first == TerminalGuardian.command { TerminalGuardian.watch() }
-        let arguments = ArgumentSpelling.normalized(ProgramNames.arguments(ProcessArguments.all))
-        guard ProcessArguments.areText else {
-            exit(
-                FailureReport.conclude(
-                    CommandFailure(.usage, "an argument is not valid UTF-8; write it as UTF-8"), arguments: []
-                ).rawValue)
-        }
+        var arguments = ProgramNames.arguments(ProcessArguments.all)
         do {
+            guard ProcessArguments.areText else {
+                throw CommandFailure(.usage, "an argument is not valid UTF-8; write it as UTF-8")
+            }
+            arguments = try ArgumentSpelling.normalized(arguments)
             if let help = try Help.answer(to: arguments) { exit(FailureReport.answer(help).rawValue) }
-            var command = try Vaultfmt.parseAsRoot(arguments)
+            try RepeatedOptions.refuse(in: arguments)
+            var command = try CommandParsing.command(in: arguments)
             defer { ControllingTerminal.end() }
             try command.run()
         } catch {
@@ -32,9 +31,10 @@ struct Vaultfmt: ParsableCommand {
         commandName: "vaultfmt",
         abstract: "Passwords, keys and certificates in one encrypted file.",
         discussion: """
-            Items are named SERVICE [ACCOUNT]. The vault is --vault FILE, or VAULTFMT_VAULT, or the default vault.
+            Items are named SERVICE [ACCOUNT]. Without --vault FILE, the vault is VAULTFMT_VAULT or the default vault.
 
-            Topics: 'vaultfmt help exit-codes', 'vaultfmt help environment'.
+            Topics: 'vaultfmt help items', 'vaultfmt help factors', 'vaultfmt help exit-codes', \
+            'vaultfmt help environment'.
 
             Examples:
               vaultfmt create
@@ -51,18 +51,20 @@ struct Vaultfmt: ParsableCommand {
     func run() throws { throw MissingCommand() }
 
     static let itemCommands: [any ParsableCommand.Type] = [
-        SetItem.self, Add.self, Get.self, List.self, Edit.self, Update.self, Move.self, Remove.self, History.self,
-        Restore.self,
-        Forget.self,
+        SetItem.self, Add.self, Get.self, Show.self, OneTime.self, List.self, Edit.self, Update.self, Move.self,
+        Remove.self, History.self, Restore.self, Forget.self, Undo.self, Redo.self,
     ]
     static let vaultCommands: [any ParsableCommand.Type] = [
-        Create.self, Unlock.self, Lock.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self,
+        Create.self, Unlock.self, Lock.self, Status.self, Inspect.self, Check.self, Import.self, Export.self,
+        Verify.self,
+        Rekey.self, Slot.self,
         Compact.self, Merge.self, Conflicts.self, Diff.self, Log.self, Git.self,
         Sync.self,
         Repair.self, Salvage.self, AnchorCommand.self,
     ]
     static let programCommands: [any ParsableCommand.Type] = [
         Read.self, RunProgram.self, Inject.self, Askpass.self, GitCredential.self, DockerCredential.self,
+        AgePlugin.self,
     ]
     static let otherCommands: [any ParsableCommand.Type] = [Generate.self, ClearClipboard.self]
 }

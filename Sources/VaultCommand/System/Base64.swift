@@ -1,7 +1,7 @@
 import VaultFmt
 
 extension Output {
-    /// Appends bytes in base 64 (RFC 4648, with padding). They may be secret: what they pass through is wiped.
+    /// Appends bytes in Base64 (RFC 4648, with padding). The bytes may be secret; every buffer used is wiped.
     func write(base64 bytes: UnsafeRawBufferPointer) throws {
         var encoded = Secret(count: 4096)
         for start in stride(from: 0, to: bytes.count, by: 3072) {
@@ -13,7 +13,7 @@ extension Output {
         }
     }
 
-    /// Encodes bytes; returns how long the text is.
+    /// Encodes bytes and returns the length of the text.
     private static func encode(_ bytes: UnsafeRawBufferPointer, into text: UnsafeMutableRawBufferPointer) -> Int {
         var end = 0
         for position in stride(from: 0, to: bytes.count, by: 3) {

@@ -2,9 +2,9 @@ import Glibc
 
 /// The environment of every program that this one starts.
 enum ChildEnvironment {
-    /// This process's environment without what opens vaults, as every other program gets it; its strings stay this
-    /// process's.
-    /// - `keepsFactors`: Whether it keeps what opens vaults.
+    /// Returns this process's environment without the variables that open vaults, as passed to other programs. The
+    /// strings still belong to this process.
+    /// - `keepsFactors`: Whether the variables that open vaults are kept.
     static func inherited(without names: Set<String> = [], keepsFactors: Bool = false) -> [UnsafeMutablePointer<CChar>?]
     {
         var kept: [UnsafeMutablePointer<CChar>?] = []
@@ -18,7 +18,7 @@ enum ChildEnvironment {
         return kept
     }
 
-    private static let withheld = ["PASSPHRASE", "PASSPHRASE_FILE", "KEY_FILE"].flatMap {
-        ["VAULTFMT_\($0)", "VAULTFMT_NEW_\($0)"]
-    }
+    /// The variables that provide the factors of vaults.
+    static let withheld = Set(
+        ["PASSPHRASE", "PASSPHRASE_FILE", "KEY_FILE", "IDENTITY"].flatMap { ["VAULTFMT_\($0)", "VAULTFMT_NEW_\($0)"] })
 }

@@ -1,4 +1,5 @@
 import Glibc
+import VaultAge
 import VaultFmt
 
 /// The command's exit codes (`vaultfmt help exit-codes`).
@@ -6,7 +7,7 @@ enum ExitStatus: Int32, CaseIterable {
     case success = 0
     case noSuchItem = 1
     case ambiguous = 2
-    /// Done, but something is missing, not proven or left to settle.
+    /// The command completed, but something is missing, not proven or left to settle.
     case incomplete = 3
     case usage = 64
     case damaged = 65
@@ -23,11 +24,11 @@ enum ExitStatus: Int32, CaseIterable {
     case interrupted = 130
 }
 
-/// Why a command ends: an exit code and one line that says what went wrong and what to do.
+/// The reason a command fails: an exit code and one line that says what went wrong and what to do.
 struct CommandFailure: Error {
     let status: ExitStatus
     let message: String
-    /// The library's reason, where it is one of the library.
+    /// The library's error code, if the error came from the library.
     let code: VaultError.Code?
 
     init(_ status: ExitStatus, _ message: String, code: VaultError.Code? = nil) {
@@ -37,18 +38,26 @@ struct CommandFailure: Error {
     }
 }
 
-/// A command that only holds others was called without one of them.
+/// A command that only has subcommands was called without one.
 struct MissingCommand: Error {}
 
 extension CommandFailure {
-    /// A source that is not what it should be.
+    /// Returns the failure for a question that was not answered with yes. It is a failure so that a script that
+    /// continues only on success stops here.
+    /// - `outcome`: The consequence, such as "nothing was removed".
+    static func declined(_ outcome: String) -> CommandFailure {
+        CommandFailure(
+            .noAccess, "\(outcome) because the answer was not yes; run the command again and answer y, or give --yes")
+    }
+
+    /// Returns the failure for a damaged or invalid source.
     static func damaged(_ place: String, _ what: String) -> CommandFailure {
         CommandFailure(.damaged, "\(place): \(what)")
     }
 }
 
 extension ExitStatus {
-    /// The exit code for an error of the library.
+    /// Returns the exit code for an error of the library.
     init(_ error: VaultError) {
         switch error.code {
         case .noSuchItem, .duplicateItem, .noSuchSlot: self = .noSuchItem
@@ -72,19 +81,19 @@ extension ExitStatus {
 }
 
 extension CommandFailure {
-    /// An error of the library that ended a salvage: there is nothing further to try on this file.
+    /// Creates the failure for an error that ended a salvage: there is nothing left to try on this file.
     init(salvaging error: VaultError) {
         switch error.code {
         case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered:
             self.init(
                 ExitStatus(error),
-                "\(error.description); nothing of this file can be recovered: restore a backup, or try another copy",
+                "\(error.description); nothing in this file can be recovered: restore a backup, or try another copy",
                 code: error.code)
         default: self.init(error)
         }
     }
 
-    /// An error of the library, with what to do about it.
+    /// Creates the failure for an error of the library, with advice on what to do.
     init(_ error: VaultError) {
         let status = ExitStatus(error)
         self.init(status, "\(error.description); \(Self.advice(error, status))", code: error.code)
@@ -92,16 +101,20 @@ extension CommandFailure {
 
     private static func advice(_ error: VaultError, _ status: ExitStatus) -> String {
         switch error.code {
-        case .notAVault: "give the path of a vault, or make one with 'vaultfmt create'"
+        case .notAVault: "give the path of a vault, or create one with 'vaultfmt create'"
         case .unsupportedVersion, .unsupportedCritical, .unsupportedForm, .readOnlyExtension:
             "a newer vaultfmt is needed"
-        case .damagedTail: "look at it first: it may be a change that somebody made"
+        case .damagedTail: "examine it first: it may be a change made by someone else"
         case .headerInvalid:
             "restore a backup, or try another copy; without one, 'vaultfmt salvage' tries the copy of the header at the end of the file"
         case .authenticationFailed, .structureInvalid:
-            "restore a backup; without one, 'vaultfmt salvage' recovers what still authenticates, and names what is not proven"
-        case .limitExceeded: "remove what is no longer needed, store less, or divide it"
-        case .tampered: "somebody changed this file on purpose: restore a copy you trust"
+            "restore a backup; without one, 'vaultfmt salvage' recovers what still authenticates, and reports what is not proven"
+        case .limitExceeded: "remove what is no longer needed, store less, or split it"
+        case .tampered: "this file was deliberately modified; restore a copy you trust"
+        // The file does not end with the state that it opens at.
+        case .rolledBack where error.offset != nil:
+            "nothing was changed; open a backup with '--vault BACKUP', go back to it with 'vaultfmt restore --from BACKUP', or recover "
+                + "what is intact with 'vaultfmt salvage'"
         case .rolledBack, .forked:
             "restore the newest copy, merge what a file syncer left with 'vaultfmt merge --conflicts', or accept this one with "
                 + "'vaultfmt anchor --accept'"
@@ -109,40 +122,40 @@ extension CommandFailure {
             "restore the newest copy, or accept this one with 'vaultfmt anchor --accept'"
         case .foreignOwner:
             "restore a copy you trust; if you know these owners, accept them with 'vaultfmt anchor --accept', or give their key with --owner"
-        case .memoryDamaged: "look at the vault, then accept its state with 'vaultfmt anchor --accept'"
+        case .memoryDamaged: "examine the vault, then accept its state with 'vaultfmt anchor --accept'"
         case .kdfLimit:
             "raise it with --max-kdf-memory, --max-kdf-passes, --max-kdf-lanes or --max-kdf-work if you trust this file"
-        case .noSlotOpens: "check the passphrase and the key file; 'vaultfmt inspect' shows what its slots take"
+        case .noSlotOpens: "check the passphrase and the key file; 'vaultfmt inspect' shows what its slots require"
         case .deviceBound: "open it on the device that stored it"
-        case .noSuchFile: "check the path; 'vaultfmt create' makes a vault"
+        case .noSuchFile: "check the path; 'vaultfmt create' creates a vault"
         case .fileExists: "choose another name or move it away"
-        case .noSpace: "make room and try again"
+        case .noSpace: "free some disk space and try again"
         case .io, .readOnly: "check the path, its permissions and the disk"
-        case .cannotReplace: "make a copy of the vault and go on with that"
+        case .cannotReplace: "make a copy of the vault and use that"
         case .busy: "try again, or wait longer with --wait SECONDS"
         case .notPermitted: "open the vault with a full slot"
-        case .outcomeUnknown: "check the disk, then run the command again; 'vaultfmt verify' says what is in the file"
+        case .outcomeUnknown: "check the disk, then run the command again; 'vaultfmt verify' shows what is in the file"
         case .lastSlot: "add another full slot first with 'vaultfmt slot add'"
-        case .noSuchSlot: "'vaultfmt slot list' names them"
-        case .noSuchItem: "'vaultfmt list' shows what there is"
+        case .noSuchSlot: "'vaultfmt slot list' lists them"
+        case .noSuchItem: "'vaultfmt list' shows the items"
         case .duplicateItem: "choose another name, or replace its secret with 'vaultfmt set'"
-        case .keyFileInvalid: "use a copy of the key file that is whole"
-        case .passphraseInvalid: "use a passphrase of UTF-8 text"
+        case .keyFileInvalid: "use an intact copy of the key file"
+        case .passphraseInvalid: "use a passphrase that is valid UTF-8"
         case .weakKDF: "give a higher cost, or accept it with --allow-weak-kdf"
-        case .invalidArgument: "see 'vaultfmt help' and the command's --help"
+        case .invalidArgument: "see 'vaultfmt help' or the command's --help"
         case .outOfMemory: "free some memory, or use a machine that has more"
         case .locked, .otherProcess: "this is a bug in vaultfmt: please report it"
         case .noKernelKeyring: "give the passphrase to each command, for example with VAULTFMT_PASSPHRASE_FILE"
         }
     }
 
-    /// A failed call of the system, with what to do about it.
+    /// Creates the failure for a failed system call, with advice on what to do.
     init(system number: Int32, _ what: String) {
         let advice =
             switch number {
             case EACCES, EPERM, EROFS: "check its permissions"
             case ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: "check the path"
-            case ENOSPC, EDQUOT: "make room and try again"
+            case ENOSPC, EDQUOT: "free some disk space and try again"
             case EBADF: "give one that is open"
             default: "check the path and the disk"
             }
@@ -151,8 +164,8 @@ extension CommandFailure {
 }
 
 extension CommandFailure {
-    /// An error of the library in a vault that was opened: a factor cannot be wrong any more, but another program may
-    /// have changed what it opens.
+    /// Creates the failure for an error of the library in an open vault. The factor was right, but another program may
+    /// since have changed what it opens.
     init(opened error: VaultError) {
         guard error.code == .noSlotOpens else {
             self.init(error)
@@ -163,18 +176,20 @@ extension CommandFailure {
 }
 
 extension CommandFailure {
-    /// Any error of a command: what is not a failure yet comes from the library, with a vault that was opened.
+    /// Creates the failure for any error of a command. Errors that are not yet failures come from the library, after a
+    /// vault has been opened.
     init(_ error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure
         case let error as VaultError: self.init(opened: error)
+        case let error as AgeError: self.init(error, at: nil)
         default: self.init(.bug, "unexpected: \(error); this is a bug in vaultfmt: please report it")
         }
     }
 }
 
-/// Calls the library before a vault is open, where a factor can be wrong. Its other errors need no such care:
-/// `FailureReport` reports them as those of an open vault.
+/// Calls the library before a vault is open, when a factor may be wrong. All other library errors are reported by
+/// `FailureReport` as errors of an open vault.
 func whileOpening<Result: ~Copyable>(_ call: () throws -> Result) throws -> Result {
     do {
         return try call()

@@ -3,7 +3,7 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// What the command does with descriptors itself: the library reads and writes vaults, never these.
+/// The command's own operations on descriptors. Vaults are read and written by the library instead.
 enum Descriptor {
     /// Writes all bytes; returns 0 or the error number.
     static func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int32 {
@@ -31,8 +31,8 @@ enum Descriptor {
         return flags >= 0 && flags & O_ACCMODE != O_WRONLY
     }
 
-    /// Reads to the end into wiped memory.
-    /// - `limit`: Bytes; more than that is `ExitStatus.usage`.
+    /// Reads to the end into memory that is wiped after use.
+    /// - `limit`: The maximum number of bytes to read; longer input fails with `ExitStatus.usage`.
     static func readAll(_ descriptor: Int32, name: String, limit: Int) throws -> Secret {
         var buffer = Secret(count: 4096)
         var used = 0
@@ -51,12 +51,12 @@ enum Descriptor {
             if count == 0 { return buffer.prefix(used) }
             used += count
             guard used <= limit else {
-                throw CommandFailure(.usage, "\(name) is longer than \(limit) bytes, the most that fits here")
+                throw CommandFailure(.usage, "\(name) is longer than the maximum of \(limit) bytes")
             }
         }
     }
 
-    /// Reads a whole file into wiped memory; `-` is not special.
+    /// Reads a whole file into memory that is wiped after use; `-` has no special meaning.
     static func readFile(_ path: String, what: String, limit: Int) throws -> Secret {
         let descriptor = vault_open(path, O_RDONLY, 0)
         let name = "\(what) \(TerminalText.quoted(path))"
@@ -67,7 +67,7 @@ enum Descriptor {
         return try readAll(descriptor, name: name, limit: limit)
     }
 
-    /// The system's words for an error number.
+    /// Returns the system's message for an error number.
     static func message(_ number: Int32) -> String {
         guard let text = strerror(number) else { return "error \(number)" }
         return String(cString: text)

@@ -3,20 +3,21 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// A folder of our own in memory-backed storage, for a secret that another program must see as a file. The system may
-/// swap such memory out, but writes it to no disk otherwise.
+/// A private folder in memory-backed storage, for a secret that another program must read from a file. The system may
+/// swap such memory out, but otherwise never writes it to disk.
 ///
-/// A process that is killed leaves its folder; the next one wipes it. A folder in use is locked.
+/// If a process is killed, its folder is left behind, and the next process wipes it. A folder in use is locked.
 struct MemoryFolder: ~Copyable {
     private static let prefix = "vaultfmt-edit-"
     let path: String
     private let lock: Int32
 
-    /// Makes the folder, 0700, in `$XDG_RUNTIME_DIR` or `/dev/shm`, whichever is kept in memory.
-    /// - Parameter instead: What to do where there is neither.
+    /// Creates the folder with mode 0700 in `$XDG_RUNTIME_DIR` or `/dev/shm`, whichever is kept in memory.
+    ///
+    /// `instead`: What to do if neither is available.
     init(instead: String) throws {
         for base in Self.bases where Self.isInMemory(base) {
-            // Another process may take a folder that is not yet locked for one that was left.
+            // Another process may mistake a folder that is not yet locked for an abandoned one.
             for _ in 0..<10 {
                 var template = Array("\(base)/\(Self.prefix)XXXXXX".utf8CString)
                 guard mkdtemp(&template) != nil else { break }
@@ -29,21 +30,21 @@ struct MemoryFolder: ~Copyable {
         }
         throw CommandFailure(
             .io,
-            "no storage in memory: neither XDG_RUNTIME_DIR nor /dev/shm is a tmpfs that can be written; \(instead)")
+            "no storage in memory: neither XDG_RUNTIME_DIR nor /dev/shm is a writable tmpfs; \(instead)")
     }
 
-    /// The file with the secret.
+    /// The path of the file that holds the secret.
     var file: String { path + "/secret" }
 
-    /// Overwrites and removes everything in the folder, what an editor left there included, and the folder.
-    /// - Returns: What stayed behind, if anything.
+    /// Overwrites and removes everything in the folder, including files an editor left there, then the folder itself.
+    /// - Returns: The path of anything that could not be removed.
     consuming func wipe() -> String? {
         defer { close(lock) }
         return Self.wipe(folder: path) ? nil : path
     }
 
-    /// Wipes the folders of this user that killed processes left.
-    /// - Returns: The folders.
+    /// Wipes the folders that this user's killed processes left behind.
+    /// - Returns: The paths of the wiped folders.
     static func sweep() -> [String] {
         var wiped: [String] = []
         for base in bases where isInMemory(base) {
@@ -65,7 +66,7 @@ struct MemoryFolder: ~Copyable {
 
     private static var bases: [String] { [Environment.nonEmpty("XDG_RUNTIME_DIR"), "/dev/shm"].compactMap { $0 } }
 
-    /// The lock of a folder; nil where another process has it, or the folder is gone.
+    /// Locks a folder; returns nil if another process holds the lock or the folder is gone.
     private static func lock(_ path: String) -> Int32? {
         let descriptor = vault_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         guard descriptor >= 0 else { return nil }

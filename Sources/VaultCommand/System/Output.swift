@@ -1,17 +1,17 @@
 import Glibc
 import VaultFmt
 
-/// A buffered writer to a descriptor. Its buffer is wiped memory, so secrets may go through it.
+/// A buffered writer to a descriptor. Its buffer is wiped after use, so it can be used to write secrets.
 ///
-/// A closed pipe ends the process quietly, as SIGPIPE does by default; every other error is `ExitStatus.io`.
+/// A closed pipe ends the process quietly, as SIGPIPE does by default; any other error is `ExitStatus.io`.
 final class Output {
     private let descriptor: Int32
     private let name: String
     private var buffer: Secret
     private var used = 0
 
-    /// Writes to a descriptor that stays the caller's.
-    /// - `name`: What an error message calls it.
+    /// Creates a writer to a descriptor that still belongs to the caller.
+    /// - `name`: Its name in error messages.
     init(descriptor: Int32, name: String, capacity: Int = 16_384) {
         self.descriptor = descriptor
         self.name = name
@@ -51,13 +51,13 @@ final class Output {
         used += 1
     }
 
-    /// Appends text and a line end.
+    /// Appends text and a newline.
     func line(_ text: String) throws {
         try write(text)
         try write(byte: 0x0A)
     }
 
-    /// Hands everything to the system.
+    /// Writes out everything in the buffer.
     func flush() throws {
         let count = used
         used = 0
@@ -69,7 +69,8 @@ final class Output {
         }
         guard failure == 0 else {
             throw CommandFailure(
-                .io, "cannot write to \(name): \(Descriptor.message(failure)); make room or write elsewhere")
+                .io, "cannot write to \(name): \(Descriptor.message(failure)); free some disk space, or write elsewhere"
+            )
         }
     }
 }

@@ -1,4 +1,4 @@
-/// What this program is.
+/// The release of this program.
 enum Release {
     static let version = "0.1.0"
 }

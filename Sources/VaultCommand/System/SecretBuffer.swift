@@ -1,6 +1,7 @@
 import VaultFmt
 
-/// A growable run of bytes that may hold secrets: what it outgrows is wiped, as is the rest when it goes away.
+/// A growable byte buffer that may hold secrets. Outgrown storage is wiped, and so is the rest when the buffer is
+/// destroyed.
 struct SecretBuffer: ~Copyable {
     private var storage: Secret
     private(set) var count = 0
@@ -60,12 +61,12 @@ struct SecretBuffer: ~Copyable {
         }
     }
 
-    /// Forgets the contents; the bytes are wiped at the latest when the buffer goes away.
+    /// Discards the contents; the bytes are wiped at the latest when the buffer is destroyed.
     mutating func removeAll() {
         count = 0
     }
 
-    /// A copy of what is in it.
+    /// Returns a copy of the contents.
     borrowing func secret() -> Secret {
         withUnsafeBytes { Secret(copying: $0) }
     }
@@ -82,7 +83,7 @@ struct SecretBuffer: ~Copyable {
 }
 
 extension Secret {
-    /// Copies bytes; what they were copied from is the caller's to wipe.
+    /// Copies bytes; wiping the original is up to the caller.
     init(copying bytes: some Collection<UInt8>) {
         self.init(count: bytes.count)
         withUnsafeMutableBytes { $0.copyBytes(from: bytes) }

@@ -3,36 +3,56 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// Another program, run with what it reads and writes in our hands.
+/// Runs other programs and controls what they read and write.
 enum Subprocess {
-    /// The path of a program in PATH; nil where there is none.
+    /// Returns the path of a program found in PATH, or nil.
     static func find(_ program: String) -> String? {
         (Environment.value("PATH") ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
             .map { "\($0)/\(program)" }
             .first { access($0, X_OK) == 0 }
     }
 
-    /// How a program ended: its exit code, or 128 and the signal that ended it.
+    /// How a program ended.
+    enum Ending {
+        case code(Int32)
+        case signal(Int32)
+        /// It is not a child of this process, or has already been waited for.
+        case unknown
+
+        /// - `status`: The status returned by `waitpid` for a program that has ended.
+        fileprivate init(_ status: Int32) {
+            let signal = status & 0x7F
+            self = signal == 0 ? .code((status >> 8) & 0xFF) : .signal(signal)
+        }
+
+        /// The exit code, or 128 plus the signal number as in a shell, or -1 if it is not known.
+        var code: Int32 {
+            switch self {
+            case .code(let code): code
+            case .signal(let signal): 128 + signal
+            case .unknown: -1
+            }
+        }
+    }
+
+    /// Waits for a program; returns its exit code, or 128 plus the number of the signal that ended it.
     static func wait(_ process: pid_t) -> Int32 {
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0 {
-            if errno != EINTR { return -1 }
+            if errno != EINTR { return Ending.unknown.code }
         }
-        return code(status)
+        return Ending(status).code
     }
 
-    private static func code(_ status: Int32) -> Int32 {
-        status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
-    }
-
-    /// How a program ended, as `wait`; nil while it runs.
-    static func poll(_ process: pid_t) -> Int32? {
+    /// Returns how a program ended, or nil while it is running.
+    static func poll(_ process: pid_t) -> Ending? {
         var status: Int32 = 0
         let ended = waitpid(process, &status, WNOHANG)
-        return ended == 0 || (ended < 0 && errno == EINTR) ? nil : ended < 0 ? -1 : code(status)
+        guard ended >= 0 else { return errno == EINTR ? nil : .unknown }
+        return ended == 0 ? nil : Ending(status)
     }
 
-    /// Asks a program to end, and makes it after two seconds.
+    /// Asks a program to exit, and kills it after two seconds.
     static func end(_ process: pid_t) {
         kill(process, SIGTERM)
         for _ in 0..<200 {
@@ -44,9 +64,9 @@ enum Subprocess {
     }
 
     /// Starts a program.
-    /// - `input`, `output` and `error`: Its standard descriptors; nil is /dev/null.
-    /// - `keepsFactors`: Whether it may know what opens vaults, because it starts this program.
-    /// - `settings`: Environment variables that it gets, instead of this process's of the same names.
+    /// - `input`, `output` and `error`: Its standard descriptors; nil means /dev/null.
+    /// - `keepsFactors`: Whether it may receive the factors of vaults, because it starts this program.
+    /// - `settings`: Environment variables for it, which override this process's variables of the same names.
     static func start(
         _ path: String, _ arguments: [String], input: Int32?, output: Int32?, error: Int32? = nil,
         keepsFactors: Bool = false, settings: [String: String] = [:]
@@ -64,11 +84,11 @@ enum Subprocess {
         return try spawn(path, arguments, &actions, keepsFactors: keepsFactors, settings: settings)
     }
 
-    /// Where a program that is started apart finds this process's standard output.
+    /// The descriptor on which a program started by `startApart` finds this process's standard output.
     static let keptOutput: Int32 = 3
 
-    /// Starts a program in a session of its own, with every signal blocked that can be.
-    /// - `keepsOutput`: Whether it gets this process's standard output too, as `keptOutput`.
+    /// Starts a program in its own session, with all blockable signals blocked.
+    /// - `keepsOutput`: Whether it also gets this process's standard output, as `keptOutput`.
     static func startApart(
         _ path: String, _ arguments: [String], input: Int32, output: Int32, error: Int32, keepsOutput: Bool
     ) throws -> pid_t {
@@ -85,7 +105,8 @@ enum Subprocess {
         for (descriptor, target) in [(input, STDIN_FILENO), (output, STDOUT_FILENO), (error, STDERR_FILENO)] {
             posix_spawn_file_actions_adddup2(&actions, descriptor, target)
         }
-        // Last: the program's own standard descriptors are in place, so it does not matter what this number was.
+        // This comes last: the program's own standard descriptors are in place, so it does not matter what this number
+        // was.
         if copy >= 0 { posix_spawn_file_actions_adddup2(&actions, copy, keptOutput) }
         var all = sigset_t()
         sigfillset(&all)
@@ -94,7 +115,7 @@ enum Subprocess {
         return try spawn(path, arguments, &actions, &attributes)
     }
 
-    /// Starts a program that takes over the terminal, with the standard descriptors that this one has.
+    /// Starts a program that takes over the terminal and inherits this process's standard descriptors.
     static func startInForeground(_ path: String, _ arguments: [String]) throws -> pid_t {
         try spawn(path, arguments, nil)
     }
@@ -132,8 +153,8 @@ enum Subprocess {
         return failure == 0 || code != 0 ? code : -1
     }
 
-    /// Runs a program and reads what it writes.
-    /// - Returns: Nil where it fails.
+    /// Runs a program and returns its output.
+    /// - Returns: Nil if it fails.
     static func read(_ path: String, _ arguments: [String], limit: Int) throws -> Secret? {
         let pipe = try Pipe()
         let process = try start(path, arguments, input: nil, output: pipe.writing)
@@ -145,16 +166,23 @@ enum Subprocess {
     }
 }
 
-/// A pipe, whose ends no program inherits unless it is told to.
+/// A pipe, or a terminal in its place. Its ends are inherited only by programs that are told to inherit them.
 final class Pipe {
-    private(set) var reading: Int32 = -1
-    private(set) var writing: Int32 = -1
+    private(set) var reading: Int32
+    private(set) var writing: Int32
 
-    init() throws {
+    convenience init() throws {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw CommandFailure(.io, "cannot make a pipe: \(Descriptor.message(errno))") }
-        (reading, writing) = (ends[0], ends[1])
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        guard pipe(&ends) == 0 else {
+            throw CommandFailure(.io, "cannot create a pipe: \(Descriptor.message(errno)); close some files")
+        }
+        self.init(reading: ends[0], writing: ends[1])
+    }
+
+    /// Takes ownership of two descriptors, one of which reads what is written to the other.
+    init(reading: Int32, writing: Int32) {
+        (self.reading, self.writing) = (reading, writing)
+        for end in [reading, writing] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     }
 
     deinit {
@@ -172,7 +200,7 @@ final class Pipe {
         writing = -1
     }
 
-    /// Writes everything; a reader that has gone is an error like any other, not the end of this process.
+    /// Writes everything. If the reader has gone away, that is an ordinary error and does not end this process.
     /// - Returns: 0, or the error number.
     func write(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         let before = signal(SIGPIPE, SIG_IGN)

@@ -1,5 +1,5 @@
 extension StringProtocol {
-    /// The text without white space and line ends at its start and end.
+    /// The text without leading and trailing white space and newlines.
     var trimmed: SubSequence {
         guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace })
         else {

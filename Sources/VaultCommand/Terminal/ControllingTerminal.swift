@@ -2,17 +2,19 @@ import CVaultShim
 import Glibc
 import VaultFmt
 
-/// The terminal a person sits at, opened by itself: prompts never touch standard input, which may be a pipe.
+/// The terminal a person is using, opened separately: prompts never use standard input, which may be a pipe.
 ///
-/// Ctrl-C at a question ends with 130; Ctrl-Z stops, and the question comes again on return.
+/// Ctrl-C at a prompt exits with code 130; Ctrl-Z stops the process, and the prompt is repeated when it continues.
 enum ControllingTerminal {
-    /// The longest line that the kernel's line editing hands over; what is typed beyond is lost without notice.
+    /// The longest line that the kernel's line editing returns; anything typed beyond that is silently lost.
     static let longestLine = 4094
+    /// The maximum size of a text of several lines.
+    static let longestText = 65_536
 
-    /// Prompts are of the main thread alone.
+    /// Only the main thread may show prompts.
     nonisolated(unsafe) private static var turn: TerminalTurn?
     nonisolated(unsafe) private static var seriesDepth = 0
-    /// Whether anything was asked.
+    /// Whether any question has been asked.
     nonisolated(unsafe) private(set) static var hasAsked = false
 
     /// Whether the process has a terminal.
@@ -24,43 +26,80 @@ enum ControllingTerminal {
         return true
     }
 
-    /// Keeps the turn, once it has begun, until the matching `endSeries`: more questions may follow, and what is typed
-    /// between them is nobody's answer.
+    /// Keeps the turn, once begun, until the matching `endSeries`: more questions may follow, and text typed between
+    /// them is not taken as an answer.
     static func beginSeries() { seriesDepth += 1 }
 
-    /// The last question was answered.
+    /// Called after the last question was answered.
     static func endSeries() {
         seriesDepth = max(0, seriesDepth - 1)
         if seriesDepth == 0 { end() }
     }
 
-    /// Puts the terminal back; nothing is asked any more.
+    /// Restores the terminal; no more questions may follow.
     static func end() {
         turn?.end()
         turn = nil
     }
 
-    /// Waits for the turn at the terminal, and keeps it until the next line was read.
-    /// - Returns: Whether another process had its turn first; nil where there is no terminal.
+    /// Waits for the turn at the terminal, and keeps it until the next line has been read.
+    /// - Returns: Whether another process had its turn first; nil if there is no terminal.
     static func waitForTurn() throws -> Bool? { try current()?.hadToWait }
 
     /// Shows a prompt and reads a line.
-    /// - `hidden`: Whether what is typed is kept off the screen.
-    /// It returns the line without its end, or nil at the end of input (Ctrl-D).
+    /// - `hidden`: Whether to turn off echo while the user types. Returns the line without its line ending, or nil at
+    ///   the end of input (Ctrl-D).
     static func readLine(prompt: String, hidden: Bool) throws -> Secret? {
         var buffer = Secret(count: longestLine + 2)
+        return try ask(prompt, into: &buffer) { turn, buffer in turn.ask(prompt, isHidden: hidden, into: &buffer) }
+    }
+
+    /// Shows a prompt and reads lines until the end of input, without echo.
+    ///
+    /// Returns the lines with their line endings, or nil if there are none.
+    static func readText(prompt: String) throws -> Secret? {
+        var buffer = Secret(count: longestText + 2)
+        return try ask(prompt, into: &buffer) { turn, buffer in turn.askForText(prompt, into: &buffer) }
+    }
+
+    /// Asks until there is an answer, and asks again after the process has been stopped.
+    private static func ask(
+        _ prompt: String, into buffer: inout Secret, _ question: (TerminalTurn, inout Secret) -> TerminalTurn.Outcome
+    ) throws -> Secret? {
         defer { if seriesDepth == 0 { end() } }
         while true {
             guard let turn = try current() else { throw CommandFailure(.noAccess, "there is no terminal to prompt on") }
             hasAsked = true
-            switch turn.ask(prompt, isHidden: hidden, into: &buffer) {
+            switch question(turn, &buffer) {
             case .line(let count):
-                guard count <= longestLine else {
+                let answer = buffer.prefix(count)
+                guard count <= buffer.count - 2, hasWholeLines(answer) else {
                     throw CommandFailure(
-                        .usage, "the line is longer than a terminal can hand over; give it from a file")
+                        .usage, "the line is longer than a terminal can deliver; give it from a file")
                 }
-                return buffer.prefix(count)
+                return answer
             case .end: return nil
+            case .failed(let number): throw CommandFailure(system: number, "cannot read from the terminal")
+            case .signal(let signal):
+                end()
+                actOn(signal)
+            }
+        }
+    }
+
+    /// Whether every line is short enough that the kernel cannot have dropped its end.
+    private static func hasWholeLines(_ text: borrowing Secret) -> Bool {
+        text.withUnsafeBytes { bytes in bytes.split(separator: 0x0A).allSatisfy { $0.count <= longestLine } }
+    }
+
+    /// Lets the person choose during this turn; a stop by Ctrl-Z shows the choice again.
+    static func during(_ choose: (TerminalTurn) -> Choice) throws -> Int? {
+        defer { if seriesDepth == 0 { end() } }
+        while true {
+            guard let turn = try current() else { throw CommandFailure(.noAccess, "there is no terminal to prompt on") }
+            hasAsked = true
+            switch choose(turn) {
+            case .chosen(let place): return place
             case .failed(let number): throw CommandFailure(system: number, "cannot read from the terminal")
             case .signal(let signal):
                 end()
@@ -76,7 +115,7 @@ enum ControllingTerminal {
         return turn
     }
 
-    /// Does what the signal would have done, now that the terminal is as it was.
+    /// Does what the signal would have done, now that the terminal is restored.
     private static func actOn(_ signal: Int32) {
         if signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU {
             TerminalGuardian.sayLastWords(on: STDOUT_FILENO)

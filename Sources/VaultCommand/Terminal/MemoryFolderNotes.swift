@@ -1,15 +1,15 @@
 import VaultLocal
 
-/// What people are told of folders in memory that held secrets.
+/// Messages about in-memory folders that held secrets.
 extension MemoryFolder {
-    /// Wipes what killed processes left, and says so.
+    /// Wipes what killed processes left behind, and reports it.
     static func sweepAndTell() {
         for path in sweep() {
-            Terminal.note("wiped \(TerminalText.quoted(path)), which an interrupted command had left")
+            Terminal.note("wiped \(TerminalText.quoted(path)), which an interrupted command had left behind")
         }
     }
 
-    /// Wipes the folder; warns if something stays behind.
+    /// Wipes the folder; warns if anything is left behind.
     consuming func wipeAndTell() {
         guard let left = wipe() else { return }
         Terminal.warning("could not remove \(TerminalText.quoted(left)), which may hold the secret; remove it yourself")

@@ -1,25 +1,27 @@
 import Glibc
 import Synchronization
 
-/// What a long operation does and how far it is, on standard error: shown only on a terminal, and only once the work
-/// took more than a second.
+/// The progress of a long operation, on standard error: shown only on a terminal, and only after more than a second.
 final class Progress: Sendable {
     private struct State {
-        var fraction: Double?
-        var count: Int?
+        var done: UInt64?
+        var total: UInt64?
         var isFinished = false
         var isShown = false
     }
 
     private let title: String
+    private let unit: String?
     private let state = Mutex(State())
 
-    /// - Parameter title: What is being done, such as "verifying".
-    init(_ title: String) {
+    /// - `title`: What is being done, such as "verifying".
+    /// - `unit`: What is counted, such as "items"; nil if the amounts mean nothing to a person.
+    init(_ title: String, of unit: String? = nil) {
         self.title = title
+        self.unit = unit
         guard Terminal.errorIsTerminal else { return }
         Task.detached { [self] in
-            // A sleep that is cut short shows the line early, which does no harm.
+            // If the sleep is cut short, the line appears early, which is harmless.
             do { try await Task.sleep(for: .seconds(1)) } catch { return }
             while show() {
                 do { try await Task.sleep(for: .milliseconds(200)) } catch { return }
@@ -27,28 +29,46 @@ final class Progress: Sendable {
         }
     }
 
-    /// Shows a title while some work goes on.
+    /// Shows a title while work is in progress.
     static func during<Result: ~Copyable>(_ title: String, _ work: () throws -> Result) rethrows -> Result {
         let progress = Progress(title)
         defer { progress.finish() }
         return try work()
     }
 
-    /// Says how much is done.
+    /// Keeps the line clear while a message or a question is shown in the middle of the work.
+    static func holding<Result: ~Copyable>(_ question: () throws -> Result) rethrows -> Result {
+        let wasShown = line.withLock { line in
+            defer { line = Line(holds: line.holds + 1, isShown: false) }
+            return line.isShown
+        }
+        if wasShown { write("\r\u{1B}[K") }
+        defer { line.withLock { $0.holds -= 1 } }
+        return try question()
+    }
+
+    /// The line of the terminal on which all progress is shown.
+    private struct Line {
+        var holds = 0
+        var isShown = false
+    }
+
+    private static let line = Mutex(Line())
+
+    /// Reports how much is done.
     func update(_ done: UInt64, of total: UInt64) {
-        let fraction = total == 0 ? 1 : Double(min(done, total)) / Double(total)
-        state.withLock { $0.fraction = fraction }
+        state.withLock { ($0.done, $0.total) = (done, total) }
     }
 
-    /// Says how many are done, where nobody knows how many there are.
+    /// Reports how many are done when the total is unknown.
     func count(_ done: Int) {
-        state.withLock { $0.count = done }
+        state.withLock { ($0.done, $0.total) = (UInt64(max(done, 0)), nil) }
     }
 
-    /// Takes the line away; nothing is shown afterwards.
+    /// Removes the line; nothing is shown afterwards.
     func finish() {
         state.withLock { state in
-            if state.isShown { write("\r\u{1B}[K") }
+            if state.isShown { Self.write("\r\u{1B}[K") }
             state.isShown = false
             state.isFinished = true
         }
@@ -57,20 +77,32 @@ final class Progress: Sendable {
     private func show() -> Bool {
         state.withLock { state in
             guard !state.isFinished else { return false }
-            // The line of another process's question is not ours to draw on.
+            // Never draws over another process's question.
             if TerminalTurn.isAnothers() { return true }
+            let isHeld = Self.line.withLock { line in
+                if line.holds == 0 { line.isShown = true }
+                return line.holds > 0
+            }
+            guard !isHeld else { return true }
             state.isShown = true
-            let percent = state.fraction.map { " \(Int($0 * 100)) %" } ?? ""
-            let count = state.count.map { " \($0)" } ?? ""
-            write("\r\u{1B}[Kvaultfmt: \(title)\(percent)\(count) …")
+            Self.write("\r\u{1B}[Kvaultfmt: " + Self.text(title, unit, done: state.done, of: state.total))
             return true
         }
     }
 
-    private func write(_ text: String) {
+    /// Returns text such as "rotating 45 %, 450 of 1000 items …", or as much of it as is known.
+    static func text(_ title: String, _ unit: String?, done: UInt64?, of total: UInt64?) -> String {
+        guard let done else { return "\(title) …" }
+        guard let total else { return "\(title) \(done)\(unit.map { " \($0)" } ?? "") …" }
+        let share = total == 0 ? 1 : Double(min(done, total)) / Double(total)
+        let count = unit.map { ", \(min(done, total)) of \(total) \($0)" } ?? ""
+        return "\(title) \(Int(share * 100)) %\(count) …"
+    }
+
+    private static func write(_ text: String) {
         var text = text
         text.withUTF8 { utf8 in
-            // Progress is a courtesy; the work goes on without it.
+            // Progress is optional; the work continues without it.
             _ = Descriptor.writeAll(STDERR_FILENO, UnsafeRawBufferPointer(utf8))
         }
     }

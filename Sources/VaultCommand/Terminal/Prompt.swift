@@ -3,15 +3,21 @@ import VaultLocal
 
 /// Questions to the person at the terminal.
 enum Prompt {
-    /// Asks for something secret without showing it.
-    /// - `question`: Without the colon; what it holds is escaped.
-    /// - `instead`: What to do where there is no terminal, for the error message.
+    /// Asks for a secret without echo.
+    /// - `question`: The question without the colon; it is escaped here.
+    /// - `instead`: What to do if there is no terminal, for the error message.
     static func secret(_ question: String, instead: String) throws -> Secret {
         try requireTerminal(for: question, instead: instead)
         return try ask(question)
     }
 
-    /// Asks twice for something secret that is to be stored, until both answers agree; gives up after three rounds.
+    /// Asks for a value that may be shown.
+    static func line(_ question: String, instead: String) throws -> Secret {
+        try requireTerminal(for: question, instead: instead)
+        return try ask(question, isHidden: false)
+    }
+
+    /// Asks twice for a secret to be stored, and starts over if the two answers differ; gives up after three rounds.
     static func newSecret(_ question: String, instead: String) throws -> Secret {
         try requireTerminal(for: question, instead: instead)
         ControllingTerminal.beginSeries()
@@ -25,7 +31,22 @@ enum Prompt {
         throw CommandFailure(.noAccess, "the two did not match three times; nothing was changed")
     }
 
-    /// Asks a question that is answered with yes or no; anything but yes is no.
+    /// Asks for a secret of several lines without echo; Ctrl-D ends it. Asks only once, because it is usually pasted,
+    /// and shows its size.
+    static func secretText(_ question: String, instead: String) throws -> Secret {
+        try requireTerminal(for: question, instead: instead)
+        let prompt = "\(TerminalText.singleLine(question)), ended by Ctrl-D on a line of its own:\n"
+        guard let text = try ControllingTerminal.readText(prompt: prompt) else {
+            throw CommandFailure(.noAccess, "no answer was given (\(question)); nothing was changed")
+        }
+        let lines = text.withUnsafeBytes { bytes in
+            bytes.count { $0 == 0x0A } + (bytes.last == 0x0A ? 0 : 1)
+        }
+        Terminal.note("read \(lines) \(lines == 1 ? "line" : "lines"), \(text.count) bytes")
+        return text
+    }
+
+    /// Asks a yes-or-no question; any answer other than yes means no.
     static func confirm(_ question: String, instead: String) throws -> Bool {
         try requireTerminal(for: question, instead: instead)
         let text = TerminalText.singleLine(question)
@@ -44,9 +65,9 @@ enum Prompt {
         }
     }
 
-    private static func ask(_ question: String) throws -> Secret {
+    private static func ask(_ question: String, isHidden: Bool = true) throws -> Secret {
         let text = TerminalText.singleLine(question)
-        guard let answer = try ControllingTerminal.readLine(prompt: "\(text): ", hidden: true) else {
+        guard let answer = try ControllingTerminal.readLine(prompt: "\(text): ", hidden: isHidden) else {
             throw CommandFailure(.noAccess, "no answer was given (\(question)); nothing was changed")
         }
         return answer

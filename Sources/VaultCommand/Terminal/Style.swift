@@ -1,6 +1,6 @@
 import VaultLocal
 
-/// Colour and weight of text: only on a terminal, and never where NO_COLOR is set (https://no-color.org) or TERM is
+/// Colour and weight of text: only on a terminal, and never if NO_COLOR is set (https://no-color.org) or TERM is
 /// "dumb".
 struct Style {
     enum Role: String {

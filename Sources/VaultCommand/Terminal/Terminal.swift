@@ -1,31 +1,31 @@
 import Glibc
 import VaultLocal
 
-/// Which of the standard descriptors a person is looking at, and lines for standard error.
+/// Tells which standard descriptors are terminals, and writes lines to standard error.
 enum Terminal {
     static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
     static var outputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
     static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// Writes one line to standard error. What it holds is escaped, so it stays one line.
+    /// Writes one line to standard error. The text is escaped, so it stays on one line.
     static func errorLine(_ text: String) { write(TerminalText.singleLine(text) + "\n") }
 
-    /// Something worth knowing that changes nothing.
+    /// Writes a message that requires no action.
     static func note(_ text: String) { errorLine("vaultfmt: \(text)") }
 
-    /// Something that the person should act on.
+    /// Writes a message that the user should act on.
     static func warning(_ text: String) {
         let word = Style.standardError.apply(.warning, to: "warning:")
         write("vaultfmt: \(word) \(TerminalText.singleLine(text))\n")
     }
 
-    /// Why the command ends.
+    /// Writes the reason why the command fails.
     static func failure(_ text: String) {
         let name = Style.standardError.apply(.failure, to: "vaultfmt:")
         write("\(name) \(TerminalText.singleLine(text))\n")
     }
 
-    /// Columns of the terminal behind a descriptor, or nil where it has none.
+    /// The number of columns of the terminal behind a descriptor, or nil if there is none.
     static func columns(of descriptor: Int32) -> Int? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
@@ -35,7 +35,7 @@ enum Terminal {
     private static func write(_ text: String) {
         var text = text
         text.withUTF8 { utf8 in
-            // Standard error is where failures go: there is nowhere left to report that it cannot be written.
+            // Failures go to standard error, so there is nowhere to report that writing to it failed.
             _ = Descriptor.writeAll(STDERR_FILENO, UnsafeRawBufferPointer(utf8))
         }
     }

@@ -2,20 +2,19 @@ import CVaultShim
 import Glibc
 import VaultFmt
 
-/// A process of this program that watches over it while it asks: it puts the terminal back if this one is killed while
-/// echo is off. It holds the lock of the turn as well, so that nobody else asks before the terminal is as it was. And
-/// it says on this one's standard output what must be said in every case.
+/// A helper process that restores the terminal if this process is killed while echo is off. It also holds the lock of
+/// the turn, so that no other process prompts before the terminal is restored. Finally, it writes to this process's
+/// standard output whatever must be written in any case.
 struct TerminalGuardian {
     static let command = "__restore-terminal"
     private let process: pid_t
     private let pipe: Pipe
 
-    /// What is written to standard output if the process is killed at a question, and its end at once; empty for
-    /// nothing.
+    /// The text to write to standard output if the process is killed at a prompt; empty for none.
     nonisolated(unsafe) static var lastWords = ""
 
-    /// Starts it, in a session of its own, so that nothing sent to the job ends it. Nil where it cannot be started: the
-    /// turn goes on without.
+    /// Starts the guardian in its own session, so that signals sent to the job do not reach it. Returns nil if it
+    /// cannot be started; the turn continues without it.
     static func start(terminal: Int32, lock: Int32) -> TerminalGuardian? {
         do {
             let pipe = try Pipe()
@@ -28,23 +27,23 @@ struct TerminalGuardian {
         } catch { return nil }
     }
 
-    /// Tells it how the terminal was, before that is changed.
+    /// Sends the terminal's settings to the guardian before they are changed.
     func tellModes() {
         var modes = vault_terminal_modes()
         vault_turn_modes(&modes)
         _ = withUnsafeBytes(of: &modes) { pipe.write($0) }
     }
 
-    /// Lets it end, with nothing to put back.
+    /// Lets the guardian exit without restoring anything.
     func dismiss() {
         _ = withUnsafeBytes(of: Self.allIsWell) { pipe.write($0) }
         pipe.closeWriting()
     }
 
-    /// Waits for its end; after `dismiss`.
+    /// Waits for the guardian to exit, after `dismiss`.
     func wait() { _ = Subprocess.wait(process) }
 
-    /// What the process does: it waits for the other's end, or its word that all is well.
+    /// The body of the guardian: waits until the other process exits or reports that all is well.
     static func watch() -> Never {
         var modes = vault_terminal_modes()
         let count = withUnsafeMutableBytes(of: &modes) { readAll(into: $0) }
@@ -58,14 +57,14 @@ struct TerminalGuardian {
         exit(0)
     }
 
-    /// Writes them; the process ends next, so nobody is there to hear that they could not be written.
+    /// Writes the bytes. The process exits next, so there is no one to report a write error to.
     static func sayLastWords(on descriptor: Int32) {
         lastWords.withUTF8 { _ = Descriptor.writeAll(descriptor, UnsafeRawBufferPointer($0)) }
     }
 
-    /// Sent alone, or after the modes.
+    /// The byte that dismisses the guardian, sent alone or after the modes.
     private static let allIsWell: UInt8 = 1
-    /// Reads until the buffer is full or the other end closed; returns how many bytes came.
+    /// Reads until the buffer is full or the other end is closed; returns the number of bytes read.
     private static func readAll(into bytes: UnsafeMutableRawBufferPointer) -> Int {
         var count = 0
         while count < bytes.count {

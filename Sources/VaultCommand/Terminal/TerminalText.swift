@@ -1,7 +1,7 @@
 import VaultLocal
 
 extension TerminalText {
-    /// The number of terminal columns of text that holds nothing harmful.
+    /// The number of terminal columns that text occupies, provided that it contains no harmful characters.
     static func width(_ text: String) -> Int {
         var columns = 0
         for character in text {

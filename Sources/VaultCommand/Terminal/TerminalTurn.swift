@@ -4,14 +4,13 @@ import VaultFmt
 import VaultLocal
 
 /// This process's turn at its terminal: from its first question to its last, no other process of this program asks
-/// there, and nothing typed is shown but the answer to a question that shows it. However the process ends, the terminal
-/// is put back.
+/// there, and typed text is echoed only for questions that show it. However the process ends, the terminal is restored.
 final class TerminalTurn {
-    /// Whether another process had its turn first, so that what is to be asked may be known by now.
+    /// Whether another process had its turn first, in which case the answer may already be known.
     let hadToWait: Bool
-    private let terminal: Int32
+    let terminal: Int32
     private let lock: Int32
-    private let notes: Pipe
+    let notes: Pipe
     private var guardian: TerminalGuardian?
 
     /// How an attempt to read a line ended.
@@ -22,15 +21,15 @@ final class TerminalTurn {
         case signal(Int32)
     }
 
-    /// Waits for the turn; nil where the process has no terminal. A job in the background stops, as one that reads
-    /// does.
+    /// Waits for the turn; nil if the process has no terminal. A background job is stopped, as if it had read from the
+    /// terminal.
     static func begin() throws -> TerminalTurn? {
         let terminal = vault_open("/dev/tty", O_RDWR | O_NOCTTY, 0)
         guard terminal >= 0 else { return nil }
         let lock = openLock(terminal)
         let guardian = TerminalGuardian.start(terminal: terminal, lock: lock >= 0 ? lock : terminal)
         var hadToWait = false
-        // A job whose shell has gone cannot be stopped.
+        // A job cannot be stopped after its shell has exited.
         for _ in 0..<100 {
             if vault_terminal_is_foreground(terminal) == 1 {
                 if lock >= 0, vault_wait_for_lock(lock) == 1 { hadToWait = true }
@@ -61,8 +60,8 @@ final class TerminalTurn {
         return vault_is_locked_elsewhere(lock) == 1
     }
 
-    /// What is locked: the terminal's device; where that cannot be opened by a name, as after su, the folder of what
-    /// this user's machine remembers.
+    /// Opens the path to lock: the terminal's device or, if that cannot be opened by name (after su, for example), the
+    /// folder that holds what this machine remembers for the user.
     private static func openLock(_ terminal: Int32) -> Int32 {
         let itself = vault_terminal_open_itself(terminal)
         if itself >= 0 { return itself }
@@ -81,7 +80,7 @@ final class TerminalTurn {
         notes = try Pipe()
         for end in [notes.reading, notes.writing] { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
         let failure = vault_turn_begin(terminal, lock, notes.writing)
-        guard failure == 0 else { throw CommandFailure(system: -failure, "cannot ask on the terminal") }
+        guard failure == 0 else { throw CommandFailure(system: -failure, "cannot prompt on the terminal") }
         guardian?.tellModes()
     }
 
@@ -90,9 +89,10 @@ final class TerminalTurn {
         if lock >= 0 { close(lock) }
     }
 
-    /// Puts the terminal back and lets others have their turn; nothing is asked afterwards.
+    /// Restores the terminal and ends the turn; no questions may follow.
     func end() {
-        // In this order: killed in between, it leaves nothing that the guardian would do to another's turn.
+        // In this order: if the process is killed in between, the guardian cannot interfere with another process's
+        // turn.
         vault_turn_end()
         guardian?.dismiss()
         if lock >= 0 { flock(lock, LOCK_UN) }
@@ -100,24 +100,38 @@ final class TerminalTurn {
         guardian = nil
     }
 
-    /// Whether the turn was given up, because the process was stopped.
+    /// Whether the turn was given up because the process was stopped.
     var isLost: Bool { vault_turn_state() == Int32(VAULT_TURN_LOST.rawValue) }
 
-    /// Shows a prompt and reads a line. What was typed before the prompt is dropped.
-    /// - `isHidden`: Whether what is typed is kept off the screen.
-    /// - `buffer`: Where the line goes. Of one that is longer, the last byte holds what came last.
+    /// Shows a prompt and reads a line. Anything typed before the prompt is discarded.
+    /// - `isHidden`: Whether to turn off echo while the user types.
+    /// - `buffer`: Receives the line. If the line is longer than the buffer, the buffer's last byte is the last byte
+    ///   typed.
     func ask(_ prompt: String, isHidden: Bool, into buffer: inout Secret) -> Outcome {
         let failure = vault_turn_ask(isHidden ? 1 : 0)
         guard failure == 0 else { return .failed(-failure) }
         show(prompt)
-        let outcome = readLine(into: &buffer)
+        let outcome = read(into: &buffer, isOneLine: true)
         vault_turn_work()
         if case .line = outcome, !isHidden { return notedSignal() ?? outcome }
         show("\n")
         return notedSignal() ?? outcome
     }
 
-    private func readLine(into buffer: inout Secret) -> Outcome {
+    /// Shows a prompt and reads lines to the end of input, without showing them.
+    ///
+    /// Anything typed before the prompt is discarded. Lines are stored in the buffer with their line endings; if the
+    /// text is longer than the buffer, the buffer's last byte is the last byte typed.
+    func askForText(_ prompt: String, into buffer: inout Secret) -> Outcome {
+        let failure = vault_turn_ask(1)
+        guard failure == 0 else { return .failed(-failure) }
+        show(prompt)
+        let outcome = read(into: &buffer, isOneLine: false)
+        vault_turn_work()
+        return notedSignal() ?? outcome
+    }
+
+    private func read(into buffer: inout Secret, isOneLine: Bool) -> Outcome {
         var count = 0
         while true {
             var ready = [
@@ -130,26 +144,26 @@ final class TerminalTurn {
             }
             if let signal = notedSignal() { return signal }
             let position = min(count, buffer.count - 1)
-            let got = buffer.withUnsafeMutableBytes { read(terminal, $0.baseAddress?.advanced(by: position), 1) }
+            let got = buffer.withUnsafeMutableBytes { Glibc.read(terminal, $0.baseAddress?.advanced(by: position), 1) }
             if got < 0 {
                 if errno == EINTR || errno == EAGAIN { continue }
                 return .failed(errno)
             }
             if got == 0 { return count == 0 ? .end : .line(count) }
-            if buffer.withUnsafeBytes({ $0[position] }) == 0x0A { return .line(count) }
+            if isOneLine, buffer.withUnsafeBytes({ $0[position] }) == 0x0A { return .line(count) }
             count += 1
         }
     }
 
-    private func notedSignal() -> Outcome? {
+    func notedSignal() -> Outcome? {
         var signal: UInt8 = 0
-        return read(notes.reading, &signal, 1) == 1 ? .signal(Int32(signal)) : nil
+        return Glibc.read(notes.reading, &signal, 1) == 1 ? .signal(Int32(signal)) : nil
     }
 
-    private func show(_ text: String) {
+    func show(_ text: String) {
         var text = text
         text.withUTF8 { utf8 in
-            // A prompt that cannot be shown leaves reading to report what is wrong with the terminal.
+            // If a prompt cannot be shown, reading reports the problem with the terminal.
             _ = Descriptor.writeAll(terminal, UnsafeRawBufferPointer(utf8))
         }
     }

@@ -1,13 +1,13 @@
 internal import VaultBytes
 
-/// A part of an item that keeps the file from being rewritten: what is damaged can neither be moved nor sealed again,
-/// and is not dropped without a word.
+/// A damaged part of an item that prevents the file from being rewritten: it can be neither moved nor resealed, and
+/// must not be dropped silently.
 enum DamagedPart {
     case secret, attribute, earlierValue
-    /// The frame that names all of them.
+    /// The frame that lists all earlier values.
     case earlierValues
 
-    /// What one of an item's records is.
+    /// Determines which part of an item a record holds.
     init(_ place: RecordRef, of item: LiveItem) {
         if place == item.own {
             self = .secret
@@ -29,13 +29,14 @@ enum DamagedPart {
         switch self {
         case .secret: "set another secret, restore an earlier value, or remove the item"
         case .attribute: "set that attribute again, or remove the item"
-        case .earlierValue, .earlierValues: "forget the item's earlier values, or remove it"
+        case .earlierValue, .earlierValues: "forget the item's earlier values, or remove the item"
         }
     }
 }
 
 extension VaultError {
-    /// The same failure with the item that it concerns and what can be done about it, if damage is the reason.
+    /// Returns the error with the affected item and a remedy added if damage is the cause; otherwise returns it
+    /// unchanged.
     func naming(_ part: DamagedPart, of key: ItemKey) -> VaultError {
         switch code {
         case .authenticationFailed, .structureInvalid, .io:
@@ -48,7 +49,7 @@ extension VaultError {
 }
 
 extension ItemKey {
-    /// What tells it from others, in one line.
+    /// A one-line summary that distinguishes the item from others.
     fileprivate var summary: String {
         func quoted(_ text: String) -> String { "'\(text)'" }
         func hex(_ bytes: [UInt8]) -> String { Hex.encode(bytes) }

@@ -1,12 +1,12 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Counts the frames that a tree reaches, each once (section 5.6); reads all pages and earlier values, and no secret.
+/// Counts each frame reachable from a tree once (section 5.6). It reads all pages and earlier values, but no secrets.
 struct LiveFrames {
     private let source: PageSource
     private let check: EntryCheck
     private var seen: Set<UInt64> = []
-    /// How long they are together.
+    /// The total length of the frames.
     private(set) var bytes: UInt64 = 0
 
     init(_ source: PageSource, _ check: EntryCheck) {
@@ -17,7 +17,7 @@ struct LiveFrames {
     mutating func count(_ root: Commit.Root?) throws(VaultError) {
         var walk = TreeWalk(root)
         while let next = walk.next() {
-            // A page that is named twice is gone through once.
+            // A page that is referenced twice is visited only once.
             guard add(try next.ref()) else { continue }
             let page = try source.load(next)
             guard page.layout.isLeaf else {
@@ -39,7 +39,7 @@ struct LiveFrames {
         for place in LiveItem(item, versions).places { add(place.record) }
     }
 
-    /// Returns whether the frame was not counted before.
+    /// Counts a frame; returns false if it was already counted.
     @discardableResult
     private mutating func add(_ ref: ObjectRef) -> Bool {
         guard seen.insert(ref.offset).inserted else { return false }

@@ -1,11 +1,11 @@
 package import VaultBytes
 internal import VaultStore
 
-/// A branch of a vault, as far as a merge needs to know its past (section 8).
+/// The part of a branch's history that a merge needs (section 8).
 package struct BranchPast: Sendable {
-    /// Greater than the generation of every ancestor that the file no longer shows.
+    /// A number greater than the generation of every ancestor that is no longer recorded in the file.
     package let floor: UInt64
-    /// In the order in which they became ancestors; the branch's newest state last.
+    /// The states in the order in which they became ancestors; the branch's newest state is last.
     package let states: [Ancestor]
     package let tombstoneHorizon: UInt64
 
@@ -21,18 +21,18 @@ package struct BranchPast: Sendable {
     }
 }
 
-/// What a merge commit says of the branch that was merged.
+/// The information that a merge commit records about the merged branch.
 package struct MergedBranch: Sendable {
-    /// That of the branch's newest state.
+    /// The generation of the branch's newest state.
     let generation: UInt64
     let clock: UInt64
     let tombstoneHorizon: UInt64
     let floor: UInt64
-    /// The branch's states since the common base, its newest one last.
+    /// The branch's states since the common base; the newest is last.
     var states: [Ancestor]
 
-    /// What `theirs` has that `ours` has not. Nil if that is nothing: ours is the newer state of one branch, or the
-    /// same.
+    /// Collects the states that `theirs` has and `ours` lacks. The result is nil if there are none, because `ours` is
+    /// the same state or a newer state of the same branch.
     package init?(_ theirs: BranchPast, since ours: BranchPast) {
         let known = Set(ours.states)
         states = theirs.states.filter { !known.contains($0) }
@@ -43,10 +43,11 @@ package struct MergedBranch: Sendable {
         floor = theirs.floor
     }
 
-    /// The merge commit's.
+    /// Returns the generation of the merge commit.
     func generation(after ours: UInt64) -> UInt64 { max(ours, generation) + 1 }
 
-    /// A history that names the branch's states too: all of them if there is room next to ours, at least 364.
+    /// Returns a history that also lists the branch's states: all of them if they fit alongside our own
+    /// states, and at least 364 in any case.
     func added(to floor: UInt64, _ own: [Ancestor]) -> History {
         let known = Set(own)
         let new = states.filter { !known.contains($0) }
@@ -57,7 +58,8 @@ package struct MergedBranch: Sendable {
 }
 
 extension History {
-    /// That of a file which starts after the newest state: also with a branch that is merged by its only commit.
+    /// Returns the history of a file that starts after the newest state, including a branch that its only commit
+    /// merges.
     static func after(_ store: Store, merging branch: MergedBranch?) throws(VaultError) -> History {
         let own = try store.past.historyForCompaction(after: store.state)
         guard let branch else { return own }
@@ -66,8 +68,8 @@ extension History {
         return history
     }
 
-    /// That of a merge commit which is appended to the file: our own predecessors are in it, or in the history that
-    /// there is.
+    /// Returns the history for a merge commit that is appended to the file: our own predecessors are in the file or in
+    /// its existing history.
     static func appended(_ store: Store, merging branch: MergedBranch) throws(VaultError) -> History {
         let before = try store.past.history(of: store.state)
         return branch.added(to: before?.floor ?? 1, before?.ancestors ?? [])
@@ -75,7 +77,7 @@ extension History {
 }
 
 extension Vault {
-    /// The states that led to the one that is read. Throws `authenticationFailed` if an earlier commit is damaged.
+    /// Returns the states that led to the current one. Throws `authenticationFailed` if an earlier commit is damaged.
     package func branchPast() throws(VaultError) -> BranchPast {
         try withCore { (core) throws(VaultError) in try BranchPast(core.store) }
     }

@@ -1,19 +1,19 @@
 internal import VaultBytes
 
-/// Writing a vault's live contents into a new file: compaction, grants and revocations, rotation (section 7.4).
+/// Writes a vault's live contents into a new file, for compaction, grants and revocations, and rotation (section 7.4).
 ///
-/// Records go first, then earlier values, both in orders that tell nothing; then the tree, the keyring and the
-/// history.
+/// The records come first, followed by the earlier values, both in an order that reveals nothing, and then the
+/// tree, the keyring and the history.
 enum Rebuild {
-    /// What changes on the way.
+    /// The changes to make while the file is rewritten.
     struct Plan: ~Copyable {
         var replacement: Store.Replacement
         var keyring: Keyring
-        /// Where the records of replaced compartments go, by number.
+        /// The compartments to which records in replaced compartments move, by the number of the replaced compartment.
         var targets: [UInt64: RecordTarget] = [:]
-        /// Whether the vault key is replaced, and the key of locators with it.
+        /// Whether the vault key is replaced, and with it the locator key.
         var hasNewLocator = false
-        /// What is rewritten, if it is not the newest state.
+        /// The contents to write, if they differ from the newest state.
         var content: Content?
 
         init(
@@ -28,8 +28,8 @@ enum Rebuild {
         }
     }
 
-    /// The tree that a transaction has appended and not committed, how many items it has, the keyring that it refers
-    /// to, and what else the commit will say.
+    /// A tree that a transaction has appended but not committed, with its number of items, the keyring that it refers
+    /// to, and the other fields of its commit.
     struct Content {
         let root: Commit.Root?
         let items: UInt64
@@ -44,14 +44,17 @@ enum Rebuild {
         }
     }
 
-    /// Rewrites the file without what is dead; keys stay as they are. With the content of a transaction, its changes
-    /// and the compaction become durable together.
-    static func compact(_ core: VaultCore, content: Content? = nil) throws(VaultError) {
+    /// Rewrites the file without dead objects; keys do not change. If a transaction's content is given, its changes and
+    /// the compaction become durable together.
+    static func compact(
+        _ core: VaultCore, content: Content? = nil, progress: ((UInt64, UInt64) -> Void)? = nil
+    ) throws(VaultError) {
         let store = core.store
         let replacement = Store.Replacement(
             header: store.header, keys: try ownKeys(store), wrappingKey: store.slot.wrappingKey.copy(),
             slotID: store.slot.id)
-        try run(Plan(replacement, keyring: content?.keyring ?? store.keyring, content: content), core)
+        try run(
+            Plan(replacement, keyring: content?.keyring ?? store.keyring, content: content), core, progress: progress)
     }
 
     static func ownKeys(_ store: Store) throws(VaultError) -> VaultKeys {
@@ -59,7 +62,7 @@ enum Rebuild {
         return VaultKeys(vaultKey: vaultKey, epoch: store.header.epoch)
     }
 
-    /// A group whose key is wrapped for the owners of a store.
+    /// Returns a group whose key is wrapped for a store's owners.
     static func wrappedGroup(_ number: UInt64, _ name: String, _ key: borrowing Secret, _ store: Store)
         throws(VaultError) -> Keyring.Group
     {
@@ -74,7 +77,7 @@ enum Rebuild {
         try keys.asOwner(else: ownersOnly) { (owner) throws(VaultError) in SecretBox(owner.locator.copy()) }
     }
 
-    /// Carries a plan out.
+    /// Carries out a plan.
     static func run(_ plan: consuming Plan, _ core: VaultCore, progress: ((UInt64, UInt64) -> Void)? = nil)
         throws(VaultError)
     {
@@ -87,23 +90,25 @@ enum Rebuild {
         let source = plan.content == nil ? store.pages : store.pagesOfChange
         let view = KeyringView(content.keyring)
         let reader = RebuildReader(source: source, check: EntryCheck(view, clock: clock), kept: keyring.keeping.count)
-        // Its pages are read once more, in passing.
+        // Its pages are read once more, without caching.
         store.pages.dropCache()
         let oldLocator = try locatorKey(store.slot.keys)
         try store.rebuild(plan.replacement) { (appender, keys, next) throws(VaultError) in
             let oldTree = TreeReader(source: source, root: content.root)
+            let workers = Workers(store.threads)
             let layout = try RebuildLayout(
-                oldTree, reader, items: content.items, resealed: Set(targets.keys), start: appender.start, store.random)
+                oldTree, reader, items: content.items, resealed: Set(targets.keys), start: appender.start, store.random,
+                on: workers)
             let room = try appender.leaveRoom(for: layout.recordBytes + layout.versionBytes)
             var mover = RecordMover(
                 core, from: source, view, targets, locators: (oldLocator, try locatorKey(keys), areLocatorsSame),
-                to: room)
+                to: room, on: workers)
             let new = NewVersions(room, layout, store.sealing, indexKey: SecretBox(keys.index.copy()))
             var tree = RebuiltTree(
                 TreeBuilder(appender: appender, indexKey: keys.index.copy()), new, reader.check,
                 oldest: oldestTombstone(core),
                 horizon: max(commit.tombstoneHorizon, content.merging?.tombstoneHorizon ?? 0))
-            var leaves = LeafBatches(oldTree, isCaching: false) {
+            var leaves = LeafBatches(oldTree, on: workers, isCaching: false) {
                 (leaf, _, entries: inout [LeafEntry]) throws(VaultError) in
                 try reader.read(leaf, into: &entries)
                 return false
@@ -136,14 +141,14 @@ enum Rebuild {
         core.compartments.forgetAll()
     }
 
-    /// Tombstones of an earlier revision are dropped (section 6.5).
+    /// Returns the oldest revision whose tombstones are kept; older tombstones are dropped (section 6.5).
     private static func oldestTombstone(_ core: VaultCore) -> UInt64 {
         let now = UInt64(clamping: core.store.fileSystem.now())
         return (now > Format.tombstoneLifetime ? now - Format.tombstoneLifetime : 0) << 16
     }
 }
 
-/// Seals earlier values where the layout has room for them.
+/// Seals earlier values at the places that the layout reserves for them.
 private struct NewVersions {
     private let room: RecordRoom
     private let layout: RebuildLayout
@@ -157,7 +162,7 @@ private struct NewVersions {
         self.indexKey = indexKey
     }
 
-    /// Writes the frame with this number, which an item refers to whose records have moved.
+    /// Writes the frame with this number, for an item whose records have moved.
     func write(_ versions: Versions, _ number: Int, _ item: LiveItem, _ moved: ArraySlice<RecordRef>)
         throws(VaultError) -> ObjectRef
     {
@@ -177,7 +182,7 @@ private struct NewVersions {
     }
 }
 
-/// The new tree, as it grows by the entries of the old one.
+/// The new tree, built from the entries of the old one.
 private struct RebuiltTree: ~Copyable {
     private var builder: TreeBuilder
     private let earlier: NewVersions
@@ -186,7 +191,7 @@ private struct RebuiltTree: ~Copyable {
     private(set) var horizon: UInt64
     private(set) var items: UInt64 = 0
     private(set) var tombstones: UInt64 = 0
-    /// Earlier values.
+    /// The number of earlier values.
     private(set) var versions: UInt64 = 0
     private var frames = 0
 
@@ -202,10 +207,10 @@ private struct RebuiltTree: ~Copyable {
 
     var bytes: UInt64 { builder.bytes }
 
-    /// Appends entries whose items' records have moved.
+    /// Appends the entries of items, with the new places of their records.
     mutating func append(_ batch: (entries: [LeafEntry], moved: [RecordRef])) throws(VaultError) {
         var next = 0
-        // By index: an iterator would copy each entry.
+        // Iterates by index because an iterator would copy each entry.
         let entries = batch.entries
         for index in entries.indices {
             guard let item = entries[index].item else {
@@ -241,7 +246,7 @@ private struct RebuiltTree: ~Copyable {
     mutating func finish() throws(VaultError) -> Commit.Root? { try builder.finish() }
 }
 
-/// Where the records of a replaced compartment go, and what seals them.
+/// The compartment to which the records of a replaced compartment move, and its key.
 struct RecordTarget: Sendable {
     let number: UInt64
     let key: SecretBox

@@ -1,9 +1,9 @@
 internal import VaultBytes
 
-/// An item that is being rewritten: all its records, each once, and the earlier values that stay.
+/// An item that is being rewritten: each of its records once, and the earlier values that are kept.
 struct LiveItem: Sendable {
     let decoded: ItemCodec.Decoded
-    /// The records of its large attributes, then its earlier values'; most items have none.
+    /// The records of its large attributes, followed by those of its earlier values; most items have neither.
     let others: [RecordRef]
     let versions: Versions?
 
@@ -21,13 +21,14 @@ struct LiveItem: Sendable {
 
     var own: RecordRef { decoded.entry.own }
 
-    /// How many records it has.
+    /// The number of records.
     var recordCount: Int { 1 + others.count }
 
-    /// Its own record first.
+    /// The places of all records, starting with the item's own.
     var places: [RecordRef] { [own] + others }
 
-    /// What its earlier values refer to, in the order of their frame, as positions in `places`.
+    /// The records that its earlier values refer to, in the order in which their frame lists them, as indices into
+    /// `places`.
     var versionPlaces: [Int] {
         guard let versions else { return [] }
         let positions = Dictionary(places.enumerated().map { ($1, $0) }) { first, _ in first }
@@ -44,7 +45,8 @@ struct LeafEntry: Sendable {
     /// Nil for a tombstone.
     let item: LiveItem?
 
-    /// The value of an item whose records have moved; `places` are in the order of the item's.
+    /// Encodes the value of an item whose records have moved to `places`, which are in the same order as the item's
+    /// own.
     func value(_ item: LiveItem, _ places: ArraySlice<RecordRef>, _ versions: ItemEntry.Versions?) throws(VaultError)
         -> [UInt8]
     {
@@ -57,7 +59,7 @@ struct LeafEntry: Sendable {
         out.reserveCapacity(page.layout.entries[index].value.count + 16)
         entry.encode(into: &out)
         if item.decoded.largeRecords.isEmpty {
-            // The attributes as they are, byte for byte.
+            // The attributes are copied byte for byte.
             out.append(bytes.span.extracting(item.decoded.attributes))
         } else {
             let moved = Dictionary(zip(item.places, places)) { first, _ in first }
@@ -71,7 +73,7 @@ struct LeafEntry: Sendable {
 }
 
 extension PageAttribute {
-    /// The same where the records have moved.
+    /// Returns a copy that refers to the records' new places.
     func moved(_ places: [RecordRef: RecordRef]) -> PageAttribute {
         guard let record, let place = places[record] else { return self }
         return PageAttribute(name: name, flags: flags, value: .inOwnRecord(place))
@@ -79,7 +81,7 @@ extension PageAttribute {
 }
 
 extension Versions {
-    /// The same where the records have moved.
+    /// Returns a copy that refers to the records' new places.
     func moved(_ places: [RecordRef: RecordRef]) -> Versions {
         var new = self
         for index in new.versions.indices {
@@ -90,7 +92,7 @@ extension Versions {
         return new
     }
 
-    /// The body's size, unpadded, but for the offsets and lengths of records.
+    /// The unpadded size of the body, not counting the offsets and lengths of records.
     var sizeWithoutPlaces: Int {
         versions.reduce(Format.idSize + 1) { size, version in
             let numbers = VarintSize.of(version.device) + version.replaced.zigzagSize + version.modified.zigzagSize
@@ -119,15 +121,15 @@ extension Int64 {
 }
 
 /// Reads the leaves of a tree that is being rewritten, with the earlier values of their items. Any number of threads
-/// may use it.
+/// may use it at the same time.
 struct RebuildReader: Sendable {
     let source: PageSource
     let check: EntryCheck
-    /// How many earlier values an item keeps: a compaction drops what exceeds it (section 6.4).
+    /// The number of earlier values that an item keeps; a compaction drops any excess (section 6.4).
     let kept: Int
 
-    /// Calls `measure` with each item of a leaf, as `read` will find it; what needs no earlier values to be read is
-    /// checked by `read` only.
+    /// Calls `measure` with each item of a leaf, in the form in which `read` will find it. Checks that do not require
+    /// reading earlier values are left to `read`.
     func measure(_ leaf: PageRef, _ measure: (LiveItem) throws(VaultError) -> Void) throws(VaultError) {
         let page = try source.load(leaf)
         for index in 0..<page.count where !page.isTombstone(index) {
@@ -142,7 +144,7 @@ struct RebuildReader: Sendable {
         }
     }
 
-    /// Adds a leaf's entries; pages do not go through the cache.
+    /// Appends a leaf's entries, bypassing the page cache.
     func read(_ leaf: PageRef, into entries: inout [LeafEntry]) throws(VaultError) {
         let page = try source.load(leaf)
         var (check, key) = (check, page.prefix)
@@ -178,8 +180,8 @@ struct RebuildReader: Sendable {
 }
 
 extension PageSource {
-    /// The earlier values of an item, checked against its entry and the keyring, with the places of their records. The
-    /// reference to the frame was checked.
+    /// Reads the earlier values of an item, checked against its entry and the keyring, with the places of their
+    /// records. The reference to the frame must have been checked.
     func versions(_ ref: ObjectRef, of item: ItemCodec.Decoded, _ check: EntryCheck) throws(VaultError) -> Versions {
         let frame = try FrameReader.read(ref, .versions, file)
         let versions = try VersionsReader.read(frame, ref, item.entry, item.largeRecords, self, check)

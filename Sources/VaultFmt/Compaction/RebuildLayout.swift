@@ -1,89 +1,80 @@
 internal import VaultBytes
 
-/// Where everything goes in a new file: records in the order of their nonces, then versions frames in the order of
-/// their items' ids.
+/// The layout of a new file: records sorted by nonce, then versions frames sorted by their items' ids.
 ///
-/// Records and frames are counted as they come in the order of the items' keys. In memory it is 16 bytes for a record,
-/// once it is made, and about twice as much while it is.
+/// Records and frames are numbered in the order of the items' keys. The layout uses 4 bytes for each record, plus 8 if
+/// records are resealed, and 16 while it is being computed.
 struct RebuildLayout {
-    /// Where each record goes.
-    private let records: [UInt64]
-    /// The first eight bytes of each record's nonce: of one that is copied, what it has; of one that is resealed, what
-    /// it will have.
+    private let records: RecordPlaces
+    /// The first eight bytes of each record's new nonce; empty if no record is resealed.
     private let nonces: [UInt64]
-    /// Where each versions frame goes, and how long it will be.
+    /// The offset and length of each versions frame.
     private let versions: [(offset: UInt64, length: Int)]
     let recordBytes: UInt64
     let versionBytes: UInt64
 
-    static let changed = VaultError(.structureInvalid, "the index changed while it was read")
+    static let changed = VaultError(.structureInvalid, "the index changed while it was being read")
 
-    /// One item's part of what is laid out.
+    /// The measurements of one item.
     fileprivate struct Measured: Sendable {
         typealias Record = (offset: UInt64, length: UInt32, isResealed: Bool)
 
         let own: Record
         let others: [Record]
         let versions: (id: UInt64, size: Int, places: [Int])?
+
+        /// The number of its records that will be resealed.
+        var resealed: Int { others.reduce(own.isResealed ? 1 : 0) { $0 + ($1.isResealed ? 1 : 0) } }
     }
 
-    /// What is known of all of them before their places are.
+    /// The measurements of all items, before places are assigned.
     fileprivate struct Measures {
         var lengths: [UInt32] = []
+        /// The first bytes of each record's nonce; for a record that is copied, initially its offset.
         var nonces: [UInt64] = []
-        /// Records whose nonce is to be read.
-        var copied: [(record: UInt32, offset: UInt64)] = []
+        /// The records that will be copied.
+        var copied: [UInt32] = []
+        var hasResealed = false
         var frames: [(id: UInt64, size: Int, places: Range<Int>)] = []
-        /// The records that versions refer to, frame after frame.
+        /// The records that versions refer to, frame by frame.
         var places: [UInt32] = []
     }
 
-    /// Goes over the tree once. Records in the compartments of `resealed` are sealed again.
+    /// Walks the tree once. Records in the compartments of `resealed` will be resealed.
     init(
         _ tree: TreeReader, _ reader: RebuildReader, items: UInt64, resealed: Set<UInt64>, start: UInt64,
-        _ random: Randomness
+        _ random: Randomness, on workers: Workers
     ) throws(VaultError) {
         var all = Measures()
         let expected = Int(min(items, 1 << 24))
         all.lengths.reserveCapacity(expected)
         all.nonces.reserveCapacity(expected)
-        var leaves = LeafBatches(tree, isCaching: false) { (leaf, _, found: inout [Measured]) throws(VaultError) in
+        if resealed.isEmpty { all.copied.reserveCapacity(expected) }
+        var leaves = LeafBatches(tree, on: workers, isCaching: false) {
+            (leaf, _, found: inout [Measured]) throws(VaultError) in
             try reader.measure(leaf) { (item) throws(VaultError) in found.append(Measured(item, resealed)) }
             return false
         }
         while let found = try leaves.nextOutputs() {
-            for item in found { try all.add(item, random) }
+            // Draws all the random numbers for this part at once, because each draw is a system call.
+            var words = RandomWords(found.reduce(0) { $0 + $1.resealed }, random)
+            for item in found { try all.add(item, &words) }
         }
         try all.readNonces(tree.source.file)
-        nonces = all.nonces
-        (records, recordBytes) = Self.place(all.lengths, by: all.nonces, from: start)
+        records = RecordPlaces(&all.lengths, by: all.nonces, from: start)
+        recordBytes = records.bytes
+        nonces = all.hasResealed ? all.nonces : []
         (versions, versionBytes) = Self.place(all, records, from: start + recordBytes)
     }
 
     private static func place(
-        _ lengths: [UInt32], by nonces: [UInt64], from start: UInt64
-    ) -> (offsets: [UInt64], bytes: UInt64) {
-        var order = Array(0..<UInt32(lengths.count))
-        nonces.withUnsafeBufferPointer { nonces in order.sort { nonces[Int($0)] < nonces[Int($1)] } }
-        var offsets = [UInt64](repeating: 0, count: lengths.count)
-        var next = start
-        for record in order {
-            offsets[Int(record)] = next
-            next += UInt64(lengths[Int(record)])
-        }
-        return (offsets, next - start)
-    }
-
-    private static func place(
-        _ all: Measures, _ records: [UInt64], from start: UInt64
+        _ all: Measures, _ records: RecordPlaces, from start: UInt64
     ) -> (frames: [(offset: UInt64, length: Int)], bytes: UInt64) {
         var frames = [(offset: UInt64, length: Int)](repeating: (0, 0), count: all.frames.count)
         var next = start
         for index in all.frames.indices.sorted(by: { all.frames[$0].id < all.frames[$1].id }) {
             let frame = all.frames[index]
-            let places = all.places[frame.places].reduce(0) {
-                $0 + VarintSize.of(Int(records[Int($1)])) + VarintSize.of(Int(all.lengths[Int($1)]))
-            }
+            let places = all.places[frame.places].reduce(0) { $0 + VarintSize.of(Int(records[Int($1)])) }
             let length = Padding.steppedFrame(frame.size + places)
             frames[index] = (next, length)
             next += UInt64(length)
@@ -91,9 +82,11 @@ struct RebuildLayout {
         return (frames, next - start)
     }
 
+    /// Returns the offset of a record, and the beginning of its new nonce if it is resealed (0 if no record is
+    /// resealed).
     func record(_ record: Int) throws(VaultError) -> (offset: UInt64, nonceStart: UInt64) {
         guard record < records.count else { throw Self.changed }
-        return (records[record], nonces[record])
+        return (records[record], nonces.isEmpty ? 0 : nonces[record])
     }
 
     func versions(_ frame: Int) throws(VaultError) -> (offset: UInt64, length: Int) {
@@ -109,62 +102,121 @@ extension RebuildLayout.Measured {
         }
         own = measured(item.own)
         others = item.others.map(measured)
-        // The halves of ids apart, since two items hardly ever share the first one.
+        // The halves of ids are compared separately, because two items almost never share the first half.
         versions = item.versions.map { (UInt64(bigEndian: $0.item.words.0), $0.sizeWithoutPlaces, item.versionPlaces) }
     }
 }
 
 extension RebuildLayout.Measures {
-    fileprivate mutating func add(_ item: RebuildLayout.Measured, _ random: Randomness) throws(VaultError) {
+    fileprivate mutating func add(_ item: RebuildLayout.Measured, _ random: inout RandomWords) throws(VaultError) {
         let first = lengths.count
         guard first + 1 + item.others.count < Int(UInt32.max) else {
             throw VaultError(.limitExceeded, "too many records")
         }
-        add(item.own, random)
-        for record in item.others { add(record, random) }
+        add(item.own, &random)
+        for record in item.others { add(record, &random) }
         guard let frame = item.versions else { return }
         let start = places.count
         places += frame.places.map { UInt32(first + $0) }
-        frames.append((frame.id, frame.size, start..<places.count))
+        let lengthSizes = frame.places.reduce(0) { $0 + VarintSize.of(Int(lengths[first + $1])) }
+        frames.append((frame.id, frame.size + lengthSizes, start..<places.count))
     }
 
-    private mutating func add(_ record: RebuildLayout.Measured.Record, _ random: Randomness) {
-        if !record.isResealed { copied.append((UInt32(lengths.count), record.offset)) }
+    private mutating func add(_ record: RebuildLayout.Measured.Record, _ random: inout RandomWords) {
+        if record.isResealed { hasResealed = true } else { copied.append(UInt32(lengths.count)) }
         lengths.append(record.length)
-        nonces.append(record.isResealed ? random.word() : 0)
+        nonces.append(record.isResealed ? random.next() : record.offset)
     }
 
-    /// Reads the beginnings of nonces in the order in which the records are in the file, which makes it a walk over the
-    /// file.
+    /// Reads the beginnings of the nonces in file order, so that the file is read sequentially. They replace the
+    /// records' offsets.
     fileprivate mutating func readNonces(_ file: any FileHandle) throws(VaultError) {
-        copied.sort { $0.offset < $1.offset }
+        nonces.withUnsafeBufferPointer { offsets in copied.sort { offsets[Int($0)] < offsets[Int($1)] } }
         var index = 0
         while index < copied.count {
-            let from = copied[index].offset
+            let from = nonces[Int(copied[index])]
+            var last = from
             var end = index + 1
-            // As far as reading on is cheaper than another call.
-            while end < copied.count, copied[end].offset - copied[end - 1].offset <= 4096,
-                copied[end].offset - from < 1 << 20
-            { end += 1 }
-            let bytes = try file.bytes(Int(copied[end - 1].offset - from) + Format.frameHeadSize + 8, at: from)
+            // Extend the read as long as that is cheaper than another call.
+            while end < copied.count {
+                let next = nonces[Int(copied[end])]
+                guard next - last <= 4096, next - from < Self.mostRead else { break }
+                last = next
+                end += 1
+            }
+            let bytes = try file.bytes(Int(last - from) + Format.frameHeadSize + 8, at: from)
             bytes.withUnsafeBytes { bytes in
-                for one in copied[index..<end] {
-                    let at = Int(one.offset - from) + Format.frameHeadSize
-                    nonces[Int(one.record)] = UInt64(
-                        bigEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
+                for record in copied[index..<end] {
+                    let at = Int(nonces[Int(record)] - from) + Format.frameHeadSize
+                    nonces[Int(record)] = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
                 }
             }
             index = end
         }
         copied = []
     }
+
+    private static var mostRead: UInt64 { 1 << 18 }
 }
 
-extension Randomness {
-    /// Eight random bytes.
-    fileprivate func word() -> UInt64 {
-        var word: UInt64 = 0
-        withUnsafeMutableBytes(of: &word) { fill($0) }
-        return word
+/// The places of records, sorted by nonce.
+///
+/// Offsets are stored in units of 16 bytes, because every record length is a multiple of 16, and reuse the memory of
+/// the lengths. They take 8 bytes each only if 32 bits are not enough (beyond 64 GiB), or if a length is not one that a
+/// writer would choose.
+struct RecordPlaces {
+    private var units: [UInt32]
+    private var offsets: [UInt64] = []
+    private let start: UInt64
+    /// The total length of the records.
+    let bytes: UInt64
+    private static let unit: UInt64 = 16
+
+    /// Computes the places, reusing the memory of the lengths, which are empty afterwards.
+    init(_ lengths: inout [UInt32], by nonces: [UInt64], from start: UInt64) {
+        units = []
+        swap(&units, &lengths)
+        var order = Array(0..<UInt32(units.count))
+        nonces.withUnsafeBufferPointer { nonces in order.sort { nonces[Int($0)] < nonces[Int($1)] } }
+        var (bytes, bits): (UInt64, UInt32) = (0, 0)
+        for length in units {
+            bytes += UInt64(length)
+            bits |= length
+        }
+        self.start = start
+        self.bytes = bytes
+        let isWide = UInt64(bits) % Self.unit != 0 || bytes / Self.unit > UInt64(UInt32.max)
+        if isWide { offsets = [UInt64](repeating: 0, count: units.count) }
+        var next: UInt64 = 0
+        for record in order {
+            let length = UInt64(units[Int(record)])
+            if isWide { offsets[Int(record)] = next } else { units[Int(record)] = UInt32(next / Self.unit) }
+            next += length
+        }
+        if isWide { units = [] }
+    }
+
+    var count: Int { max(units.count, offsets.count) }
+
+    /// The offset of a record in the file.
+    subscript(record: Int) -> UInt64 {
+        start + (offsets.isEmpty ? UInt64(units[record]) * Self.unit : offsets[record])
+    }
+}
+
+/// Eight-byte random numbers, all drawn at once.
+private struct RandomWords {
+    private let words: [UInt64]
+    private var used = 0
+
+    init(_ count: Int, _ random: Randomness) {
+        var words = [UInt64](repeating: 0, count: count)
+        words.withUnsafeMutableBytes { random.fill($0) }
+        self.words = words
+    }
+
+    mutating func next() -> UInt64 {
+        defer { used += 1 }
+        return words[used]
     }
 }

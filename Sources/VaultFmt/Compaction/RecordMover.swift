@@ -1,69 +1,73 @@
-internal import Synchronization
 internal import VaultBytes
+internal import VaultStore
 
-/// Moves records into a new file: as they are, with another locator, or resealed. Divides them between two threads.
+/// Moves records into a new file: unchanged, with a new locator, or resealed. The work is divided among threads.
 struct RecordMover {
     private let core: VaultCore
     private let view: KeyringView
     private let targets: [UInt64: RecordTarget]
-    private let first: MovingPart
-    private let second: MovingPart
-    private let helper = SecondThread()
+    private let lanes: [MovingLane]
+    private let workers: Workers
+    /// The minimum number of records to divide: moving fewer takes less time than waking a thread.
     private static let leastDivided = 64
 
-    /// - Parameters:
-    ///   - view: Of the keyring that the records' compartments are in.
-    ///   - locators: What the file's locators are hidden with; the second one, if it is another, what the new file's
-    ///     are.
+    /// `view` is the view of the keyring that contains the records' compartments. `locators` contains the keys that
+    /// mask locators in the old and the new file, which may be the same key.
     init(
         _ core: VaultCore, from source: PageSource, _ view: KeyringView, _ targets: [UInt64: RecordTarget],
-        locators: (old: SecretBox, new: SecretBox, areSame: Bool), to room: RecordRoom
+        locators: (old: SecretBox, new: SecretBox, areSame: Bool), to room: RecordRoom, on workers: Workers
     ) {
+        self.workers = workers
         self.core = core
         self.view = view
         self.targets = targets
         let work = MovingWork(
             file: source.file, room: room, sealing: core.store.sealing, locator: locators.old, newLocator: locators.new,
             isLocatorSame: locators.areSame)
-        first = MovingPart(work)
-        second = MovingPart(work)
+        let large = [MovingBuffers(), MovingBuffers()]
+        lanes = (0..<workers.count).map { MovingLane(work, large: large[$0 % large.count]) }
     }
 
-    /// Moves the records of a batch's items, and returns where they are now, in order. `from` counts those before.
-    /// Meanwhile this thread does something else, too, which leaves a greater part of the records to the other one.
+    /// Moves the records of a batch's items, and returns their new places in order. `from` is the number of records
+    /// before the batch. The calling thread runs `meanwhile` first, so the other threads move more of the records.
     mutating func move(
         _ entries: [LeafEntry], _ layout: RebuildLayout, from: Int, meanwhile: () throws(VaultError) -> Void
     ) throws(VaultError) -> [RecordRef] {
         var moves: [RecordMove] = []
         moves.reserveCapacity(entries.count)
-        // Items that follow each other are mostly in one compartment.
+        // Consecutive items are usually in the same compartment.
         var last: (compartment: UInt64, to: Rekeyed?)?
         func add(_ item: Bytes16, _ place: RecordRef) throws(VaultError) {
             if last?.compartment != place.compartment { last = (place.compartment, try rekeyed(place)) }
             moves.append(try plan(item, place, last?.to, try layout.record(from + moves.count)))
         }
-        // By index: an iterator would copy each entry.
+        // Iterates by index because an iterator would copy each entry.
         for index in entries.indices {
             guard let item = entries[index].item else { continue }
             let id = item.decoded.entry.id
             try add(id, item.own)
             for place in item.others { try add(id, place) }
         }
-        guard moves.count >= Self.leastDivided else {
+        guard moves.count >= Self.leastDivided, workers.count > 1 else {
             try meanwhile()
-            return try Self.moved(first.run(moves[...]), of: entries)
+            return try Self.moved(lanes[0].run(moves[...]), of: entries)
         }
-        let middle = moves.count * 7 / 16
+        // There are more parts than threads, so that a busy thread takes fewer of them.
+        let size = max(Self.leastDivided / 2, moves.count / (workers.count * 8))
         var failure: VaultError?
-        let (one, other) = helper.both({
+        let results = workers.map((moves.count + size - 1) / size) {
             do throws(VaultError) { try meanwhile() } catch { failure = error }
-            return first.run(moves[..<middle])
-        }) { [second, moves] in second.run(moves[middle...]) }
+        } _: { [lanes, moves] part, lane in
+            lanes[lane].run(moves[part * size..<min((part + 1) * size, moves.count)])
+        }
         if let failure { throw failure }
-        return try Self.moved(one, of: entries) + Self.moved(other, of: entries)
+        var moved: [RecordRef] = []
+        moved.reserveCapacity(moves.count)
+        for result in results { moved += try Self.moved(result, of: entries) }
+        return moved
     }
 
-    /// Says of which item a record is that could not be moved.
+    /// Adds the item's name to the error for a record that could not be moved.
     private static func moved(
         _ result: Result<[RecordRef], MoveFailure>, of entries: [LeafEntry]
     ) throws(VaultError) -> [RecordRef] {
@@ -77,7 +81,7 @@ struct RecordMover {
         }
     }
 
-    /// What becomes of the records in the compartment of one; nil if they stay as they are.
+    /// Returns the new compartment and keys for the records of a compartment; nil if they do not change.
     private func rekeyed(_ place: RecordRef) throws(VaultError) -> Rekeyed? {
         guard let target = targets[place.compartment] else { return nil }
         guard let compartment = view.compartment(place.compartment) else {
@@ -101,21 +105,21 @@ struct RecordMover {
     }
 }
 
-/// The compartment that records move to, and the keys of both.
+/// The compartment that records move to, and the keys of both compartments.
 private struct Rekeyed {
     let compartment: UInt64
     let old: SecretBox
     let new: SecretBox
 }
 
-/// The keys that a record was and will be sealed under, and the first bytes of its new nonce.
+/// The old and new keys of a record, and the first bytes of its new nonce.
 private struct Reseal: Sendable {
     let old: SecretBox
     let new: SecretBox
     let nonceStart: UInt64
 }
 
-/// One record: what it was and will be sealed as, where it goes, and how it is sealed again if it is.
+/// One record to move: its old and new identity, its new place, and how it is resealed, if at all.
 private struct RecordMove: Sendable {
     let item: Bytes16
     let old: RecordRef
@@ -124,14 +128,14 @@ private struct RecordMove: Sendable {
     let reseal: Reseal?
 }
 
-/// A record that could not be moved, and why.
+/// A record that could not be moved, and the reason.
 private struct MoveFailure: Error {
     let item: Bytes16
     let place: RecordRef
     let reason: VaultError
 }
 
-/// What moving takes, whichever record it is.
+/// The data needed to move any record.
 private struct MovingWork: Sendable {
     let file: any FileHandle
     let room: RecordRoom
@@ -175,28 +179,42 @@ private struct MovingWork: Sendable {
     }
 }
 
-/// One thread's part of the records, and the memory that it uses again.
-private final class MovingPart: Sendable {
-    private struct Buffers: ~Copyable {
+/// The buffers through which records are moved, reused for each record.
+private final class MovingBuffers: Sendable {
+    struct Buffers: ~Copyable {
         var frame: [UInt8] = []
         var body = Secret(count: 0)
     }
 
-    private let work: MovingWork
-    private let buffers = Mutex(Buffers())
+    let buffers = Guarded(Buffers())
+}
 
-    init(_ work: MovingWork) { self.work = work }
+/// The state of one thread that moves records.
+private final class MovingLane: Sendable {
+    /// The size above which records use memory shared by several lanes, so that not every lane holds a large record.
+    private static let mostOwn = 1 << 18
+
+    private let work: MovingWork
+    private let own = MovingBuffers()
+    private let large: MovingBuffers
+
+    init(_ work: MovingWork, large: MovingBuffers) {
+        self.work = work
+        self.large = large
+    }
 
     func run(_ moves: ArraySlice<RecordMove>) -> Result<[RecordRef], MoveFailure> {
-        buffers.withLock { buffers in
-            var moved: [RecordRef] = []
-            moved.reserveCapacity(moves.count)
-            for move in moves {
-                do throws(VaultError) { moved.append(try work.move(move, &buffers.frame, &buffers.body)) } catch {
-                    return .failure(MoveFailure(item: move.item, place: move.old, reason: error))
-                }
-            }
-            return .success(moved)
+        var moved: [RecordRef] = []
+        moved.reserveCapacity(moves.count)
+        for move in moves {
+            let memory = move.old.record.length <= Self.mostOwn ? own : large
+            do throws(VaultError) {
+                moved.append(
+                    try memory.buffers.withLock { (buffers) throws(VaultError) in
+                        try work.move(move, &buffers.frame, &buffers.body)
+                    })
+            } catch { return .failure(MoveFailure(item: move.item, place: move.old, reason: error)) }
         }
+        return .success(moved)
     }
 }

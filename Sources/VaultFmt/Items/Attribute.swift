@@ -1,27 +1,28 @@
 package import VaultBytes
 internal import VaultStore
 
-/// One attribute of an item: a name, what kind of value it has, and the value as far as it was read.
+/// An attribute of an item: its name, its flags, and its value if that was read.
 ///
-/// A sealed value that was read is in wiped memory as long as nobody asks for it as an array.
+/// A sealed value that was read is kept in memory that is wiped after use, unless it is requested as an array.
 public struct Attribute: Sendable, Equatable {
-    /// What kind of value an attribute has (specification, section 6.2).
+    /// The kind of an attribute's value (specification, section 6.2).
     public struct Flags: OptionSet, Hashable, Sendable {
-        /// The flags as the file has them.
+        /// The flags as stored in the file.
         public let rawValue: UInt8
 
-        /// Makes flags of what the file has.
+        /// Makes flags from their stored value.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// As secret as the item's secret: never in the index, and its earlier values are kept.
+        /// The value is as secret as the item's secret: it is never stored in the index, and its earlier values are
+        /// kept.
         public static let sealed = Flags(rawValue: AttributeFlags.sealed.rawValue)
-        /// Shown only when asked for.
+        /// The value is shown only on request.
         public static let concealed = Flags(rawValue: AttributeFlags.concealed.rawValue)
-        /// Not text.
+        /// The value is not text.
         public static let binary = Flags(rawValue: AttributeFlags.binary.rawValue)
 
-        /// Those of an attribute for which nobody states any: `notes` and `otp` are sealed, `conflict` is sealed and
-        /// binary, and a name that starts with `sealed:` is sealed.
+        /// Returns the default flags of an attribute: `notes` and `otp` are sealed, `conflict` is sealed and binary,
+        /// and any name that starts with `sealed:` is sealed.
         public static func usual(for name: String) -> Flags {
             switch name {
             case "notes", "otp": .sealed
@@ -31,24 +32,24 @@ public struct Attribute: Sendable, Equatable {
         }
     }
 
-    /// Where the value is.
+    /// Where the value is stored.
     package enum Content: Sendable {
-        /// Here, and not secret.
+        /// Stored here; not secret.
         case bytes([UInt8])
-        /// Here, in wiped memory.
+        /// Stored here, in memory that is wiped after use.
         case secret(SecretBox)
-        /// In the item's record, which was not opened.
+        /// Stored in the item's record, which was not opened.
         case inItemRecord
-        /// In a record of its own.
+        /// Stored in a record of its own.
         case inOwnRecord(RecordRef)
     }
 
-    /// 1 to 255 bytes of UTF-8.
+    /// The name: 1 to 255 bytes of UTF-8.
     public let name: String
-    /// What kind of value it has.
+    /// The kind of its value.
     public let flags: Flags
     package let content: Content
-    /// Whether the flags were stated: an attribute for which they were not keeps those that it has in the vault.
+    /// Whether flags were given. If not, the attribute keeps the flags that it has in the vault.
     let areFlagsStated: Bool
 
     init(_ name: String, _ content: Content, flags: Flags?) {
@@ -58,23 +59,27 @@ public struct Attribute: Sendable, Equatable {
         areFlagsStated = flags != nil
     }
 
-    /// Makes an attribute. Without flags it has those that the item's attribute of this name has, or the usual ones.
+    /// Makes an attribute. Without flags, it keeps those of the item's existing attribute of this name, or gets the
+    /// default ones.
     ///
-    /// The value is ordinary memory until it is in a vault: use `init(_:secret:flags:)` for one that is secret.
+    /// The value is held in ordinary memory until it is stored in a vault; for a secret value, use
+    /// `init(_:secret:flags:)`.
     public init(_ name: String, _ value: [UInt8], flags: Flags? = nil) { self.init(name, .bytes(value), flags: flags) }
 
-    /// Makes an attribute with a value that stays in wiped memory; it is sealed unless the flags are stated.
+    /// Makes an attribute whose value is kept in memory that is wiped after use. It is sealed unless other flags are
+    /// given.
     public init(_ name: String, secret value: consuming Secret, flags: Flags = .sealed) {
         self.init(name, .secret(SecretBox(value)), flags: flags)
     }
 
-    /// The same, and without flags as `init(_:_:flags:)`: for callers that do not know yet whether it will be sealed.
+    /// Makes an attribute whose value is kept in memory that is wiped after use. Omitted flags are treated as in
+    /// `init(_:_:flags:)`, for callers that do not know yet whether the attribute will be sealed.
     package init(_ name: String, keeping value: consuming Secret, flags: Flags?) {
         self.init(name, .secret(SecretBox(value)), flags: flags)
     }
 
-    /// Whether the value is here. A listing reads values of at most 256 bytes that are not sealed, opening an item
-    /// those of at most 4096 bytes; `Vault.attribute(_:of:)` reads any.
+    /// Whether the value was read. A listing reads unsealed values of at most 256 bytes; opening an item reads values
+    /// of at most 4096 bytes; `Vault.attribute(_:of:)` reads any value.
     public var isRead: Bool {
         switch content {
         case .bytes, .secret: true
@@ -82,7 +87,7 @@ public struct Attribute: Sendable, Equatable {
         }
     }
 
-    /// The value; nil where it was not read. A sealed one is copied out of wiped memory: prefer `secret` for those.
+    /// The value; nil if it was not read. A sealed value is copied into ordinary memory; use `secret` to avoid that.
     public var value: [UInt8]? {
         switch content {
         case .bytes(let value): value
@@ -91,7 +96,7 @@ public struct Attribute: Sendable, Equatable {
         }
     }
 
-    /// A copy of the value in wiped memory; nil where it was not read.
+    /// A copy of the value in memory that is wiped after use; nil if it was not read.
     public var secret: Secret? {
         switch content {
         case .bytes(let value): Secret(bytes: value)
@@ -100,7 +105,7 @@ public struct Attribute: Sendable, Equatable {
         }
     }
 
-    /// Lends the value; nil where it was not read.
+    /// Passes the value to a closure; returns nil if it was not read.
     public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R? {
         switch content {
         case .bytes(let value): value.withUnsafeBytes { body($0) }
@@ -109,7 +114,7 @@ public struct Attribute: Sendable, Equatable {
         }
     }
 
-    /// How many bytes the value has; nil where it was not read.
+    /// The length of the value in bytes; nil if it was not read.
     public var size: Int? {
         switch content {
         case .bytes(let value): value.count
@@ -118,7 +123,7 @@ public struct Attribute: Sendable, Equatable {
         }
     }
 
-    /// The flags as they are in the file, with those that tell where the value is.
+    /// The flags as stored in the file, including those that indicate where the value is stored.
     package var fileFlags: AttributeFlags {
         let meaning = AttributeFlags(rawValue: flags.rawValue)
         return switch content {
@@ -129,15 +134,15 @@ public struct Attribute: Sendable, Equatable {
         }
     }
 
-    /// The same with these flags.
+    /// Returns a copy with different flags.
     func with(flags: Flags) -> Attribute { Attribute(name, content, flags: flags) }
 
-    /// Compares names as bytes, flags, and values; secret ones in a time that depends on their lengths only.
+    /// Compares names (bytewise), flags and values. The time to compare secret values depends only on their lengths.
     public static func == (left: Attribute, right: Attribute) -> Bool {
         left.name.utf8.elementsEqual(right.name.utf8) && left.flags == right.flags && left.hasSameValue(as: right)
     }
 
-    /// Whether both were read, and have the same bytes; how long that takes depends on their number only.
+    /// Returns whether both values were read and have the same bytes, in a time that depends only on their lengths.
     private func hasEqualBytes(as other: Attribute) -> Bool {
         let isEqual = withUnsafeBytes { own in
             other.withUnsafeBytes { others in
@@ -147,7 +152,7 @@ public struct Attribute: Sendable, Equatable {
         return isEqual == .some(.some(true))
     }
 
-    /// Whether both have the same value, as far as both were read, or both refer to the same one.
+    /// Returns whether both have the same value: both were read and are equal, or both refer to the same stored value.
     func hasSameValue(as other: Attribute) -> Bool {
         switch (content, other.content) {
         case (.inItemRecord, .inItemRecord): true

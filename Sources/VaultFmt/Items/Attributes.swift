@@ -1,50 +1,50 @@
 internal import VaultBytes
 
-/// What an item has besides its key and its secret: attributes with different names, sorted by name (specification,
-/// section 6.2).
+/// An item's data other than its key and secret: attributes with unique names, sorted by name (specification, section
+/// 6.2).
 ///
-/// At most 64 of them, with names of 1 to 255 bytes of UTF-8 and values of at most 16 MiB. Values of at most 256 bytes
-/// are in the index and are there when items are listed, unless they are sealed; others, of at most 4096 bytes, come
-/// with the secret. Larger values are read one at a time, with `Vault.attribute(_:of:)`.
+/// There are at most 64, with names of 1 to 255 bytes of UTF-8 and values of at most 16 MiB. Unsealed values of at most
+/// 256 bytes are stored in the index and are available when items are listed; other values of at most 4096 bytes are
+/// read with the secret. Larger values are read one at a time, with `Vault.attribute(_:of:)`.
 public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
-    /// In the order of their names, as bytes.
+    /// The attributes, sorted by the bytes of their names.
     public private(set) var all: [Attribute] = []
 
     /// Makes an empty set.
     public init() {}
 
-    /// Makes a set of names and values, with the usual flags.
+    /// Makes a set of names and values, with default flags.
     public init(_ values: [String: [UInt8]]) {
         for (name, value) in values { self[name] = value }
     }
 
-    /// Makes a set of names and texts, with the usual flags.
+    /// Makes a set of names and text values, with default flags.
     public init(dictionaryLiteral elements: (String, String)...) {
         for (name, value) in elements { self[name] = Array(value.utf8) }
     }
 
-    /// Makes a set of attributes; of several with one name, the last.
+    /// Makes a set of attributes; if several have the same name, the last one is used.
     public init(_ attributes: some Sequence<Attribute>) {
         for attribute in attributes { set(attribute) }
     }
 
     init(sorted attributes: [Attribute]) { all = attributes }
 
-    /// The attribute with a name; nil if there is none.
+    /// Returns the attribute with the given name; nil if it does not exist.
     public func attribute(_ name: String) -> Attribute? {
         let (index, isThere) = position(of: name)
         return isThere ? all[index] : nil
     }
 
-    /// Adds an attribute, or replaces the one with its name.
+    /// Adds an attribute, replacing any existing one with the same name.
     public mutating func set(_ attribute: Attribute) {
         let (index, isThere) = position(of: attribute.name)
         if isThere { all[index] = attribute } else { all.insert(attribute, at: index) }
     }
 
-    /// The value of a name; nil where there is none or it was not read, and to remove it. A value that is set has the
-    /// flags of the one that it replaces, or the usual ones. A sealed value is copied out of wiped memory:
-    /// `attribute(_:)` avoids that.
+    /// The value of an attribute; nil if it does not exist or was not read. Setting it to nil removes the attribute. A
+    /// new value keeps the flags of the one that it replaces, or gets the default ones. A sealed value is copied into
+    /// ordinary memory; `attribute(_:)` avoids that.
     public subscript(name: String) -> [UInt8]? {
         get { attribute(name)?.value }
         set {
@@ -60,56 +60,57 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The item's name for people.
+    /// The item's human-readable name.
     public var label: String? {
         get { string("label") }
         set { self["label"] = newValue.map { Array($0.utf8) } }
     }
 
-    /// Notes on the item that are not sealed.
+    /// Unsealed notes on the item.
     public var comment: String? {
         get { string("comment") }
         set { self["comment"] = newValue.map { Array($0.utf8) } }
     }
 
-    /// What kind of item it is, in words: the attribute `description`.
+    /// A description of the kind of item: the attribute `description`.
     public var description: String? {
         get { string("description") }
         set { self["description"] = newValue.map { Array($0.utf8) } }
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     public var isEmpty: Bool { all.isEmpty }
 
-    /// How many there are, read or not.
+    /// The number of attributes, whether read or not.
     public var count: Int { all.count }
 
-    /// Their names, sorted by their bytes.
+    /// The names of the attributes, sorted by their bytes.
     public var names: [String] { all.map(\.name) }
 
-    /// How many have a value that was not read.
+    /// The number of attributes whose values were not read.
     public var unread: Int { all.count { !$0.isRead } }
 
-    /// Calls `body` with each name and value that was read, in the order of names. Sealed values are copied out of
-    /// wiped memory.
+    /// Calls `body` with the name and value of each attribute that was read, sorted by name. Sealed values are copied
+    /// into ordinary memory.
     public func forEach(_ body: (String, [UInt8]) -> Void) {
         for attribute in all { if let value = attribute.value { body(attribute.name, value) } }
     }
 
-    /// A value as text; nil if it is absent, was not read or is not UTF-8.
+    /// Returns a value as text; nil if it is absent, was not read, or is not UTF-8.
     public func string(_ name: String) -> String? { self[name].flatMap { String(validating: $0, as: UTF8.self) } }
 
-    /// Checks the limits, and that all values are here or those of `old`.
+    /// Checks the limits, and that every value was read or is unchanged from `old`.
     func check(replacing old: Attributes = Attributes()) throws(VaultError) {
         guard all.count <= Format.Limit.attributes else {
             throw VaultError(
-                .limitExceeded, "an item has at most \(Format.Limit.attributes) attributes, not \(all.count)")
+                .limitExceeded, "an item can have at most \(Format.Limit.attributes) attributes, not \(all.count)")
         }
         for attribute in all {
             let length = attribute.name.utf8.count
             guard (1...Format.Limit.attributeName).contains(length) else {
                 throw VaultError(
-                    .limitExceeded, "an attribute's name has 1 to \(Format.Limit.attributeName) bytes, not \(length)")
+                    .limitExceeded,
+                    "an attribute's name must be 1 to \(Format.Limit.attributeName) bytes long, not \(length)")
             }
             guard attribute.flags.isSubset(of: [.sealed, .concealed, .binary]) else {
                 throw VaultError(.invalidArgument, "the attribute \"\(attribute.name)\" has unknown flags")
@@ -117,17 +118,19 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
             if let size = attribute.size {
                 guard size <= Format.Limit.attributeValue else {
                     throw VaultError(
-                        .limitExceeded, "an attribute has at most \(Format.Limit.attributeValue) bytes, not \(size)")
+                        .limitExceeded,
+                        "an attribute can be at most \(Format.Limit.attributeValue) bytes long, not \(size)")
                 }
             } else {
                 guard old.attribute(attribute.name) == attribute else {
-                    throw VaultError(.invalidArgument, "the value of the attribute \"\(attribute.name)\" was not read")
+                    throw VaultError(
+                        .invalidArgument, "the value of the attribute \"\(attribute.name)\" has not been read")
                 }
             }
         }
     }
 
-    /// Binary search by the bytes of names.
+    /// Finds a name by binary search over the bytes of the names.
     private func position(of name: String) -> (index: Int, isThere: Bool) {
         let wanted = Array(name.utf8)
         var low = 0
@@ -142,23 +145,24 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     }
 }
 
-/// What is to become of an item's attributes: those named are set or removed, the others stay.
+/// A change to an item's attributes: the named attributes are set or removed, and all others are kept.
 public struct AttributeChanges: Sendable {
-    /// New values. One whose flags are not stated keeps those that the item's attribute of its name has.
+    /// The attributes to set. An attribute without flags keeps the flags of the item's existing attribute with the same
+    /// name.
     public var set: Attributes
-    /// Names to be removed; one that is not there is no error.
+    /// The names of attributes to remove; names that do not exist are ignored.
     public var remove: [String]
-    /// Whether the attributes not named in `set` go too.
+    /// Whether attributes that are not in `set` are removed too.
     public var replaceAll: Bool
 
-    /// Makes a change; by default one that changes nothing.
+    /// Makes a change, which by default has no effect.
     public init(set: Attributes = .init(), remove: [String] = [], replaceAll: Bool = false) {
         self.set = set
         self.remove = remove
         self.replaceAll = replaceAll
     }
 
-    /// Whether it changes nothing, whatever there is.
+    /// Whether the change has no effect on any item.
     public var isEmpty: Bool { self.set.isEmpty && remove.isEmpty && !replaceAll }
 
     func applied(to old: Attributes) -> Attributes {

@@ -1,12 +1,12 @@
 package import VaultBytes
 internal import VaultStore
 
-/// An earlier value of an item, without its secret: what an item was before its secret or a sealed attribute was
+/// An earlier value of an item, without its secret: the state of the item before its secret or a sealed attribute was
 /// replaced (specification, section 6.4).
 public struct EarlierValue: Sendable {
     /// The item's id.
     public let item: ItemID
-    /// The device that made the value, if it had a name then.
+    /// The device that made the value, if it is known.
     public let device: DeviceID?
     package let version: Versions.Version
     /// The offset of the frame that refers to its records.
@@ -19,18 +19,18 @@ public struct EarlierValue: Sendable {
         self.referrer = referrer
     }
 
-    /// The revision that the item had when this was its value.
+    /// The item's revision when this was its value.
     public var revision: UInt64 { version.revision }
-    /// When it ceased to be the item's value: milliseconds since 1970-01-01T00:00:00Z.
+    /// The time at which it was replaced, in milliseconds since 1970-01-01T00:00:00Z.
     public var replaced: Int64 { version.replaced }
-    /// When it was changed last: milliseconds since 1970.
+    /// The time at which it was last changed, in milliseconds since 1970.
     public var modified: Int64 { version.modified }
-    /// The item's attributes at the time; only those of at most 256 bytes that are not sealed have a value.
+    /// The item's attributes at the time; only unsealed ones of at most 256 bytes have a value.
     public var attributes: Attributes { Attributes(inPage: version.attributes) }
-    /// A rough size of its secret in bytes: what the padded record tells.
+    /// The approximate size of its secret in bytes, from the padded record.
     public var paddedSize: Int { max(0, version.record.length - Format.recordOverhead) }
 
-    /// Whether it is the same value of the same item, at whatever place.
+    /// Returns whether this is the same value of the same item, wherever it is stored.
     func isSame(as other: Versions.Version) -> Bool {
         version.revision == other.revision && version.device == other.device
     }
@@ -38,11 +38,11 @@ public struct EarlierValue: Sendable {
 
 /// An earlier value with its secret.
 public struct OpenedEarlierValue: ~Copyable {
-    /// What is known without opening it.
+    /// The earlier value, without its secret.
     public let value: EarlierValue
-    /// What the item was found by at the time.
+    /// The item's key at the time.
     public let key: ItemKey
-    /// The item's attributes at the time, but for the values of large ones: `Vault.attribute(_:of:)` reads those.
+    /// The item's attributes at the time, without the values of large ones: `Vault.attribute(_:of:)` reads those.
     public let attributes: Attributes
     /// The secret.
     public var secret: Secret
@@ -51,13 +51,13 @@ public struct OpenedEarlierValue: ~Copyable {
     public consuming func takeSecret() -> Secret { secret }
 }
 
-/// An earlier value that an import brings along.
+/// An earlier value that an import adds.
 public struct NewEarlierValue: Sendable {
-    /// The attributes of the time.
+    /// The attributes at the time.
     public var attributes: Attributes
-    /// When it was changed last: milliseconds since 1970.
+    /// The time at which it was last changed, in milliseconds since 1970.
     public var modified: Int64
-    /// When it was replaced: milliseconds since 1970.
+    /// The time at which it was replaced, in milliseconds since 1970.
     public var replaced: Int64
     private let box: SecretBox
 
@@ -69,7 +69,7 @@ public struct NewEarlierValue: Sendable {
         self.replaced = replaced
     }
 
-    /// Lends the secret.
+    /// Passes the secret to a closure.
     func withSecret<R>(_ body: (borrowing Secret) throws(VaultError) -> R) throws(VaultError) -> R {
         try body(box.secret)
     }
@@ -77,7 +77,7 @@ public struct NewEarlierValue: Sendable {
 
 /// Opens and checks frames with earlier values.
 enum VersionsReader {
-    /// `frame` is the one that the item refers to, with its hash checked.
+    /// Decodes the frame that the item refers to; its hash must have been checked.
     static func read(
         _ frame: [UInt8], _ ref: ObjectRef, _ item: Item, _ pages: PageSource, _ check: EntryCheck
     ) throws(VaultError) -> Versions {

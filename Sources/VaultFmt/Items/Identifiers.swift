@@ -4,11 +4,11 @@ package import VaultBytes
 public enum Identified {
     /// A vault: its id is chosen when it is created and never changes (specification, section 3).
     public enum OfVault {}
-    /// An item: it keeps its id as long as it exists, also when it is moved.
+    /// An item: its id never changes, even when the item is moved.
     public enum OfItem {}
     /// A slot.
     public enum OfSlot {}
-    /// A device: its secret belongs to the id, which is not zero.
+    /// A device: its id is never zero, and is paired with the device's secret.
     public enum OfDevice {}
 }
 
@@ -18,7 +18,7 @@ public struct Identifier<Kind>: Hashable, Sendable, CustomStringConvertible {
 
     package init(_ bytes: Bytes16) { self.bytes = bytes }
 
-    /// Reads 32 hexadecimal digits; nil for anything else, and for a device's id that is zero.
+    /// Parses 32 hexadecimal digits. Returns nil for anything else, and for a device id of zero.
     public init?(hex: String) {
         guard let bytes = Hex.decode(hex).flatMap({ Bytes16($0) }),
             bytes != .zero || Kind.self != Identified.OfDevice.self

@@ -1,11 +1,11 @@
 package import VaultBytes
 internal import VaultStore
 
-/// An item without its secret: what listing and searching read.
+/// An item without its secret, as read by listing and searching.
 public struct Item: Sendable {
-    /// What its page says of it.
+    /// The item's entry in its page.
     package let entry: ItemEntry
-    /// The offset of the frame that refers to its records, before which they end.
+    /// The offset of the frame that refers to its records; they end before this offset.
     package let referrer: UInt64
     /// The records of its large attributes.
     package let largeRecords: [RecordRef]
@@ -26,7 +26,7 @@ public struct Item: Sendable {
         self.content = content
     }
 
-    /// The same with more of its attributes read.
+    /// Makes a copy in which more attributes have been read.
     init(_ item: Item, _ attributes: Attributes) {
         entry = item.entry
         largeRecords = item.largeRecords
@@ -37,31 +37,31 @@ public struct Item: Sendable {
         content = .apart(item.key, .decoded(attributes))
     }
 
-    /// Random, and the item's own as long as it exists.
+    /// The item's random id, which never changes.
     public var id: ItemID { ItemID(entry.id) }
-    /// What it is found by.
+    /// The item's key.
     public var key: ItemKey { content.key }
-    /// Its attributes. From a listing, only those of at most 256 bytes that are not sealed have a value; from an opened
-    /// item, those of at most 4096.
+    /// The item's attributes. In a listing, only unsealed ones of at most 256 bytes have a value; in an opened item,
+    /// those of at most 4096 bytes do.
     public var attributes: Attributes { content.attributes }
-    /// How many of its attributes have no value here.
+    /// The number of attributes whose values were not read.
     public let unreadAttributes: Int
-    /// How many earlier values it has.
+    /// The number of its earlier values.
     public var earlierValues: Int { entry.versions?.count ?? 0 }
-    /// When its secret can be read.
+    /// When the item's secret can be read.
     public var accessibility: Accessibility { compartment.accessibility }
-    /// The device that it is for, if it is for one only.
+    /// The device that the item is bound to, if any.
     public var device: DeviceID? { compartment.info.isDeviceBound ? DeviceID(compartment.info.device) : nil }
-    /// When it was made: milliseconds since 1970-01-01T00:00:00Z.
+    /// When the item was created, in milliseconds since 1970-01-01T00:00:00Z.
     public var created: Int64 { entry.created }
-    /// When secret or attributes were changed last: milliseconds since 1970.
+    /// When its secret or attributes were last changed, in milliseconds since 1970.
     public var modified: Int64 { entry.modified }
-    /// A hybrid logical clock: which of two states of the item is newer.
+    /// A hybrid logical clock, which shows which of two states of the item is newer.
     public var revision: UInt64 { entry.revision }
-    /// A rough size of its secret in bytes: what the padded record tells.
+    /// The approximate size of its secret in bytes, from the padded record.
     public var paddedSize: Int { max(0, entry.record.length - Format.recordOverhead) }
 
-    /// Whether its key is a part of some bytes.
+    /// Returns whether its key equals a range of bytes.
     func hasKey(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool { content.hasKey(bytes, range) }
 }
 
@@ -77,13 +77,12 @@ public struct OpenedItem: ~Copyable {
         self.secret = secret
     }
 
-    /// Gives the secret away.
+    /// Moves the secret out.
     public consuming func takeSecret() -> Secret { secret }
 
 }
 
-/// An item's key and attributes: where they stand in a page, checked, and copied out when somebody asks; or apart from
-/// one.
+/// An item's key and attributes: either as checked ranges of a page, copied out on request, or as separate values.
 enum ItemContent: Sendable {
     case inPage(Page, ItemPlace)
     case apart(ItemKey, ItemAttributes)
@@ -111,7 +110,7 @@ enum ItemContent: Sendable {
     }
 }
 
-/// Where an item is in its page. A page's body has fewer than 65,536 bytes.
+/// The position of an item in its page. A page's body has fewer than 65,536 bytes.
 struct ItemPlace: Sendable {
     let index: UInt16
     let groupStart: UInt16
@@ -128,7 +127,7 @@ struct ItemPlace: Sendable {
     var attributes: Range<Int> { Int(attributesStart)..<Int(attributesEnd) }
 }
 
-/// Attributes as they stand in a page, checked, and taken apart when somebody asks.
+/// Checked attributes as stored in a page, decoded on request.
 enum ItemAttributes: Sendable {
     case inPage(Page, Range<Int>)
     case encoded([UInt8])
@@ -151,7 +150,7 @@ enum ItemAttributes: Sendable {
 }
 
 extension Attributes {
-    /// Those of a page or of an earlier value.
+    /// Makes a set from the attributes of a page or of an earlier value.
     init(inPage attributes: [PageAttribute]) {
         let all = attributes.map { attribute in
             let content: Attribute.Content =

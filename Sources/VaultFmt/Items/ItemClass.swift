@@ -1,5 +1,5 @@
-/// What kind of secret an item is: the five classes of Apple's Keychain, and those that a later version of the format
-/// may define (specification, section 6.1).
+/// The kind of secret that an item holds: one of the five classes of Apple's Keychain, or a class that a later version
+/// of the format may define (specification, section 6.1).
 public enum ItemClass: RawRepresentable, CaseIterable, Sendable, Hashable, Comparable {
     /// A password for a service.
     case genericPassword
@@ -11,16 +11,16 @@ public enum ItemClass: RawRepresentable, CaseIterable, Sendable, Hashable, Compa
     case key
     /// A certificate together with its private key.
     case identity
-    /// A class from 6 to 63 that this version does not define. Its items are listed, read, moved and removed, and never
-    /// made.
+    /// A class from 6 to 63 that this version does not define. Its items can be listed, read, moved and removed, but
+    /// not created.
     case reserved(UInt8)
 
-    /// Those that this version defines.
+    /// The classes that this version defines.
     public static let allCases: [ItemClass] = [.genericPassword, .internetPassword, .certificate, .key, .identity]
-    /// The numbers of those that it does not.
+    /// The numbers reserved for later versions.
     static let reservedNumbers: ClosedRange<UInt8> = 6...63
 
-    /// The number of the class in the file; nil for one that is neither defined nor reserved.
+    /// Makes a class from its number in the file; returns nil for a number that is neither defined nor reserved.
     public init?(rawValue: UInt8) {
         switch rawValue {
         case 1: self = .genericPassword
@@ -45,7 +45,8 @@ public enum ItemClass: RawRepresentable, CaseIterable, Sendable, Hashable, Compa
         }
     }
 
-    /// The name in lower case with a dash: `generic-password`; `class-17` for one that this version does not define.
+    /// The name in lower case with a dash, such as `generic-password`; `class-17` for a class that this version does
+    /// not define.
     public var name: String {
         switch self {
         case .genericPassword: "generic-password"
@@ -57,41 +58,42 @@ public enum ItemClass: RawRepresentable, CaseIterable, Sendable, Hashable, Compa
         }
     }
 
-    /// Whether this version of the format defines it, so that items of it can be made.
+    /// Whether this version of the format defines the class, so that items of that class can be created.
     public var isDefined: Bool {
         if case .reserved = self { false } else { true }
     }
 
-    /// Reads a name; nil if there is no such class.
+    /// Parses a name; returns nil if there is no such class.
     public init?(name: String) {
         let reserved = Self.reservedNumbers.map { ItemClass.reserved($0) }
         guard let found = (Self.allCases + reserved).first(where: { $0.name == name }) else { return nil }
         self = found
     }
 
-    /// The order of classes in a vault.
+    /// Compares classes by their order in a vault.
     public static func < (left: ItemClass, right: ItemClass) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// When an item's secret can be read (specification, section 5.4): which keys a locked vault keeps, and
-/// whether a device's secret is needed. Without secure hardware this is the absence of a key, not its enforcement.
+/// When an item's secret can be read (specification, section 5.4). The accessibility determines which keys a locked
+/// vault keeps, and whether a device's secret is needed. Without secure hardware, the protection comes from the absence
+/// of a key rather than from the enforcement of a rule.
 public enum Accessibility: UInt8, CaseIterable, Sendable {
     /// Only while the vault is unlocked.
     case whenUnlocked = 1
-    /// From the first unlocking on, also after `Vault.lock()`.
+    /// After the vault is first unlocked, even after `Vault.lock()`.
     case afterFirstUnlock = 2
-    /// As `afterFirstUnlock`: a file cannot be read before it was unlocked once.
+    /// The same as `afterFirstUnlock`: a vault file cannot be read before it is first unlocked.
     case always = 3
-    /// As `whenUnlockedThisDeviceOnly`.
+    /// The same as `whenUnlockedThisDeviceOnly`.
     case whenPasscodeSetThisDeviceOnly = 4
-    /// Only while unlocked, and only with the secret of the device that wrote it.
+    /// Only while the vault is unlocked, and only with the secret of the device that wrote the item.
     case whenUnlockedThisDeviceOnly = 5
-    /// As `afterFirstUnlock`, and only with the secret of the device that wrote it.
+    /// Like `afterFirstUnlock`, but only with the secret of the device that wrote the item.
     case afterFirstUnlockThisDeviceOnly = 6
-    /// As `afterFirstUnlockThisDeviceOnly`.
+    /// The same as `afterFirstUnlockThisDeviceOnly`.
     case alwaysThisDeviceOnly = 7
 
-    /// The name in lower case with dashes: `when-unlocked`.
+    /// The name in lower case with dashes, such as `when-unlocked`.
     public var name: String {
         switch self {
         case .whenUnlocked: "when-unlocked"
@@ -104,13 +106,13 @@ public enum Accessibility: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// Reads a name; nil if there is no such value.
+    /// Parses a name; returns nil if there is no such value.
     public init?(name: String) {
         guard let found = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = found
     }
 
-    /// Whether the secret can be read with one device's secret only.
+    /// Whether the secret can be read only with the secret of one particular device.
     public var isThisDeviceOnly: Bool { rawValue >= 4 }
 
     /// Whether a locked vault still opens such items.

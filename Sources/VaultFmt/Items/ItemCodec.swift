@@ -7,14 +7,14 @@ enum ItemCodec {
         let entry: ItemEntry
         /// The records of large attributes.
         let largeRecords: [RecordRef]
-        /// How many attributes have their values in the item's record.
+        /// The number of attributes whose values are in the item's record.
         let inRecord: Int
-        /// How many bytes the entry takes, before its attributes.
+        /// The number of bytes in the entry before its attributes.
         let entrySize: Int
-        /// Where the attributes are in the page, or in the value.
+        /// The range of the attributes in the page or value.
         let attributes: Range<Int>
 
-        /// How many frames with earlier values the item has, and how many values.
+        /// The number of the item's earlier values.
         var versions: Int { entry.versions?.count ?? 0 }
     }
 
@@ -26,7 +26,7 @@ enum ItemCodec {
         return out
     }
 
-    /// `offset` is that of the page which has the value, or will have it.
+    /// Decodes a leaf value; `offset` is the offset of the page that contains it or will contain it.
     static func decode(_ value: [UInt8], at offset: UInt64) throws(VaultError) -> Decoded {
         try decoding { () throws(FormatError) in
             try decode(value.span, Cursor(value.span, at: offset, else: .structureInvalid))
@@ -58,13 +58,13 @@ enum ItemCodec {
             attributes: attributes..<cursor.position)
     }
 
-    /// The item of a key that the caller has, whose value is a page's.
+    /// Returns the item with a key that the caller supplies; its value is in a page.
     static func item(_ key: ItemKey, _ page: Page, _ index: Int, _ check: EntryCheck) throws(VaultError) -> Item {
         let decoded = try decode(page, index)
         return try item(key, decoded, .inPage(page, decoded.attributes), check, at: page.offset)
     }
 
-    /// The item with a key that the caller has; its value is not in a page yet.
+    /// Returns the item with a key that the caller supplies; its value is not in a page yet.
     static func item(_ key: ItemKey, _ value: [UInt8], _ check: EntryCheck, before page: UInt64) throws(VaultError)
         -> Item
     {
@@ -80,7 +80,7 @@ enum ItemCodec {
         return Item(decoded, compartment, .apart(key, attributes), referrer: offset)
     }
 
-    /// The item of a page's entry, whose key was copied into `key`.
+    /// Returns the item of a page's entry; the entry's key was copied into `key`.
     static func item(
         _ page: Page, _ index: Int, key: Span<UInt8>, _ check: inout EntryCheck
     ) throws(VaultError) -> Item {
@@ -95,7 +95,7 @@ enum ItemCodec {
 
 /// Leaf values of removed items (specification, section 6.5).
 enum TombstoneCodec {
-    /// with.
+    /// Decodes a tombstone and checks it.
     static func decode(_ page: Page, _ index: Int, _ check: EntryCheck) throws(VaultError) -> (
         item: Bytes16, entry: TombstoneEntry
     ) {

@@ -1,11 +1,10 @@
 internal import VaultBytes
 
 extension ItemKey {
-    /// A field of a key: the classes whose items it identifies, the kind of its values, and its names
-    /// (specification, section 6.1).
+    /// A field of a key: the classes that have it, the kind of its values, and its names (specification, section 6.1).
     ///
-    /// The library, the C interface, the Keychain APIs and the command go over these cases and their rows in the
-    /// table below; what a field is called is written nowhere else.
+    /// The library, the C interface, the Keychain APIs and the command all iterate over these cases and their rows in
+    /// the table below; the names of fields are defined nowhere else.
     public enum Field: Int, CaseIterable, Sendable {
         /// The service of a generic password.
         case service
@@ -23,15 +22,15 @@ extension ItemKey {
         case securityDomain
         /// The authentication type of an internet password.
         case authenticationType
-        /// The type of a certificate, as Apple numbers them.
+        /// The type of a certificate, as numbered by Apple.
         case type
         /// The name of a certificate's issuer, in DER.
         case issuer
         /// The serial number of a certificate.
         case serialNumber
-        /// The class of a key, as Apple numbers them.
+        /// The class of a key, as numbered by Apple.
         case keyClass
-        /// The type of a key, as Apple numbers them.
+        /// The type of a key, as numbered by Apple.
         case keyType
         /// The application label of a key.
         case applicationLabel
@@ -47,9 +46,9 @@ extension ItemKey {
     public enum Kind: Sendable {
         /// UTF-8 text of at most 4096 bytes.
         case text
-        /// A number of 32 bits.
+        /// A 32-bit number.
         case number
-        /// At most 4096 bytes.
+        /// Up to 4096 bytes.
         case bytes
     }
 
@@ -83,7 +82,7 @@ extension ItemKey.Field {
         }
     }
 
-    /// A row for each field, in the order of the cases, which is the order of a class's fields in its keys.
+    /// One row for each field, in the order of the cases, which is also the order of a class's fields in its keys.
     private static let table = [
         Row(.service, "service", .text, of: .genericPassword, apple: "svce"),
         Row(.server, "server", .text, of: .internetPassword, apple: "srvr"),
@@ -106,7 +105,7 @@ extension ItemKey.Field {
 
     private var row: Row { Self.table[rawValue] }
 
-    /// The name in JSON and CSV: `securityDomain`.
+    /// The name in JSON and CSV, such as `securityDomain`.
     public var name: String { row.name }
 
     /// The kind of its values.
@@ -118,7 +117,7 @@ extension ItemKey.Field {
     /// The value of Apple's constant for the attribute.
     package var appleCode: String { row.appleCode }
 
-    /// The words of the name: `security`, `domain`.
+    /// The words of the name, such as `security` and `domain`.
     package var words: [String] {
         name.reduce(into: [""]) { words, letter in
             if letter.isUppercase { words.append("") }
@@ -126,7 +125,7 @@ extension ItemKey.Field {
         }
     }
 
-    /// The value of a field that is not given: empty, or 0.
+    /// The value of a field that is omitted: empty, or 0.
     var empty: ItemKey.Value {
         switch kind {
         case .text: .text("")
@@ -135,17 +134,17 @@ extension ItemKey.Field {
         }
     }
 
-    /// The fields of each class, by its number.
+    /// The fields of each class, by class number.
     fileprivate static let byClass: [[ItemKey.Field]] = (0...UInt8(ItemClass.allCases.count)).map { number in
         table.filter { $0.classes.contains { $0.rawValue == number } }.map(\.field)
     }
 
-    /// The kinds of each class's fields, by its number: all that checking a key needs to know.
+    /// The kinds of each class's fields, by class number; checking a key needs nothing else.
     fileprivate static let kindsByClass = byClass.map { $0.map(\.kind) }
 }
 
 extension ItemClass {
-    /// The fields of the class's keys, in their order; none for a class that this version does not define.
+    /// The fields of the class's keys, in order; empty for a class that this version does not define.
     public var fields: [ItemKey.Field] { isDefined ? ItemKey.Field.byClass[Int(rawValue)] : [] }
 
     /// The kinds of `fields`.
@@ -153,13 +152,13 @@ extension ItemClass {
 }
 
 extension ItemKey.Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByArrayLiteral {
-    /// Makes a text.
+    /// Makes a text value.
     public init(stringLiteral text: String) { self = .text(text) }
 
-    /// Makes a number.
+    /// Makes a numeric value.
     public init(integerLiteral number: UInt32) { self = .number(number) }
 
-    /// Makes bytes.
+    /// Makes a value of raw bytes.
     public init(arrayLiteral bytes: UInt8...) { self = .bytes(bytes) }
 
     /// The text; nil for a value of another kind.
@@ -180,7 +179,7 @@ extension ItemKey.Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
         }
     }
 
-    /// Compares texts as the format does: by bytes, where Swift would equate canonically equivalent strings.
+    /// Compares text bytewise, as the format does; Swift would treat canonically equivalent strings as equal.
     public static func == (left: ItemKey.Value, right: ItemKey.Value) -> Bool {
         switch (left, right) {
         case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
@@ -190,7 +189,7 @@ extension ItemKey.Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
         }
     }
 
-    /// Hashes what is compared.
+    /// Hashes the same bytes that `==` compares.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .text(let text): for byte in text.utf8 { hasher.combine(byte) }
@@ -199,7 +198,7 @@ extension ItemKey.Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
         }
     }
 
-    /// Reads a value of a kind.
+    /// Decodes a value of a given kind.
     init(_ kind: ItemKey.Kind, _ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         switch kind {
         case .text: self = .text(try KeyFields.text(bytes, &cursor))

@@ -1,20 +1,20 @@
 internal import VaultBytes
 
-/// What an item is found by: its class and the attributes that Apple documents as that class's primary key, with access
-/// group and synchronizable (specification, section 6.1).
+/// The key of an item: its class and the attributes that Apple documents as that class's primary key, including the
+/// access group and the synchronizable flag (specification, section 6.1).
 ///
-/// Kept in its encoded form, whose order is the order of items in a vault. At most 8192 bytes encoded, each text or
-/// bytes field at most 4096; the initialisers throw `limitExceeded` beyond that.
+/// A key is stored in its encoded form, which defines the order of items in a vault. An encoded key has at most 8192
+/// bytes, and each text or bytes field at most 4096; the initialisers throw `limitExceeded` beyond that.
 public struct ItemKey: Hashable, Comparable, Sendable {
     package let bytes: [UInt8]
-    /// Where the encoded group starts; it ends one byte before the end.
+    /// The offset of the encoded group, which ends one byte before the end of the key.
     private let groupStart: Int
 
     /// Makes a key of a class that this version defines.
     ///
     /// - Parameters:
     ///   - itemClass: The class of the item.
-    ///   - fields: The values of the class's fields; those left out are empty, or 0.
+    ///   - fields: The values of the class's fields; omitted fields are empty or 0.
     ///   - group: The access group; empty for the default one.
     ///   - synchronizable: Whether the item is meant to be synchronised between devices.
     /// - Throws: `invalidArgument` for a field that the class does not have, or a value of another kind;
@@ -26,22 +26,23 @@ public struct ItemKey: Hashable, Comparable, Sendable {
             throw VaultError(.invalidArgument, "this version does not define the class \(itemClass.name)")
         }
         for (field, value) in fields where !field.classes.contains(itemClass) || value.kind != field.kind {
-            throw VaultError(.invalidArgument, "an item of class \(itemClass.name) has no such \(field.name)")
+            throw VaultError(.invalidArgument, "an item of class \(itemClass.name) has no \(field.name)")
         }
         var encoder = Encoder(itemClass)
         for field in itemClass.fields { try encoder.append(fields[field] ?? field.empty, field) }
         try self.init(encoder, group, synchronizable)
     }
 
-    /// Makes a key of a class that this version does not define, of its texts but for the last, the access group.
+    /// Makes a key of a class that this version does not define, from all of its text fields except the last, which is
+    /// the access group.
     ///
-    /// - Throws: `invalidArgument` for a class that is not reserved, or more texts than such a class has;
+    /// - Throws: `invalidArgument` for a class that is not reserved, or for more text fields than such a class has;
     ///   `limitExceeded`.
     public init(
         reserved number: UInt8, texts: [String], group: String = "", synchronizable: Bool = false
     ) throws(VaultError) {
         guard ItemClass.reservedNumbers.contains(number), texts.count < Format.Limit.fieldsOfReservedClass else {
-            throw VaultError(.invalidArgument, "no item can have the class \(number) and \(texts.count) texts")
+            throw VaultError(.invalidArgument, "an item of class \(number) cannot have \(texts.count) names")
         }
         var encoder = Encoder(.reserved(number))
         for text in texts { try encoder.append(.text(text), nil) }
@@ -53,14 +54,14 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         guard group.utf8.count <= Format.Limit.field else {
             throw VaultError(
                 .limitExceeded,
-                "the access group has \(group.utf8.count) bytes; at most \(Format.Limit.field) are possible")
+                "the access group has \(group.utf8.count) bytes; the maximum is \(Format.Limit.field)")
         }
         KeyFields.append(group, to: &encoder.bytes)
         encoder.bytes.append(synchronizable ? 1 : 0)
         guard encoder.bytes.count <= Format.Limit.itemKey else {
             throw VaultError(
                 .limitExceeded,
-                "the item's names take \(encoder.bytes.count) bytes; at most \(Format.Limit.itemKey) are possible"
+                "the item's names have \(encoder.bytes.count) bytes in total; the maximum is \(Format.Limit.itemKey)"
             )
         }
         bytes = encoder.bytes
@@ -75,18 +76,18 @@ public struct ItemKey: Hashable, Comparable, Sendable {
             bytes.append(itemClass.rawValue)
         }
 
-        /// - Parameter field: The field of the value; nil for a text of a reserved class.
+        /// Appends a value. `field` is the field that it belongs to; nil for a text field of a reserved class.
         mutating func append(_ value: Value, _ field: Field?) throws(VaultError) {
             guard value.size <= Format.Limit.field else {
                 let name = field.map { "the " + $0.words.joined(separator: " ") } ?? "a text"
                 throw VaultError(
-                    .limitExceeded, "\(name) has \(value.size) bytes; at most \(Format.Limit.field) are possible")
+                    .limitExceeded, "\(name) has \(value.size) bytes; the maximum is \(Format.Limit.field)")
             }
             value.encode(into: &bytes)
         }
     }
 
-    /// Reads an encoded key, as it stands in a vault.
+    /// Reads an encoded key as stored in a vault.
     package init(_ encoded: [UInt8]) throws(VaultError) {
         do throws(FormatError) { groupStart = try ItemKey.check(encoded.span).lowerBound } catch {
             throw VaultError(format: error)
@@ -94,7 +95,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         bytes = encoded
     }
 
-    /// A key whose encoding was checked.
+    /// Makes a key whose encoding was already checked.
     init(checked encoded: [UInt8], groupStart: Int) {
         bytes = encoded
         self.groupStart = groupStart
@@ -123,7 +124,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
 
     private static func itemClass(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> ItemClass {
         guard let itemClass = ItemClass(rawValue: try cursor.u8(bytes)) else {
-            throw cursor.error("an item of an unknown class")
+            throw cursor.error("an item has an unknown class")
         }
         return itemClass
     }
@@ -136,7 +137,8 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         }
     }
 
-    /// Calls `body` at each text of a reserved class but the last, the access group: only one byte follows that.
+    /// Calls `body` at each text field of a reserved class except the last, which is the access group and is followed
+    /// by a single byte.
     private static func forEachText(
         _ bytes: Span<UInt8>, _ cursor: inout Cursor, _ body: (inout Cursor) throws(FormatError) -> Void
     ) throws(FormatError) {
@@ -153,7 +155,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         }
     }
 
-    /// Makes the key of a password for an account of a service.
+    /// Makes the key of a password for an account with a service.
     public static func genericPassword(
         service: String, account: String = "", group: String = "", synchronizable: Bool = false
     ) throws(VaultError) -> ItemKey {
@@ -163,7 +165,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         return try ItemKey(encoder, group, synchronizable)
     }
 
-    /// Makes the key of a password for an account of a server.
+    /// Makes the key of a password for an account on a server.
     public static func internetPassword(
         server: String, account: String = "", protocol: String = "", port: UInt32 = 0, path: String = "",
         securityDomain: String = "", authenticationType: String = "", group: String = "", synchronizable: Bool = false
@@ -209,9 +211,9 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         return try ItemKey(.identity, fields, group: group, synchronizable: synchronizable)
     }
 
-    /// Returns the key with other values in some fields, and in another access group if one is given.
+    /// Returns a copy of the key with some fields replaced, and with a different access group if one is given.
     ///
-    /// - Throws: As `init(_:_:group:synchronizable:)`.
+    /// - Throws: The same errors as `init(_:_:group:synchronizable:)`.
     public func replacing(_ fields: [Field: Value] = [:], group: String? = nil) throws(VaultError) -> ItemKey {
         let group = group ?? self.group
         guard itemClass.isDefined || !fields.isEmpty else {
@@ -221,7 +223,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         return try ItemKey(itemClass, all, group: group, synchronizable: synchronizable)
     }
 
-    /// The order of items in a vault.
+    /// Compares keys in the order of items in a vault.
     public static func < (left: ItemKey, right: ItemKey) -> Bool { ByteOrder.isLess(left.bytes, right.bytes) }
 
     /// Compares the encoded forms.
@@ -233,7 +235,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     /// The item's class.
     public var itemClass: ItemClass { ItemClass(rawValue: bytes[0]) ?? .genericPassword }
 
-    /// Whether the item is meant to be synchronised between devices; part of the key, as at Apple.
+    /// Whether the item is meant to be synchronised between devices; part of the key, as in Apple's Keychain.
     public var synchronizable: Bool { bytes[bytes.count - 1] == 1 }
 
     /// The access group; empty for the default one.
@@ -241,17 +243,17 @@ public struct ItemKey: Hashable, Comparable, Sendable {
 
     private var encodedGroup: ArraySlice<UInt8> { bytes[groupRange] }
 
-    /// Where the encoded group is.
+    /// The range of the encoded group.
     var groupRange: Range<Int> { groupStart..<bytes.count - 1 }
 
-    /// A group's name as it stands in keys.
+    /// Returns a group's name as encoded in keys.
     static func encodedGroup(_ name: String) -> [UInt8] {
         var out: [UInt8] = []
         KeyFields.append(name, to: &out)
         return out
     }
 
-    /// The values of the class's fields; none for a class that this version does not define.
+    /// The values of the class's fields; empty for a class that this version does not define.
     public var fields: [Field: Value] {
         var fields: [Field: Value] = [:]
         for field in itemClass.fields { fields[field] = self[field] }
@@ -269,7 +271,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         } catch { preconditionFailure("an item key was checked when it was made") }
     }
 
-    /// The texts of a class that this version does not define, but for the last, the access group.
+    /// The text fields of a key whose class this version does not define, except the last, which is the access group.
     public var texts: [String] {
         guard !itemClass.isDefined else { return [] }
         var cursor = Cursor(over: 1..<bytes.count, of: Cursor(bytes.span, at: 0, else: .structureInvalid))

@@ -1,15 +1,16 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The limits that every item keeps to, whoever makes it.
+/// The limits that apply to every item, however it is created.
 enum ItemLimits {
-    /// Checks what every item must keep to.
+    /// Checks the limits that apply to every item.
     static func check(
         secretBytes: Int, _ attributes: Attributes, replacing old: Attributes = Attributes(), created: Int64?,
         modified: Int64?
     ) throws(VaultError) {
         guard secretBytes <= Format.Limit.secret else {
-            throw VaultError(.limitExceeded, "a secret has at most \(Format.Limit.secret) bytes, not \(secretBytes)")
+            throw VaultError(
+                .limitExceeded, "a secret can be at most \(Format.Limit.secret) bytes long, not \(secretBytes)")
         }
         try attributes.check(replacing: old)
         for date in [created, modified] { try check(date: date ?? 0) }
@@ -23,11 +24,12 @@ enum ItemLimits {
 
     static func check(keptVersions count: Int) throws(VaultError) {
         guard (0...Format.Limit.versions).contains(count) else {
-            throw VaultError(.limitExceeded, "an item keeps 0 to \(Format.Limit.versions) earlier values, not \(count)")
+            throw VaultError(
+                .limitExceeded, "an item can keep 0 to \(Format.Limit.versions) earlier values, not \(count)")
         }
     }
 
-    static let noDevice = VaultError(.deviceBound, "an item for this device only needs the device's secret")
+    static let noDevice = VaultError(.deviceBound, "a device-only item needs the device's secret")
     static let groupTooLong = VaultError(
-        .limitExceeded, "an access group's name has at most \(Format.Limit.field) bytes")
+        .limitExceeded, "an access group's name can be at most \(Format.Limit.field) bytes long")
 }

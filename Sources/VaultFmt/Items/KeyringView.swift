@@ -1,14 +1,14 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// A keyring in the form that reading items needs: who may read what, by compartment number.
+/// A keyring in the form needed to read items: access rights by compartment number.
 final class KeyringView: Sendable {
-    /// Shared by all items that are in it.
+    /// A compartment, shared by all items in it.
     final class Compartment: Sendable {
         let info: Keyring.Compartment
-        /// For earlier values, the owners' group: number 0, without a name.
+        /// The group; for earlier values, the owners' group, which has number 0 and no name.
         let group: Keyring.Group
-        /// As keys of items have it; empty for the owners' group, so that no key has it.
+        /// The group's name as encoded in item keys; empty for the owners' group, so that no key matches it.
         let encodedGroup: [UInt8]
         let accessibility: Accessibility
 
@@ -19,12 +19,12 @@ final class KeyringView: Sendable {
             self.accessibility = accessibility
         }
 
-        /// Whether it is for earlier values only.
+        /// Whether the compartment is for earlier values only.
         var isOwners: Bool { group.number == Keyring.ownersGroup }
-        /// Whether what only earlier values refer to may be in it.
+        /// Whether records that only earlier values refer to may be in the compartment.
         var mayHoldEarlierValues: Bool { isOwners || info.isDeviceBound }
 
-        /// Whether records of the other one may stay where they are when their item is in this one.
+        /// Returns whether records in the other compartment may stay there when their item is in this one.
         func isLike(_ other: Compartment) -> Bool {
             info.group == other.info.group && info.accessibility == other.info.accessibility
                 && info.device == other.info.device
@@ -50,21 +50,21 @@ final class KeyringView: Sendable {
 
     func compartment(_ number: UInt64) -> Compartment? { compartments[number] }
 
-    /// The number of a device in the list, from 1 on; nil for one that is not there.
+    /// Returns the position of a device in the list, starting at 1; nil if it is not listed.
     func position(of device: Bytes16) -> Int? { keyring.devices.firstIndex(of: device).map { $0 + 1 } }
 
-    /// The device with this number; nil for 0.
+    /// Returns the device at a position; nil for 0.
     func device(_ position: Int) -> DeviceID? {
         guard position > 0, position <= keyring.devices.count else { return nil }
         return DeviceID(keyring.devices[position - 1])
     }
 }
 
-/// Checks what entries say against the keyring and the commit's clock. The compartments of many items
-/// are mostly the same one.
+/// Checks entries against the keyring and the commit's clock. Most items are in the same compartment
+/// as the previous one.
 struct EntryCheck {
     let view: KeyringView
-    /// The greatest revision that there can be.
+    /// The greatest valid revision.
     let clock: UInt64
     private var last: KeyringView.Compartment?
 
@@ -73,7 +73,7 @@ struct EntryCheck {
         self.clock = clock
     }
 
-    /// Checks an item's entry; `group` is where its encoded group is in `bytes`.
+    /// Checks an item's entry; `group` is the range of its encoded group in `bytes`.
     mutating func check(
         _ item: ItemCodec.Decoded, _ bytes: Span<UInt8>, _ group: Range<Int>, at offset: UInt64
     ) throws(VaultError) -> KeyringView.Compartment {
@@ -115,25 +115,26 @@ struct EntryCheck {
     private func checkOwners(_ number: UInt64, at offset: UInt64) throws(VaultError) {
         guard let compartment = view.compartment(number), compartment.mayHoldEarlierValues else {
             throw VaultError(
-                .structureInvalid, "an earlier value is in a compartment that is not the owners'", at: offset)
+                .structureInvalid, "an earlier value is in a compartment that does not belong to the owners", at: offset
+            )
         }
     }
 
-    ///
+    /// Checks a revision.
     private func check(revision: UInt64, at offset: UInt64) throws(VaultError) {
         guard revision >= 1, revision <= clock else {
-            throw VaultError(.structureInvalid, "a revision is not one that the vault's clock has passed", at: offset)
+            throw VaultError(.structureInvalid, "a revision is later than the vault's clock", at: offset)
         }
     }
 
-    ///
+    /// Checks a device position.
     private func check(device: Int, at offset: UInt64) throws(VaultError) {
         guard device <= view.keyring.devices.count else {
-            throw VaultError(.structureInvalid, "a device's number is not in the list", at: offset)
+            throw VaultError(.structureInvalid, "a device's number is not in the device list", at: offset)
         }
     }
 
-    /// the compartment of an item whose encoded group is a part of `bytes`.
+    /// Returns the compartment of an item whose encoded group is a range of `bytes`.
     private mutating func compartment(
         _ number: UInt64, _ bytes: Span<UInt8>, _ group: Range<Int>, at offset: UInt64
     ) throws(VaultError) -> KeyringView.Compartment {
@@ -142,7 +143,7 @@ struct EntryCheck {
             throw VaultError(.structureInvalid, "an item's compartment does not exist", at: offset)
         }
         guard Self.isSame(bytes, group, found) else {
-            throw VaultError(.structureInvalid, "an item's compartment is of another group than its name", at: offset)
+            throw VaultError(.structureInvalid, "an item's compartment belongs to a different group", at: offset)
         }
         last = found
         return found

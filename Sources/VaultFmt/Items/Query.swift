@@ -1,6 +1,7 @@
 internal import VaultBytes
 
-/// The items that a listing or a scan is for: every part that is set must match exactly; `pattern` may match in part.
+/// Selects items for a listing or a scan. Every property that is set must match exactly, except that `pattern` may
+/// match a part of the text.
 public struct Query: Sendable, Equatable {
     /// The class.
     public var itemClass: ItemClass?
@@ -14,10 +15,10 @@ public struct Query: Sendable, Equatable {
     public var synchronizable: Bool?
     /// The accessibility.
     public var accessibility: Accessibility?
-    /// A text that service, account, server or label contain, in whatever case.
+    /// A string that the service, account, server or label must contain, ignoring case.
     public var pattern: String?
 
-    /// Makes a query; without arguments it matches every item.
+    /// Makes a query; without arguments, it matches every item.
     public init(
         itemClass: ItemClass? = nil, _ fields: [ItemKey.Field: ItemKey.Value] = [:], group: String? = nil,
         label: String? = nil, synchronizable: Bool? = nil, accessibility: Accessibility? = nil, pattern: String? = nil
@@ -37,7 +38,7 @@ public struct Query: Sendable, Equatable {
         set { fields[field] = newValue }
     }
 
-    /// Whether an item matches.
+    /// Returns whether an item matches.
     public func matches(_ item: Item) -> Bool {
         let key = item.key
         return matches(key) && (accessibility == nil || item.accessibility == accessibility)
@@ -58,7 +59,7 @@ public struct Query: Sendable, Equatable {
         }
     }
 
-    /// Exact means the same bytes, not canonically equivalent ones.
+    /// Compares bytes, so that canonically equivalent strings do not match.
     private static func isSame(_ left: String?, _ right: String?) -> Bool {
         switch (left, right) {
         case (let left?, let right?): left.utf8.elementsEqual(right.utf8)
@@ -74,7 +75,7 @@ public struct Query: Sendable, Equatable {
         return (0...text.count - part.count).contains { text[$0..<$0 + part.count].elementsEqual(part) }
     }
 
-    /// The bytes that all matching keys start with, which bound the part of the vault that is read.
+    /// The common prefix of all matching keys, which limits the part of the vault that must be read.
     var keyPrefix: [UInt8] {
         guard let itemClass = itemClass ?? onlyClass else { return [] }
         var out = [itemClass.rawValue]

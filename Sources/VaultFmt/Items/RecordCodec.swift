@@ -1,17 +1,18 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// What a record holds, where no page says what it should hold: for salvage and verification.
+/// The contents of a record that no page describes, for salvage and verification.
 enum FoundRecord {
-    /// An item's record: its key, where its secret is, and the attributes in it.
+    /// An item's record: its key, the range of its secret, and the attributes in it.
     case item(ItemKey, secret: Range<Int>, attributes: [Attribute])
-    /// A large attribute's record: the item's key at the time, the attribute without its value, and where that is.
+    /// A large attribute's record: the item's key at the time, the attribute without its value, and the range of the
+    /// value.
     case attribute(ItemKey, name: String, flags: Attribute.Flags, value: Range<Int>)
 }
 
 /// Seals and opens records (specification, section 5.1).
 enum RecordCodec {
-    /// What sealing a record takes, whatever is in it.
+    /// The parameters for sealing a record, whatever it contains.
     struct Seal {
         let identity: Sealing.RecordIdentity
         let key: SecretBox
@@ -21,8 +22,8 @@ enum RecordCodec {
 
     // MARK: sealing
 
-    /// Puts an item's record together, seals it where it is, and appends it: a large secret is in memory once more than
-    /// its owner has it. `attributes` are those whose values belong there.
+    /// Builds an item's record, seals it in place, and appends it, so that memory holds only one copy of a large secret
+    /// besides the caller's. `attributes` are those whose values belong in the record.
     static func append(
         _ key: ItemKey, _ secret: borrowing Secret, _ attributes: [Attribute], _ seal: Seal, to appender: Appender
     ) throws(VaultError) -> ObjectRef {
@@ -44,7 +45,7 @@ enum RecordCodec {
         }
     }
 
-    /// The same for the record of a large attribute, whose value is at hand.
+    /// Builds, seals and appends the record of a large attribute whose value was read.
     static func append(
         _ attribute: Attribute, of key: ItemKey, _ seal: Seal, to appender: Appender
     ) throws(VaultError) -> ObjectRef {
@@ -59,7 +60,7 @@ enum RecordCodec {
         }
     }
 
-    /// The same for a body that was opened elsewhere.
+    /// Seals and appends a body that was opened elsewhere.
     static func append(body: borrowing Secret, _ seal: Seal, to appender: Appender) throws(VaultError) -> ObjectRef {
         try append(body.count, seal, to: appender) { out in body.withUnsafeBytes { out.write($0) } }
     }
@@ -85,7 +86,7 @@ enum RecordCodec {
         return try frame.withUnsafeBytes { (frame) throws(VaultError) in try appender.append(sealed: frame) }
     }
 
-    /// Fills a body from its start; what is not written stays zero.
+    /// Fills a body from its start; the rest stays zero.
     private struct BodyWriter {
         let out: UnsafeMutableRawBufferPointer
         private var position = 0
@@ -114,7 +115,7 @@ enum RecordCodec {
 
     // MARK: opening
 
-    /// The body of a record that was read from `offset`.
+    /// Returns the body of a record that was read from `offset`.
     static func open(
         _ frame: UnsafeRawBufferPointer, _ identity: Sealing.RecordIdentity, key: borrowing Secret, _ sealing: Sealing,
         at offset: UInt64
@@ -126,7 +127,7 @@ enum RecordCodec {
         return body
     }
 
-    /// The same into memory that the caller wipes.
+    /// Opens a record into memory that the caller wipes.
     static func open(
         _ frame: UnsafeRawBufferPointer, _ identity: Sealing.RecordIdentity, key: borrowing Secret, _ sealing: Sealing,
         at offset: UInt64,
@@ -139,15 +140,15 @@ enum RecordCodec {
 
     // MARK: bodies
 
-    /// Where an item's secret is in its body, and all attributes of the item if its record has some; checks that the
-    /// body is this item's.
+    /// Returns the range of an item's secret in its body, and all attributes of the item if its record contains any.
+    /// Checks that the body belongs to this item.
     static func read(
         _ body: Span<UInt8>, _ item: borrowing Item
     ) throws(VaultError) -> (secret: Range<Int>, attributes: Attributes?) {
         let offset = item.entry.record.offset
         let (key, secret, found) = try itemParts(body, at: offset)
         guard item.hasKey(body, key) else {
-            throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
+            throw VaultError(.structureInvalid, "a record does not belong to the item in the index", at: offset)
         }
         guard item.hasAttributesInRecord else {
             guard found.isEmpty else { throw otherAttributes(offset) }
@@ -156,8 +157,8 @@ enum RecordCodec {
         return (secret, try whole(item.attributes, found, at: offset))
     }
 
-    /// Where an earlier value's secret is in its body, the item's key at the time, and the attributes with those of the
-    /// record.
+    /// Returns the range of an earlier value's secret in its body, the item's key at the time, and the attributes,
+    /// including those in the record.
     static func readEarlier(
         _ body: Span<UInt8>, _ attributes: Attributes, at offset: UInt64
     ) throws(VaultError) -> (secret: Range<Int>, key: ItemKey, attributes: Attributes) {
@@ -165,7 +166,8 @@ enum RecordCodec {
         return (secret, try itemKey(body, key), try whole(attributes, found, at: offset))
     }
 
-    /// Where the value of a large attribute is in its body; checks that the body is this attribute's.
+    /// Returns the range of a large attribute's value in its body. Checks that the body belongs to this attribute
+    ///
     static func readLarge(_ body: Span<UInt8>, _ attribute: Attribute, at offset: UInt64) throws(VaultError) -> Range<
         Int
     > {
@@ -174,12 +176,12 @@ enum RecordCodec {
         _ = try itemKey(body, layout.key)
         let wanted = Array(attribute.name.utf8)
         guard ByteOrder.compare(body, name, wanted.span, 0..<wanted.count) == 0, flags == attribute.fileFlags else {
-            throw VaultError(.structureInvalid, "a record belongs to another attribute than the index says", at: offset)
+            throw VaultError(.structureInvalid, "a record does not belong to the attribute in the index", at: offset)
         }
         return value
     }
 
-    /// A body that nothing refers to.
+    /// Decodes a body that nothing refers to.
     static func found(_ body: Span<UInt8>, at offset: UInt64) throws(VaultError) -> FoundRecord {
         guard RecordLayout.form(body) == .attribute else {
             let (key, secret, attributes) = try itemParts(body, at: offset)
@@ -214,19 +216,19 @@ enum RecordCodec {
         return (layout.key, secret, attributes)
     }
 
-    /// a form that is known and not the one that the reference calls for is a malformed record, not one of a
-    /// later format.
+    /// Decodes a record's layout. A known form other than the one the reference requires means that the record is
+    /// malformed, not that it comes from a later version of the format.
     private static func layout(_ body: Span<UInt8>, _ form: RecordLayout.Form, at offset: UInt64) throws(VaultError)
         -> RecordLayout
     {
         if let other = RecordLayout.form(body), other != form {
-            throw VaultError(.structureInvalid, "a record's form is not the one that its reference names", at: offset)
+            throw VaultError(.structureInvalid, "a record's form does not match its reference", at: offset)
         }
         return try decoding { () throws(FormatError) in try RecordLayout(body, form, at: offset) }
     }
 
-    /// The attributes of a page or versions frame, with the values that a record has; those must be exactly the ones
-    /// that belong there.
+    /// Adds the values in a record to the attributes of a page or versions frame; the record must contain exactly the
+    /// values that belong in it.
     private static func whole(_ listed: Attributes, _ found: [Attribute], at offset: UInt64) throws(VaultError)
         -> Attributes
     {
@@ -249,7 +251,7 @@ enum RecordCodec {
     }
 
     private static func otherAttributes(_ offset: UInt64) -> VaultError {
-        VaultError(.structureInvalid, "a record's attributes are not those in the index", at: offset)
+        VaultError(.structureInvalid, "a record's attributes differ from those in the index", at: offset)
     }
 
     private static func itemKey(_ body: Span<UInt8>, _ range: Range<Int>) throws(VaultError) -> ItemKey {
@@ -264,6 +266,6 @@ enum RecordCodec {
 }
 
 extension ItemEntry {
-    /// What the item's record is bound to.
+    /// The identity that the item's record is bound to.
     var identity: Sealing.RecordIdentity { own.identity(of: id) }
 }

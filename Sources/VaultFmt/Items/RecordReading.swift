@@ -1,18 +1,17 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Opens the records that items refer to: in the state that a vault serves, within a transaction, or in a damaged file.
+/// Opens the records that items refer to, in a vault's current state, within a transaction, or in a damaged file.
 protocol RecordReading {
     var sealing: Sealing { get }
-    /// Opens the frames of the index.
+    /// The source of the index's pages.
     var pages: PageSource { get }
-    /// What entries and earlier values are checked against.
+    /// The check for entries and earlier values.
     var entryCheck: EntryCheck { get }
 
-    /// Reads a frame that another one, at `referrer`, refers to; the reference, its hash and its head are checked
-    ///
+    /// Reads a frame that another frame, at `referrer`, refers to; checks the reference, hash and head.
     func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8]
-    /// The key of a compartment.
+    /// Returns the key of a compartment.
     func key(_ compartment: UInt64) throws(VaultError) -> SecretBox
     /// Opens a record of an item that a frame at `referrer` refers to.
     func body(_ record: RecordRef, of item: Bytes16, before referrer: UInt64) throws(VaultError) -> Secret
@@ -23,7 +22,7 @@ extension RecordReading {
         try open(try frame(record.record, .record, before: referrer), record, of: item)
     }
 
-    /// Opens a record whose frame was checked.
+    /// Opens a record whose frame was already checked.
     func open(_ frame: [UInt8], _ record: RecordRef, of item: Bytes16) throws(VaultError) -> Secret {
         let key = try key(record.compartment)
         return try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
@@ -32,7 +31,7 @@ extension RecordReading {
         }
     }
 
-    /// Opens an item's secret, and its attributes but for large ones.
+    /// Opens an item's secret and its attributes, except large ones.
     func opened(_ item: Item) throws(VaultError) -> OpenedItem {
         var body = try body(item.entry.own, of: item.entry.id, before: item.referrer)
         let (secret, attributes) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.read(bytes, item) }
@@ -40,7 +39,7 @@ extension RecordReading {
         return OpenedItem(item: attributes.map { Item(item, $0) } ?? item, secret: body)
     }
 
-    /// Opens an item's secret and all of its attributes, large ones too.
+    /// Opens an item's secret and all of its attributes, including large ones.
     func whole(_ item: Item) throws(VaultError) -> OpenedItem {
         let opened = try opened(item)
         guard opened.item.unreadAttributes > 0 else { return opened }
@@ -65,7 +64,7 @@ extension RecordReading {
         return body
     }
 
-    /// The value of an attribute of an item, of any size; nil if it has none of this name.
+    /// Returns the value of an item's attribute, whatever its size; nil if the item has no attribute of this name.
     func value(of name: String, _ item: Item) throws(VaultError) -> Secret? {
         guard let attribute = item.attributes.attribute(name) else { return nil }
         switch attribute.content {
@@ -77,19 +76,19 @@ extension RecordReading {
 
     // MARK: earlier values
 
-    /// The frame with an item's earlier values, checked; nil if it has none.
+    /// Returns the checked frame with an item's earlier values; nil if it has none.
     func versions(of item: Item) throws(VaultError) -> Versions? {
         guard let ref = item.entry.versions?.frame else { return nil }
         return try VersionsReader.read(try frame(ref, .versions, before: item.referrer), ref, item, pages, entryCheck)
     }
 
-    /// An item's earlier values, the oldest first.
+    /// Returns an item's earlier values, oldest first.
     func allEarlierValues(of item: Item) throws(VaultError) -> [EarlierValue] {
         guard let versions = try versions(of: item), let frame = item.entry.versions?.frame else { return [] }
         return versions.versions.map { EarlierValue($0, of: item.entry.id, entryCheck.view, referrer: frame.offset) }
     }
 
-    /// Opens the secret of an earlier value, and its attributes but for large ones.
+    /// Opens the secret of an earlier value and its attributes, except large ones.
     func opened(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
         let version = value.version
         var body = try body(version.own, of: value.item.bytes, before: value.referrer)
@@ -100,7 +99,8 @@ extension RecordReading {
         return OpenedEarlierValue(value: value, key: key, attributes: attributes, secret: body)
     }
 
-    /// The value of an attribute that an item had, of any size; nil if it had none of this name.
+    /// Returns the value that an attribute had at the time, whatever its size; nil if the item had no attribute of this
+    /// name.
     func value(of name: String, _ earlier: EarlierValue) throws(VaultError) -> Secret? {
         guard let attribute = earlier.attributes.attribute(name) else { return nil }
         switch attribute.content {

@@ -1,12 +1,12 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The keys of compartments, unwrapped when they are first needed (specification, section 3.5).
+/// The keys of compartments, each unwrapped when first needed (specification, section 3.5).
 final class CompartmentKeys {
     private var groups: [UInt64: SecretBox] = [:]
     private var keys: [UInt64: SecretBox] = [:]
 
-    /// What unwrapping needs to know of the vault and of who opened it.
+    /// The information about the vault, and about the slot that opened it, that unwrapping requires.
     struct Context: ~Copyable {
         let store: Store
         let device: SecretBox?
@@ -14,10 +14,10 @@ final class CompartmentKeys {
         let isLocked: Bool
     }
 
-    /// The key of a compartment of the keyring, if it was needed before.
+    /// Returns the key of a compartment of the keyring if it was unwrapped before.
     func known(_ number: UInt64) -> SecretBox? { keys[number] }
 
-    /// The key of a compartment: its records are sealed under it.
+    /// Returns the key under which the records of a compartment are sealed.
     func key(_ compartment: KeyringView.Compartment, _ context: borrowing Context) throws(VaultError) -> SecretBox {
         let number = compartment.info.number
         if let known = keys[number] { return known }
@@ -31,7 +31,7 @@ final class CompartmentKeys {
         return opened
     }
 
-    /// A group's key: from the vault key, or from a scoped slot's grants.
+    /// Returns a group's key, from the vault key or from a scoped slot's grants.
     func groupKey(_ group: Keyring.Group, _ context: borrowing Context) throws(VaultError) -> SecretBox {
         if let known = groups[group.number] { return known }
         let opened: SecretBox
@@ -46,30 +46,32 @@ final class CompartmentKeys {
         return opened
     }
 
-    ///
+    /// Returns the key of the owners' group, which only owners may use.
     private static func ownersGroupKey(_ context: borrowing Context) throws(VaultError) -> SecretBox {
         guard !context.isLocked else { throw VaultError(.locked, "the vault is locked") }
-        let refusal = VaultError(.notPermitted, "the slot that opened this vault does not grant earlier values")
+        let refusal = VaultError(
+            .notPermitted, "the slot that opened this vault does not grant access to earlier values")
         return try context.store.slot.keys.asOwner(else: refusal) { (owner) throws(VaultError) in
             SecretBox(owner.earlier.copy())
         }
     }
 
-    /// Opens those that a locked vault keeps, as far as they open, and forgets everything else.
+    /// Unwraps the keys that a locked vault keeps, as far as they can be opened, and forgets all others.
     func lock(_ view: KeyringView, _ context: borrowing Context) {
         var kept: [UInt64: SecretBox] = [:]
         for info in view.keyring.compartments {
             guard let compartment = view.compartment(info.number), compartment.accessibility.survivesLock else {
                 continue
             }
-            // One that does not open now will not open when locked either: reading from it then says why.
+            // A key that cannot be opened now cannot be opened while the vault is locked either; reading from its
+            // compartment reports why.
             do throws(VaultError) { kept[info.number] = try key(compartment, context) } catch { continue }
         }
         groups = [:]
         keys = kept
     }
 
-    /// Those that are in memory now.
+    /// The keys that are currently in memory.
     var held: [SecretBox] { Array(keys.values) }
 
     func forgetAll() {
@@ -84,7 +86,7 @@ enum Wrapping {
         -> Secret
     {
         let refusal = VaultError(
-            .notPermitted, "the slot that opened this vault does not grant the access group \"\(group.name)\"")
+            .notPermitted, "the slot that opened this vault does not grant access to the group \"\(group.name)\"")
         return try keys.asOwner(else: refusal) { (owner) throws(VaultError) in
             try opening("the key of an access group") { () throws(CryptoError) in
                 try AEAD.unwrap(group.wrapped, groupData(vault, group.number, group.name), key: owner.keyring)
@@ -107,18 +109,20 @@ enum Wrapping {
         let outer = try outerOpened(info, groupKey, vault)
         guard info.isDeviceBound else { return outer }
         guard let device, deviceID == info.device else {
-            throw VaultError(.deviceBound, "this secret is for another device only (\(Hex.encode(info.device.bytes)))")
+            throw VaultError(.deviceBound, "this secret is bound to another device (\(Hex.encode(info.device.bytes)))")
         }
         let inner = outer.withUnsafeBytes { Array($0) }
         let deviceKey = DeviceKey.derive(device.secret, vault: vault)
         do throws(CryptoError) {
             return try AEAD.unwrap(inner, innerData(vault, info), key: deviceKey)
         } catch {
-            throw VaultError(.deviceBound, "this secret needs the secret of its device, and the one given is another")
+            throw VaultError(
+                .deviceBound, "this secret can be read only with its device's secret, but a different one was given")
         }
     }
 
-    /// The compartment key, or for a device-bound one the inner layer, which is no secret by itself.
+    /// Opens the outer layer: returns the compartment key, or for a device-bound compartment the inner layer, which is
+    /// not secret by itself.
     static func outerOpened(_ info: Keyring.Compartment, _ groupKey: borrowing Secret, _ vault: Bytes16)
         throws(VaultError) -> Secret
     {
@@ -127,7 +131,7 @@ enum Wrapping {
         }
     }
 
-    /// The outer layer over a compartment key or an inner layer.
+    /// Wraps a compartment key or an inner layer in the outer layer.
     static func wrapOuter(
         _ info: inout Keyring.Compartment, _ content: borrowing Secret, _ groupKey: borrowing Secret, _ vault: Bytes16,
         _ random: Randomness
@@ -135,7 +139,7 @@ enum Wrapping {
         info.wrapped = AEAD.wrap(content, outerData(vault, info), key: groupKey, random)
     }
 
-    /// Both layers, as the compartment needs.
+    /// Wraps a compartment key in the layers that the compartment requires.
     static func wrap(
         _ info: inout Keyring.Compartment, _ key: borrowing Secret, _ groupKey: borrowing Secret, device: SecretBox?,
         _ vault: Bytes16,
@@ -157,7 +161,7 @@ enum Wrapping {
         return out
     }
 
-    /// What the outer layer is bound to: `A` of section 5.4.
+    /// Returns the data that the outer layer is bound to: `A` of section 5.4.
     private static func outerData(_ vault: Bytes16, _ info: Keyring.Compartment) -> [UInt8] {
         var out = Bound.bytes(Label.compartment, vault.bytes)
         out.append(u64: info.number)
@@ -167,7 +171,7 @@ enum Wrapping {
         return out
     }
 
-    /// What the inner layer is bound to: `A'` of section 5.4, without the group.
+    /// Returns the data that the inner layer is bound to: `A'` of section 5.4, without the group.
     private static func innerData(_ vault: Bytes16, _ info: Keyring.Compartment) -> [UInt8] {
         var out = Bound.bytes(Label.deviceCompartment, vault.bytes)
         out.append(u64: info.number)

@@ -1,18 +1,18 @@
 internal import VaultBytes
 
-/// The secret of one device, kept outside of vaults: items for *this device only* need it in addition to the vault's
-/// own key.
+/// The secret of one device, stored outside of vaults. Items for *this device only* require it in addition to the
+/// vault's own key.
 ///
-/// Without secure hardware it is a file like any other; whoever can read it can read such items from a copy of the
-/// vault.
+/// Without secure hardware, it is an ordinary file: anyone who can read it, and can open the vault, can read such items
+/// from a copy of the vault.
 public struct Device: ~Copyable, Sendable {
-    /// The device's id, as vaults have it.
+    /// The device's id as stored in vaults.
     public let id: DeviceID
     let secret: Secret
 
-    /// Makes a device from its parts: the secret has 32 bytes, else `invalidArgument` is thrown.
+    /// Makes a device from its parts. Throws `invalidArgument` unless the secret has 32 bytes.
     public init(id: DeviceID, secret: consuming Secret) throws(VaultError) {
-        guard secret.count == 32 else { throw VaultError(.invalidArgument, "a device's secret has 32 bytes") }
+        guard secret.count == 32 else { throw VaultError(.invalidArgument, "a device's secret must be 32 bytes long") }
         self.id = id
         self.secret = secret
     }
@@ -22,25 +22,27 @@ public struct Device: ~Copyable, Sendable {
         self.secret = secret
     }
 
-    /// A new device.
+    /// Makes a new device with a random id and secret.
     public static func random() -> Device {
         Device(unchecked: DeviceID(Randomness.system.bytes16()), Secret.random(count: 32))
     }
 
-    /// Reads what `fileContents()` wrote: 48 bytes, id and secret. Throws `invalidArgument` for anything else.
+    /// Reads the 48 bytes that `fileContents()` returns, an id and a secret. Throws `invalidArgument` for anything
+    /// else.
     public init(fileContents: borrowing Secret) throws(VaultError) {
         guard fileContents.count == 48 else {
-            throw VaultError(.invalidArgument, "a device file has 48 bytes, not \(fileContents.count)")
+            throw VaultError(.invalidArgument, "a device file must be 48 bytes long, not \(fileContents.count)")
         }
         let bytes = fileContents.withUnsafeBytes { Array($0[..<16]) }
         guard let id = Bytes16(bytes), id != .zero else {
-            throw VaultError(.invalidArgument, "a device's id is not zero")
+            throw VaultError(.invalidArgument, "a device's id must not be zero")
         }
         self.id = DeviceID(id)
         secret = fileContents.slice(16..<48)
     }
 
-    /// What to keep in a file that only its owner can read: 48 bytes, id and secret.
+    /// Returns the contents of a device file, which only its owner should be able to read: 48 bytes, an id and a
+    /// secret.
     public borrowing func fileContents() -> Secret {
         var out = Secret(count: 48)
         let id = id.bytes.bytes

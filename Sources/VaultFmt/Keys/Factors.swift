@@ -1,43 +1,44 @@
 internal import VaultBytes
 
-/// Which kinds of factors a slot takes together.
+/// The kinds of factors that a slot requires together.
 public struct FactorKinds: OptionSet, Hashable, Sendable, CustomStringConvertible {
-    /// As in a slot (specification, section 3.1).
+    /// The number that represents the set in a slot (specification, section 3.1).
     public let rawValue: UInt8
 
-    /// Makes a set from the number in a slot.
+    /// Makes a set from the number that represents it in a slot.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     init(_ factors: SlotFactors) { rawValue = factors.rawValue }
 
     /// A passphrase.
     public static let passphrase = FactorKinds(.passphrase)
-    /// A key file that `KeyFile.generate()` made.
+    /// A key file made by `KeyFile.generate()`.
     public static let generatedKeyFile = FactorKinds(.generatedKeyFile)
-    /// Any other file.
+    /// Any other file used as a key file.
     public static let otherKeyFile = FactorKinds(.otherKeyFile)
     /// 32 raw bytes.
     public static let rawKey = FactorKinds(.rawKey)
-    /// A key that a provider makes: a token, a device, an identity.
+    /// A key from a provider, such as a token, a device or an identity.
     public static let externalKey = FactorKinds(.externalKey)
 
     var inSlot: SlotFactors { SlotFactors(rawValue: rawValue) }
 
-    /// In words: "passphrase and key file".
+    /// A description in words, such as "passphrase and key file".
     public var description: String { FactorNames.describe(inSlot) }
 }
 
 /// A file that opens a slot, alone or together with a passphrase.
 public struct KeyFile: ~Copyable, Sendable {
-    /// Whether `generate()` made it: 32 random bytes, which need no stretching. Any other file counts by its hash.
+    /// Whether the file was made by `generate()`: its 32 random bytes need no stretching. For any other file, its hash
+    /// is used.
     public let isGenerated: Bool
     fileprivate let key: Secret
 
-    /// Reads a key file's content: 1 byte to 64 MiB. Throws `keyFileInvalid` for other sizes, and if a generated one is
-    /// damaged.
+    /// Reads the contents of a key file, 1 byte to 64 MiB. Throws `keyFileInvalid` for any other size, or if a
+    /// generated key file is damaged.
     public init(contents: borrowing Secret) throws(VaultError) {
         guard (1...Format.Limit.keyFile).contains(contents.count) else {
-            throw VaultError(.keyFileInvalid, "a key file has 1 byte to 64 MiB, not \(contents.count) bytes")
+            throw VaultError(.keyFileInvalid, "a key file must contain 1 byte to 64 MiB, not \(contents.count) bytes")
         }
         let isGenerated = KeyFileFormat.isGenerated(contents)
         let key = try Self.key(contents, isGenerated: isGenerated)
@@ -52,22 +53,21 @@ public struct KeyFile: ~Copyable, Sendable {
         }
     }
 
-    /// The content of a new key file: 89 bytes of ASCII (specification, section 3.1).
+    /// Generates the contents of a new key file: 89 bytes of ASCII (specification, section 3.1).
     public static func generate() -> Secret { KeyFileFormat.encode(Secret.random(count: 32)) }
 }
 
-/// What opens a slot: a passphrase, a key file, both together, a raw key, or a provider's key, alone or with a
-/// passphrase.
+/// The factors that open a slot: a passphrase, a key file, both together, a raw key, or a provider's key, alone or with
+/// a passphrase.
 public struct Factors: ~Copyable, Sendable {
     let keys: FactorKeys
-    /// Makes the external key, if there is one.
+    /// The provider that makes the external key, if there is one.
     let provider: (any SlotFactor)?
 
-    /// A passphrase, a key file, or both together.
+    /// Makes factors from a passphrase, a key file, or both together.
     ///
-    /// The passphrase is UTF-8 of 1 to 65,536 bytes, and is normalised to NFC here, neither trimmed nor case-folded.
-    /// Throws
-    /// `passphraseInvalid`, or `invalidArgument` if there is neither.
+    /// The passphrase is 1 to 65,536 bytes of UTF-8. It is normalised to NFC here, but neither trimmed nor case-folded.
+    /// Throws `passphraseInvalid`, or `invalidArgument` if neither is given.
     public init(passphrase: consuming Secret? = nil, keyFile: consuming KeyFile? = nil) throws(VaultError) {
         var kinds: SlotFactors = []
         let normalised = try Self.normalised(passphrase)
@@ -86,24 +86,24 @@ public struct Factors: ~Copyable, Sendable {
         provider = nil
     }
 
-    /// A raw key: exactly 32 bytes with the strength of 32 random ones, since nothing stretches them. Throws
-    /// `invalidArgument`.
+    /// Makes factors from a raw key of exactly 32 bytes, which must be as unpredictable as random bytes because they
+    /// are not stretched. Throws `invalidArgument`.
     public init(rawKey: consuming Secret) throws(VaultError) {
         guard rawKey.count == 32 else {
-            throw VaultError(.invalidArgument, "a raw key has exactly 32 bytes, not \(rawKey.count)")
+            throw VaultError(.invalidArgument, "a raw key must be exactly 32 bytes long, not \(rawKey.count)")
         }
         keys = FactorKeys(passphrase: nil, key: rawKey, fileHash: nil, kinds: .rawKey)
         provider = nil
     }
 
-    /// A key that a provider makes, alone or together with a passphrase.
+    /// Makes factors from a provider's key, alone or together with a passphrase.
     ///
     /// Throws `passphraseInvalid`, or `invalidArgument` for a provider's name that is not 1 to 64 characters of
     /// printable ASCII.
     public init(external provider: any SlotFactor, passphrase: consuming Secret? = nil) throws(VaultError) {
         guard SlotParameters.Provider.isName(provider.provider) else {
             throw VaultError(
-                .invalidArgument, "a provider's name has 1 to 64 characters of printable ASCII, without spaces")
+                .invalidArgument, "a provider's name must have 1 to 64 printable ASCII characters, without spaces")
         }
         let normalised = try Self.normalised(passphrase)
         let kinds: SlotFactors = normalised.byteCount > 0 ? [.externalKey, .passphrase] : .externalKey
@@ -123,14 +123,14 @@ public struct Factors: ~Copyable, Sendable {
         self.provider = provider
     }
 
-    /// A second holder of the same factors.
+    /// Returns a copy of the factors.
     public borrowing func copy() -> Factors { Factors(keys: keys.copy(), provider: provider) }
 
-    /// Which kinds they are.
+    /// The kinds of factors.
     public var kinds: FactorKinds { FactorKinds(keys.kinds) }
 }
 
-/// Factors where a copyable value is needed.
+/// A copyable box for factors.
 final class FactorsBox: Sendable {
     let factors: Factors
 

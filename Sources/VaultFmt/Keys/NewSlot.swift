@@ -1,23 +1,28 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// A slot to be made.
+/// A slot that is about to be made.
 struct NewSlot: ~Copyable {
     let factors: Factors
     let cost: SlotParameters.Cost?
     var name: String
-    /// That of the slot which it takes the place of; nil for a random one.
+    /// A predetermined id: that of the slot being replaced, or one already passed to a provider. Nil for a random id.
     var id: Bytes16?
     /// The external key, if the factors have one.
     let external: ExternalKey?
 
-    /// Asks the provider for a key, if there is one.
-    init(_ factors: consuming Factors, cost: SlotParameters.Cost?, name: String) throws(VaultError) {
-        let provider = factors.provider
-        let external = try provider.map { (provider) throws(VaultError) in
-            ExternalKey(provider: provider.provider, wrapped: try provider.wrap())
+    /// Asks the provider, if there is one, for a key. The slot's id is chosen first, because the key may depend on it.
+    init(
+        _ factors: consuming Factors, cost: SlotParameters.Cost?, name: String, vault: Bytes16, _ random: Randomness
+    ) throws(VaultError) {
+        guard let provider = factors.provider else {
+            self.init(factors, cost: cost, name: name, id: nil, external: nil)
+            return
         }
-        self.init(factors, cost: cost, name: name, id: nil, external: external)
+        let id = random.bytes16()
+        let wrapped = try provider.wrap(for: SlotPlace(vault: vault, slot: id))
+        let external = ExternalKey(provider: provider.provider, wrapped: wrapped)
+        self.init(factors, cost: cost, name: name, id: id, external: external)
     }
 
     init(
@@ -32,18 +37,19 @@ struct NewSlot: ~Copyable {
     }
 }
 
-/// Makes slots: for a new vault, a new or changed slot, and a rotation.
+/// Makes slots when a vault is created, a slot is added or changed, or the keys are rotated.
 enum SlotMaking {
-    static let ownersOnly = VaultError(.notPermitted, "only an owner can change who opens a vault")
+    static let ownersOnly = VaultError(.notPermitted, "only an owner can change who can open a vault")
 
     static func checkName(_ name: String) throws(VaultError) {
         guard name.utf8.count <= Format.Limit.slotName else {
             throw VaultError(
-                .limitExceeded, "a slot's name has at most \(Format.Limit.slotName) bytes, not \(name.utf8.count)")
+                .limitExceeded,
+                "a slot's name can be at most \(Format.Limit.slotName) bytes long, not \(name.utf8.count)")
         }
     }
 
-    /// A full slot, and its wrapping key.
+    /// Makes a full slot, and returns it with its wrapping key.
     static func fullSlot(
         _ keys: borrowing VaultKeys, _ new: borrowing NewSlot, vault: Bytes16, revision: UInt64, device: Bytes16,
         _ random: Randomness

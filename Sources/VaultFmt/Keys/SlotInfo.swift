@@ -1,14 +1,14 @@
 internal import VaultBytes
 
-/// A slot, as far as its reader may know it.
+/// The information about a slot that a program can see.
 public struct SlotInfo: Sendable, Hashable {
-    /// What a slot opens.
+    /// The kind of a slot, which determines what it opens.
     public enum Kind: Sendable, Hashable {
-        /// Everything.
+        /// The slot opens everything.
         case full
-        /// The index, and the secrets of some access groups.
+        /// The slot opens the index, and the secrets of some access groups.
         case scoped
-        /// A kind that this version does not know: its number.
+        /// A kind that this version does not know, with its number.
         case unknown(UInt8)
 
         init(_ kind: Slot.Kind) {
@@ -38,53 +38,59 @@ public struct SlotInfo: Sendable, Hashable {
         }
     }
 
-    /// How hard it is to open a slot without its factors.
+    /// How hard a slot is to open without its factors.
     public enum Strength: Sendable, Hashable {
-        /// As hard as its key is: nothing is stretched.
+        /// As hard as guessing its key, which is not stretched.
         case ofKey
-        /// As hard as its passphrase or file, stretched at this cost.
+        /// As hard as guessing its passphrase or file, at this cost for each guess.
         case stretched(KDFCost)
-        /// Not known: the slot is of a kind, or takes factors, that this version does not know.
+        /// Unknown, because this version does not know the slot's kind or one of its factors.
         case unknown
     }
 
-    /// Random. It stays when the slot's name or grants change, and is new when its factors change.
+    /// The slot's random id. It stays the same when the slot's name or grants change; a slot whose factors are changed
+    /// gets a new id.
     public let id: SlotID
-    /// What it opens.
+    /// The kind of the slot.
     public let kind: Kind
-    /// What it takes to open it, all together.
+    /// The factors that together open the slot.
     public let factors: FactorKinds
-    /// How hard it is to open without them.
+    /// How hard the slot is to open without its factors.
     public let strength: Strength
-    /// Who makes its external key, if it has one.
+    /// The provider of the slot's external key, if it has one.
     public let provider: String?
-    /// Its name; nil for anyone but an owner.
+    /// The data that the provider stored for everyone; for `age`, the stanzas.
+    public let providerParameters: [UInt8]?
+    /// The data that the provider stored for owners; for `age`, the recipients. Nil unless an owner opened the vault.
+    public let providerData: [UInt8]?
+    /// The slot's name; nil unless an owner opened the vault.
     public let name: String?
-    /// When it was made, or its name or grants were changed last (a hybrid logical clock); nil for anyone but an owner.
+    /// When the slot was made, or when its name or grants were last changed (a hybrid logical clock); nil unless an
+    /// owner opened the vault.
     public let revision: UInt64?
-    /// The device that did that, if one was given; nil for anyone but an owner.
+    /// The device that made this change, if known; nil unless an owner opened the vault.
     public let device: DeviceID?
-    /// The access groups that a scoped slot opens; nil for any other, and for anyone but an owner.
+    /// The access groups that a scoped slot opens; nil for any other slot, or unless an owner opened the vault.
     public let groups: [String]?
-    /// Whether it is the one that opened this vault.
+    /// Whether the vault was opened with this slot.
     public let openedThis: Bool
 
-    /// Whether it opens everything.
+    /// Whether the slot opens everything.
     public var isFull: Bool { kind == .full }
-    /// Whether this version knows its kind and factors; it never tries to open another one.
+    /// Whether this version knows the slot's kind and factors; it never tries slots that it does not know.
     public var isKnown: Bool { strength != .unknown }
 
-    /// The key derivation's cost, if there is one.
+    /// The cost of the slot's key derivation, if it has one.
     public var cost: KDFCost? {
         if case .stretched(let cost) = strength { cost } else { nil }
     }
 
-    /// Whether its key derivation is below the floor. Of an unknown slot nobody can tell.
+    /// Whether the cost of the slot's key derivation is below the floor; false for an unknown slot.
     public var isWeak: Bool { cost?.isWeak ?? false }
 }
 
 extension SlotInfo {
-    /// What a header shows of a slot, and what its owner part says, if that was read.
+    /// Combines the information about a slot in the header with the slot's owner part, if that was read.
     init(_ slot: Slot, part: OwnerPart? = nil, groups: [String]? = nil, openedThis: Bool = false) {
         id = SlotID(slot.id)
         kind = Kind(slot.kind)
@@ -95,6 +101,8 @@ extension SlotInfo {
             strength = .unknown
         }
         provider = slot.known?.provider?.name
+        providerParameters = slot.known?.provider?.parameters
+        providerData = slot.known?.provider == nil ? nil : part?.providerData
         name = part?.name
         revision = part?.revision
         device = part.flatMap { $0.device == .zero ? nil : DeviceID($0.device) }

@@ -1,17 +1,17 @@
 package import VaultBytes
 internal import VaultStore
 
-/// What conformance checks read of a vault besides what programs read (`Spec/vectors/README.md`).
+/// Additional access to a vault for conformance checks (`Spec/vectors/README.md`).
 extension Vault {
-    /// Calls `body` with every tombstone and the id of the item that was removed, in the order of ids; throws for a
-    /// malformed one when it gets there.
+    /// Calls `body` with each tombstone and the id of the removed item, sorted by id. Throws when it reaches a
+    /// malformed tombstone.
     package func forEachTombstone(
         _ body: (Bytes16, TombstoneEntry) throws(VaultError) -> Void
     ) throws(VaultError) {
         try withCore { (core) throws(VaultError) in try Tombstones.forEach(core.store.tree, core.entryCheck, body) }
     }
 
-    /// What a slot's owner part says, and the groups that a scoped slot grants; for owners.
+    /// Returns a slot's owner part, and the groups that a scoped slot grants; for owners only.
     package func ownerPart(of slot: Slot) throws(VaultError) -> (part: OwnerPart, groups: [UInt64]) {
         try withCore { (core) throws(VaultError) in
             let part = try core.ownerPart(of: slot).part

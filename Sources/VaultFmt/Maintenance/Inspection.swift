@@ -1,26 +1,26 @@
 internal import VaultBytes
 
-/// What a vault file shows without any key. Nothing of it is authenticated.
+/// The information that a vault file reveals without any key. None of it is authenticated.
 public struct Inspection: Sendable {
     /// Objects of one type.
     public struct Objects: Sendable {
-        /// record, page, versions frame, keyring, history or commit.
+        /// The type: record, page, versions frame, keyring, history or commit.
         public let type: String
-        /// How many there are.
+        /// The number of objects.
         public let count: Int
-        /// How many bytes they take.
+        /// Their total length in bytes.
         public let bytes: UInt64
     }
 
     /// An extension in the header.
     public struct Extension: Sendable {
-        /// Its name.
+        /// The extension's name.
         public let name: String
-        /// Whether a reader must know it.
+        /// Whether a reader must know the extension.
         public let isCritical: Bool
-        /// Whether a writer must know it.
+        /// Whether a writer must know the extension.
         public let isReadOnly: Bool
-        /// The length of its value.
+        /// The length of the extension's value.
         public let bytes: Int
     }
 
@@ -32,20 +32,19 @@ public struct Inspection: Sendable {
     public let headerBytes: Int
     /// The file's length.
     public let fileBytes: UInt64
-    /// The slots; no names.
+    /// The slots, without names.
     public let slots: [SlotInfo]
     /// The header's extensions.
     public let extensions: [Extension]
-    /// What is in the file, by type.
+    /// The objects in the file, by type.
     public let objects: [Objects]
-    /// What follows the last commit, as far as it shows without a key.
+    /// The state of the bytes after the last commit, as far as it can be determined without a key.
     public let tail: TailState
 }
 
 extension Vault {
-    /// The slots as a file's header shows them without a key; nothing is authenticated, and nothing but the header is
-    /// read. Throws `notAVault`,
-    /// `unsupportedVersion`, `unsupportedCritical`, `headerInvalid`, `noSuchFile`, `io`.
+    /// Reads the slots from a file's header without a key. Nothing is authenticated, and only the header is read.
+    /// Throws `notAVault`, `unsupportedVersion`, `unsupportedCritical`, `headerInvalid`, `noSuchFile`, `io`.
     public static func slots(at path: String) throws(VaultError) -> [SlotInfo] {
         try slots(at: path, place: Store.Place())
     }
@@ -56,8 +55,8 @@ extension Vault {
         return header.slots.map { SlotInfo($0) }
     }
 
-    /// Reads what a file shows without a key: header, slots and the sizes of objects. Throws `notAVault`,
-    /// `unsupportedVersion`, `headerInvalid`, `noSuchFile`, `io`.
+    /// Reads the information that a file reveals without a key: header, slots and the sizes of objects. Throws
+    /// `notAVault`, `unsupportedVersion`, `headerInvalid`, `noSuchFile`, `io`.
     public static func inspect(_ path: String) throws(VaultError) -> Inspection {
         try inspect(path, place: Store.Place())
     }
@@ -76,7 +75,7 @@ extension Vault {
                 if head.type == .commit { lastCommit = offset + UInt64(head.length) }
             }
         } catch {
-            // What is not an object ends the walk: the rest counts as a tail.
+            // The walk ends at the first bytes that are not an object; the rest counts as a tail.
             guard error.code == .structureInvalid else { throw error }
         }
         let tail: TailState =

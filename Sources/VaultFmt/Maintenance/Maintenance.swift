@@ -1,27 +1,27 @@
 internal import VaultBytes
 
-/// What a compaction did.
+/// The result of a compaction.
 public struct CompactionReport: Sendable {
-    /// The file's length before.
+    /// The file's length before the compaction.
     public let bytesBefore: UInt64
-    /// The file's length after.
+    /// The file's length after the compaction.
     public let bytesAfter: UInt64
 }
 
-/// A vault in figures, as its newest commit and its index have it.
+/// Statistics of a vault, from its newest commit and its index.
 public struct Statistics: Sendable {
-    /// Items of one compartment.
+    /// The items of one compartment.
     public struct Compartment: Sendable {
         /// The access group; empty for the default one.
         public let group: String
-        /// When its secrets can be read.
+        /// When the compartment's secrets can be read.
         public let accessibility: Accessibility
-        /// The device that it is for, if it is for one only.
+        /// The device that the compartment is bound to, if any.
         public let device: DeviceID?
-        /// How many items it has.
+        /// The number of items.
         public let items: Int
 
-        /// By the bytes of the group's name: the numbers of compartments are random.
+        /// Orders compartments by the bytes of the group's name, because the numbers of compartments are random.
         static func precedes(_ left: Compartment, _ right: Compartment) -> Bool {
             if left.group.utf8.elementsEqual(right.group.utf8) {
                 return left.accessibility.rawValue < right.accessibility.rawValue
@@ -30,56 +30,62 @@ public struct Statistics: Sendable {
         }
     }
 
-    /// How many commits there were.
+    /// The number of commits.
     public let generation: UInt64
-    /// How many items there are.
+    /// The number of items.
     public let items: UInt64
-    /// How many items of each class there are; classes without items are left out.
+    /// The number of items of each class; classes without items are omitted.
     public let itemsByClass: [(itemClass: ItemClass, count: Int)]
-    /// How many tombstones there are.
+    /// The number of tombstones.
     public let tombstones: UInt64
-    /// How many earlier values there are.
+    /// The number of earlier values.
     public let earlierValues: UInt64
-    /// How many earlier values an item keeps.
+    /// The number of earlier values that an item keeps.
     public let keptVersions: Int
-    /// The compartments of items, also those without any, in the order of their groups; not the owners', which hold
+    /// The compartments for items, sorted by group, including empty ones but not the owners' compartments, which hold
     /// earlier values.
     public let compartments: [Compartment]
     /// The file's length.
     public let fileBytes: UInt64
-    /// Bytes that the newest state uses.
+    /// The number of bytes that the newest state uses.
     public let liveBytes: UInt64
-    /// Bytes that compaction would free.
+    /// The number of bytes that compaction would free.
     public let deadBytes: UInt64
-    /// How many levels of pages the index has; 0 if there are no items.
+    /// The number of levels of the index; 0 if there are no items.
     public let treeHeight: Int
-    /// Whether the memory for secrets could be kept from being swapped out.
+    /// Whether the memory for secrets is locked against swapping.
     public let memoryLocked: Bool
-    /// Why a compaction that was due did not happen, if so.
+    /// The reason why a compaction that was due did not take place, if there is one.
     public let compactionBlocked: String?
 }
 
 extension Vault {
-    /// Rewrites the file without what is dead: removed secrets, replaced records and pages, and earlier values beyond
-    /// the number that is kept. The handle goes on with the new file.
+    /// Rewrites the file without dead objects: removed secrets, replaced records and pages, and earlier values beyond
+    /// the number that is kept. The handle continues with the new file.
     ///
-    /// Throws `cannotReplace` if the file has hard links, or an owner or attributes that a new file cannot be given;
+    /// Throws `cannotReplace` if the file has hard links, or an owner or attributes that cannot be given to a new file;
     /// `notPermitted`, `busy`, `noSpace`, `io`.
+    ///
+    /// - Parameter progress: Called from time to time with the number of items done and the total.
+    /// - Returns: The file's length before and after.
+    /// - Throws: The errors listed above.
     @discardableResult
-    public func compact() throws(VaultError) -> CompactionReport {
+    public func compact(
+        progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil
+    ) throws(VaultError) -> CompactionReport {
         try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let before = core.store.state.commit.end
-                try Rebuild.compact(core)
+                try Rebuild.compact(core, progress: progress)
                 return CompactionReport(bytesBefore: before, bytesAfter: core.store.state.commit.end)
             }
         }
     }
 
-    /// Keeps a damaged tail in a file beside the vault, `FILE.damaged-G`, and cuts it off, so that the vault can be
-    /// changed again. Torn tails and incomplete generations are treated as any change would.
+    /// Moves a damaged tail to a file next to the vault, `FILE.damaged-G`, so that the vault can be changed again
+    /// . Torn tails and incomplete generations are handled as in any change.
     ///
-    /// - Returns: The path of the file that was made; nil if the tail was not damaged.
+    /// - Returns: The path of the new file; nil if the tail was not damaged.
     public func repair() throws(VaultError) -> String? {
         try withCore { (core) throws(VaultError) in
             try core.requireOwner()
@@ -90,7 +96,7 @@ extension Vault {
         }
     }
 
-    /// Counts what is in the vault; reads the whole index, and no secret.
+    /// Returns statistics of the vault. This reads the whole index, but no secrets.
     public func statistics() throws(VaultError) -> Statistics {
         try withCore { (core) throws(VaultError) in
             let commit = core.store.state.commit

@@ -1,34 +1,36 @@
 internal import VaultBytes
 
-/// What verifying found.
+/// The result of a verification.
 public struct VerifyReport: Sendable {
-    /// Something that is not as it should be.
+    /// A problem that was found.
     public struct Problem: Sendable, CustomStringConvertible {
-        /// Where in the file.
+        /// The offset of the problem in the file.
         public let offset: UInt64?
-        /// What.
+        /// A description of the problem.
         public let what: String
-        /// Whether it is only what an interrupted change left after the newest commit: the next change removes it.
+        /// Whether the problem is merely that an interrupted change left data after the newest commit, which the next
+        /// change removes.
         public let isInterruption: Bool
 
-        /// What, and where.
+        /// The description, with the offset.
         public var description: String { offset.map { "\(what) (at byte \($0))" } ?? what }
     }
 
-    /// Objects by type: record, page, versions frame, keyring, history, commit.
+    /// The number of objects by type: record, page, versions frame, keyring, history, commit.
     public internal(set) var objects: [String: Int] = [:]
-    /// Items in the newest state.
+    /// The number of items in the newest state.
     public internal(set) var items: UInt64 = 0
-    /// Earlier values in the newest state.
+    /// The number of earlier values in the newest state.
     public internal(set) var earlierValues: UInt64 = 0
-    /// Objects whose key cannot be had with the slot and device given, or any more: they could not be checked.
+    /// The number of objects that could not be checked because their keys are not available with this slot and device,
+    /// or no longer exist.
     public internal(set) var unopened = 0
-    /// What is wrong; at most 1000 are listed.
+    /// The problems found, at most 1000.
     public internal(set) var problems: [Problem] = []
-    /// How many problems there are in all.
+    /// The number of problems, including those not listed.
     public internal(set) var problemCount = 0
 
-    /// Whether every byte was authenticated, and nothing is wrong.
+    /// Whether every byte was authenticated and no problem was found.
     public var isSound: Bool { problemCount == 0 && unopened == 0 }
 
     mutating func add(_ error: VaultError) { add(error.detail, at: error.offset) }
@@ -42,12 +44,12 @@ public struct VerifyReport: Sendable {
 }
 
 extension Vault {
-    /// Authenticates every byte of every object in the file, also of those that are dead, checks all commits with their
+    /// Authenticates every byte of every object in the file, including dead ones, and checks all commits with their
     /// proofs, the header's copy and the slots, and the whole index of the newest state (`Spec/vectors/README.md`,
     /// *Verification*).
     ///
-    /// `progress` is called with bytes done and in all. Problems are reported, not thrown; reading errors are thrown. A
-    /// vault that was opened with a scoped slot is verified as far as that slot opens it.
+    /// `progress` is called with the number of bytes done and the total. Problems are reported, not thrown; reading
+    /// errors are thrown. A vault opened with a scoped slot is verified as far as that slot can open it.
     public func verify(progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil) throws(VaultError) -> VerifyReport
     {
         try withCore { (core) throws(VaultError) in
@@ -64,14 +66,14 @@ extension Vault {
     }
 }
 
-/// The file, whatever of it is still alive: header, commits, and what they appended.
+/// Verifies the file apart from the newest state: the header, the commits, and everything that the commits appended.
 private struct FileVerifier: ~Copyable {
-    /// What one commit appended.
+    /// The bytes that one commit appended.
     private struct Region {
         let start: UInt64
         let end: UInt64
         let generation: UInt64
-        /// Nil if no commit that opens says what should be there.
+        /// The digest recorded in the commit; nil if no commit that opens contains it.
         let digest: Bytes32?
     }
 
@@ -90,7 +92,7 @@ private struct FileVerifier: ~Copyable {
         }
     }
 
-    /// and what follows the newest commit.
+    /// Checks the header's copy and the bytes after the newest commit.
     mutating func checkHeaderAndTail() throws(VaultError) {
         let length = store.header.length
         let (header, copy) = (try store.file.bytes(length, at: 0), try store.file.bytes(length, at: UInt64(length)))
@@ -102,18 +104,18 @@ private struct FileVerifier: ~Copyable {
         switch store.tail {
         case .clean, .writeInProgress: break
         case .torn(let bytes):
-            let what = "\(bytes) bytes after the newest commit belong to none: a change that was interrupted"
+            let what = "\(bytes) bytes after the newest commit do not belong to any commit: a change was interrupted"
             report.add(what, at: end, isInterruption: true)
         case .damaged(let bytes):
             report.add(
-                "a commit that does not open is in the \(bytes) bytes after the newest one: the one before it is served",
+                "the \(bytes) bytes after the newest commit contain a commit that cannot be opened; the newest valid state is used",
                 at: end)
         case .incomplete(let generation):
-            report.add("generation \(generation) is incomplete: the one before it is served", at: end)
+            report.add("generation \(generation) is incomplete; the previous one is used", at: end)
         }
     }
 
-    // MARK: commits, the newest first
+    // MARK: commits, newest first
 
     mutating func checkCommits() throws(VaultError) {
         var offset: UInt64? = store.state.commit.offset
@@ -131,7 +133,7 @@ private struct FileVerifier: ~Copyable {
             } catch {
                 guard error.code != .io else { throw error }
                 report.add(error)
-                // What is before it is looked through frame by frame.
+                // The bytes before it are checked frame by frame.
                 regions.append(
                     Region(start: store.header.bodyStart, end: end, generation: Format.Limit.number, digest: nil))
                 return
@@ -139,19 +141,20 @@ private struct FileVerifier: ~Copyable {
         }
     }
 
-    /// One commit: it is the one that its successor names, and an owner made it.
+    /// Checks one commit: its successor must refer to it, and an owner must have made it.
     private mutating func check(_ offset: UInt64, _ expected: Commit.Predecessor) throws(VaultError) -> Commit {
         guard let (_, opened) = try store.finder.read(at: offset) else {
-            throw VaultError(.authenticationFailed, "a commit does not open: damaged or altered", at: offset)
+            throw VaultError(.authenticationFailed, "a commit cannot be opened: it is damaged or altered", at: offset)
         }
         guard opened.chain == expected.chain else {
-            throw VaultError(.authenticationFailed, "a commit is not the one that the next one names", at: offset)
+            throw VaultError(.authenticationFailed, "a commit is not the one that its successor refers to", at: offset)
         }
         let commit = try decoding { () throws(FormatError) in
             try Commit(opened.core.span, at: offset, from: store.header.bodyStart)
         }
         guard commit.generation == expected.generation else {
-            throw VaultError(.structureInvalid, "a commit is of another generation than the next one names", at: offset)
+            throw VaultError(
+                .structureInvalid, "a commit's generation differs from the one that its successor records", at: offset)
         }
         do throws(VaultError) {
             try store.codec.checkProof(opened, at: offset)
@@ -160,35 +163,36 @@ private struct FileVerifier: ~Copyable {
         return commit
     }
 
-    /// A past commit may belong to a header that asked for no signature.
+    /// Checks a commit's signature. A past commit may belong to a header that did not require one.
     private func checkSignature(_ opened: OpenedCommit, at offset: UInt64) throws(VaultError) {
         let isThere = opened.signature.contains { $0 != 0 }
         if offset == store.state.commit.offset, isThere != store.header.isSigned {
             let what =
-                isThere ? "a signature that nobody needs" : "no signature, which other readers of this vault need"
+                isThere ? "a signature that no reader needs" : "no signature, which other readers of this vault need"
             throw VaultError(.authenticationFailed, "the newest commit has \(what)", at: offset)
         }
         guard !isThere || store.codec.isSigned(opened) else {
-            throw VaultError(.authenticationFailed, "a commit's signature is not the owners'", at: offset)
+            throw VaultError(.authenticationFailed, "a commit was not signed by the owners", at: offset)
         }
     }
 
-    // MARK: what they appended
+    // MARK: appended objects
 
     mutating func checkObjects(_ progress: ((UInt64, UInt64) -> Void)?) throws(VaultError) {
         let total = store.state.commit.end
-        var count = 0
+        let workers = Workers(store.threads)
+        let verifier = ObjectVerifier(core, locator)
         for region in regions.reversed() {
             var digest = Blake2b()
             digest.update(Label.digest)
             var isWhole = true
             do throws(VaultError) {
-                try FrameWalker(file: store.file, region.start..<region.end).walk {
-                    (frame, head, offset) throws(VaultError) in
-                    try check(frame, head, offset, region)
-                    digest.update(Blake2b.hash(frame))
-                    count += 1
-                    if count % 512 == 0 { progress?(offset, total) }
+                try FrameWalker(file: store.file, region.start..<region.end).pieces { (piece) throws(VaultError) in
+                    for findings in verifier.check(piece, of: region.generation, on: workers) {
+                        try add(findings, region)
+                        for hash in findings.hashes { digest.update(hash) }
+                    }
+                    if let last = piece.frames.last { progress?(last.offset, total) }
                 }
             } catch {
                 guard error.code != .io else { throw error }
@@ -196,84 +200,38 @@ private struct FileVerifier: ~Copyable {
                 isWhole = false
             }
             guard let expected = region.digest, isWhole, digest.finish() != expected else { continue }
-            report.add("what generation \(region.generation) appended is not what it says", at: region.start)
+            report.add(
+                "the data appended by generation \(region.generation) does not match its commit", at: region.start)
         }
         progress?(total, total)
     }
 
-    private mutating func check(
-        _ frame: UnsafeRawBufferPointer, _ head: FrameHead, _ offset: UInt64, _ region: Region
-    ) throws(VaultError) {
-        report.objects[head.type.name, default: 0] += 1
-        do throws(VaultError) {
-            switch head.type {
-            case .record: try checkRecord(frame, offset)
-            case .page:
-                try checkIndexObject(frame, .page, offset) { (body) throws(FormatError) in
-                    _ = try PageLayout(body.span, at: offset)
-                }
-            case .versions:
-                try checkIndexObject(frame, .versions, offset) { (body) throws(FormatError) in
-                    _ = try Versions(body.span, at: offset)
-                }
-            case .keyring:
-                try checkIndexObject(frame, .keyring, offset) { (body) throws(FormatError) in
-                    _ = try Keyring(body.span, at: offset)
-                }
-            case .history:
-                try checkIndexObject(frame, .history, offset) { (body) throws(FormatError) in
-                    _ = try History(body.span, at: offset, of: region.generation)
-                }
-            case .chunk: report.unopened += 1
-            case .commit: try checkLooseCommit(offset, region)
-            }
-        } catch {
+    private mutating func add(_ findings: ObjectVerifier.Findings, _ region: Region) throws(VaultError) {
+        for (type, count) in findings.objects { report.objects[type.name, default: 0] += count }
+        report.unopened += findings.unopened
+        for error in findings.problems {
             guard error.code != .io else { throw error }
             report.add(error)
         }
+        for offset in findings.commits {
+            do throws(VaultError) { try checkLooseCommit(offset, region) } catch {
+                guard error.code != .io else { throw error }
+                report.add(error)
+            }
+        }
     }
 
-    private func checkIndexObject(
-        _ frame: UnsafeRawBufferPointer, _ kind: Sealing.Placed, _ offset: UInt64,
-        _ parse: ([UInt8]) throws(FormatError) -> Void
-    ) throws(VaultError) {
-        let body = try store.pages.open(Array(frame), kind, at: offset)
-        try decoding { () throws(FormatError) in try parse(body) }
-    }
-
-    /// A record, dead or alive: its locator says what it was sealed as.
-    private mutating func checkRecord(_ frame: UnsafeRawBufferPointer, _ offset: UInt64) throws(VaultError) {
-        guard let locator else {
-            report.unopened += 1
-            return
-        }
-        let identity = store.sealing.claimedIdentity(frame, locatorKey: locator.secret)
-        guard let compartment = core.view.compartment(identity.compartment) else {
-            // Its key was replaced, or the locator is damaged: the digest tells.
-            report.unopened += 1
-            return
-        }
-        let key: SecretBox
-        do throws(VaultError) { key = try core.compartments.key(compartment, core.context) } catch {
-            guard error.code == .deviceBound || error.code == .notPermitted else { throw error }
-            report.unopened += 1
-            return
-        }
-        let body = try RecordCodec.open(frame, identity, key: key.secret, store.sealing, at: offset)
-        _ = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: offset) }
-    }
-
-    /// A commit before one that is broken, or where none should be.
+    /// Checks a commit that precedes a broken one, or that is not expected here.
     private func checkLooseCommit(_ offset: UInt64, _ region: Region) throws(VaultError) {
         guard region.digest == nil, let (_, opened) = try store.finder.read(at: offset) else {
-            throw VaultError(.structureInvalid, "a commit that no other one names", at: offset)
+            throw VaultError(.structureInvalid, "no other commit refers to this commit", at: offset)
         }
         try store.codec.checkProof(opened, at: offset)
     }
 
     // MARK: slots
 
-    /// Owner parts of all slots, and what scoped ones grant; for owners.
+    /// For owners: checks the owner parts of all slots and the grants of scoped slots.
     mutating func checkSlots() throws(VaultError) {
         guard store.slot.keys.isOwner else { return }
         for slot in store.header.slots {
@@ -288,7 +246,7 @@ private struct FileVerifier: ~Copyable {
     }
 }
 
-/// The newest state: everything that its tree reaches.
+/// Verifies the newest state: everything reachable from its tree.
 private struct StateVerifier: ~Copyable {
     private let core: VaultCore
     private let store: Store
@@ -296,7 +254,7 @@ private struct StateVerifier: ~Copyable {
     private(set) var report: VerifyReport
     private var liveBytes: UInt64
     private var tombstones: UInt64 = 0
-    /// Where the frames are that were gone through: one that is named twice is gone through and counted once.
+    /// The offsets of the frames that were visited: a frame that is referenced twice is visited and counted once.
     private var seen: Set<UInt64> = []
     private var items: Set<Bytes16> = []
     private var removed: Set<Bytes16> = []
@@ -321,17 +279,19 @@ private struct StateVerifier: ~Copyable {
         compare(commit.items, report.items, "items")
         compare(commit.tombstones, tombstones, "tombstones")
         compare(commit.versions, report.earlierValues, "earlier values")
-        // Which frames a damaged tree would reach is not known.
+        // If the tree is damaged, the frames that it should reach are unknown.
         if store.slot.keys.isOwner, report.problemCount == 0 { compare(commit.liveBytes, liveBytes, "live bytes") }
     }
 
     private mutating func compare(_ stated: UInt64, _ found: UInt64, _ what: String) {
         if stated != found {
-            report.add("the newest commit counts \(stated) \(what), the index \(found)", at: store.state.commit.offset)
+            report.add(
+                "the newest commit counts \(stated) \(what), but the index contains \(found)",
+                at: store.state.commit.offset)
         }
     }
 
-    /// Reports what goes wrong, but for reading errors; with the item that it concerns, if it does one.
+    /// Runs a check and reports its errors, with the affected item if there is one; reading errors are thrown.
     private mutating func attempt(
         _ part: DamagedPart? = nil, of item: Item? = nil, _ body: (inout StateVerifier) throws(VaultError) -> Void
     ) throws(VaultError) {
@@ -346,7 +306,7 @@ private struct StateVerifier: ~Copyable {
 
     private mutating func checkPage(_ next: PageRef, _ walk: inout TreeWalk) throws(VaultError) {
         let ref = try next.ref()
-        guard seen.insert(ref.offset).inserted else { return report.add("a page is named twice", at: ref.offset) }
+        guard seen.insert(ref.offset).inserted else { return report.add("a page is referenced twice", at: ref.offset) }
         let page = try store.pages.load(ref, level: next.level)
         liveBytes += UInt64(ref.length)
         try attempt { (_) throws(VaultError) in try next.check(page) }
@@ -361,13 +321,13 @@ private struct StateVerifier: ~Copyable {
             let id = try TombstoneCodec.decode(page, index, entries).item
             tombstones += 1
             removed.insert(id)
-            if items.contains(id) { report.add("an id is both an item's and a tombstone's", at: page.offset) }
+            if items.contains(id) { report.add("an item and a tombstone have the same id", at: page.offset) }
             return
         }
         let item = try ItemCodec.item(try ItemKey(key), page, index, entries)
         report.items += 1
         if !items.insert(item.id.bytes).inserted || removed.contains(item.id.bytes) {
-            report.add("two entries have one id", at: page.offset)
+            report.add("two entries have the same id", at: page.offset)
         }
         let live = LiveItem(try ItemCodec.decode(page, index), nil)
         try attempt(.secret, of: item) { (this) throws(VaultError) in try this.checkRecord(item, page) }
@@ -420,8 +380,8 @@ private struct StateVerifier: ~Copyable {
         }
     }
 
-    /// Opens a record whose reference was checked, if its key can be had; else, checks that it is the one that is
-    /// named.
+    /// Opens a record whose reference was checked, if its key is available; otherwise, checks only that its hash
+    /// matches.
     private mutating func open(
         _ place: RecordRef, of item: Bytes16, _ read: (Span<UInt8>) throws(VaultError) -> Void
     ) throws(VaultError) {

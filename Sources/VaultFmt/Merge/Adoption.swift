@@ -1,8 +1,9 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// What leaves of a branch that went on under keys which ours has replaced, for a user who asks for it: values, as
-/// earlier values with new revisions. A leaked old key must not write into the present.
+/// Adopts the values of a branch that was continued under keys that our copy has replaced, if the user asks for it
+/// . They are added only as earlier values with new revisions, because a leaked old key must not be able to
+/// change current values.
 struct Adoption {
     private let ours: VaultCore
     private let theirs: VaultCore
@@ -10,7 +11,7 @@ struct Adoption {
     private let options: MergeOptions
     private let progress: ((UInt64, UInt64) -> Void)?
     private let comparison: ValueComparison
-    /// Items of theirs that may have something new.
+    /// Items of the other copy that may contain something new.
     private var changed: [Bytes16: HeldItem] = [:]
     private var removed: Set<Bytes16> = []
     private var known: [Bytes16: HeldItem] = [:]
@@ -28,7 +29,7 @@ struct Adoption {
         comparison = ValueComparison(device: ours.deviceID)
     }
 
-    /// Values of one item that ours does not have, the oldest first.
+    /// The values of one item that our copy does not have, oldest first.
     private struct News {
         let item: HeldItem
         let there: HeldItem?
@@ -73,7 +74,7 @@ struct Adoption {
         return report
     }
 
-    // MARK: what differs
+    // MARK: differences
 
     private mutating func compare() throws(VaultError) {
         let before = base ?? Branch(ours)
@@ -97,7 +98,7 @@ struct Adoption {
         }
     }
 
-    /// Ours has other pages since it was rotated: its items are found by their ids in one walk.
+    /// Finds our items by their ids in a single walk, because the pages have been different since the rotation.
     private mutating func findMine() throws(VaultError) {
         let wanted = removed.union(changed.keys)
         guard !wanted.isEmpty else { return }
@@ -132,7 +133,7 @@ struct Adoption {
 
     // MARK: writing
 
-    /// The key under which the values are; nil if none can be read, or no key is free.
+    /// Adds values, and returns the key of the item that now has them; nil if no value can be read, or no key is free.
     private func add(_ news: News, _ transaction: Transaction) throws(VaultError) -> ItemKey? {
         var values: [(HeldValue, HeldContent)] = []
         for value in news.values {
@@ -156,7 +157,7 @@ struct Adoption {
 
     // MARK: slots
 
-    /// Removals of slots are carried out unless the user declines; the slots that stay, and those that go.
+    /// Returns the slots that are kept and those that are removed. Removals are carried out unless the user declines.
     private func slots(
         _ report: inout MergeReport
     ) throws(VaultError) -> (stay: [SlotUnion.Choice], go: [Slot]) {
@@ -184,7 +185,7 @@ struct Adoption {
 }
 
 extension Transaction {
-    /// Adds values of a branch under other keys to an item, as earlier values with new revisions.
+    /// Adds values of a branch under other keys to an existing item, as earlier values with new revisions.
     fileprivate func adopt(_ values: [(HeldValue, HeldContent)], existing old: Item) throws(VaultError) {
         let before = try versions(of: old)
         var entry = old.entry
@@ -198,7 +199,8 @@ extension Transaction {
         tally.liveBytes += ItemFrames.bytes(entry, old.largeRecords, versions) - ItemFrames.bytes(old, before)
     }
 
-    /// The same to a new item with an empty secret.
+    /// Adds values of a branch under other keys to a new item with an empty secret, as earlier values with new
+    /// revisions.
     fileprivate func adopt(
         _ values: [(HeldValue, HeldContent)], newItem item: HeldItem, _ key: ItemKey
     ) throws(VaultError) {

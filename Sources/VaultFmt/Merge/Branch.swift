@@ -1,13 +1,14 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// One of the states that a merge compares: ours, theirs, or what they have in common. It is read through the vault
-/// whose file holds it.
+/// One of the states that a merge compares: our state, the other copy's state, or the common state of both. It is read
+/// through the vault whose file contains it.
 final class Branch {
     let core: VaultCore
     let tree: TreeReader
 
-    /// The newest state of a vault, or an earlier one of its file: what that refers to is still in the keyring.
+    /// Makes a branch from the newest state of a vault, or from an earlier state in its file; the keyring still has
+    /// everything that the earlier state refers to.
     init(_ core: VaultCore, root: Commit.Root?) {
         self.core = core
         tree = TreeReader(source: core.store.pages, root: root)
@@ -19,7 +20,7 @@ final class Branch {
         Stamp(revision: revision, device: core.view.device(position)?.bytes ?? .zero)
     }
 
-    /// What an entry of a leaf is.
+    /// The contents of a leaf entry.
     enum Found {
         case item(HeldItem)
         case tombstone(Bytes16, Tombstone)
@@ -34,47 +35,47 @@ final class Branch {
                 removal: stamp(entry.revision, entry.device), last: stamp(entry.lastRevision, entry.lastDevice)))
     }
 
-    /// The item with this key.
+    /// Returns the item with this key.
     func find(_ key: ItemKey) throws(VaultError) -> HeldItem? {
         guard let (page, index) = try tree.find(key.bytes) else { return nil }
         return try item(page, index)
     }
 
-    /// Copied out of its page: a merge may hold many of them.
+    /// Returns an item copied out of its page, because a merge may hold many items.
     private func item(_ page: Page, _ index: Int) throws(VaultError) -> HeldItem {
         let key = try ItemKey(page.key(index))
         return HeldItem(
             try ItemCodec.item(key, page.value(index), core.entryCheck, before: page.offset), key, self)
     }
 
-    /// The records, as they are in the file.
+    /// Returns a record's frame as stored in the file.
     func frame(_ place: RecordRef, before referrer: UInt64) throws(VaultError) -> [UInt8] {
         try core.frame(place.record, .record, before: referrer)
     }
 }
 
-/// The removal of an item: its revision, and the last one that the item had.
+/// The removal of an item: the revision of the removal, and the item's last revision.
 struct Tombstone: Equatable, Sendable {
     var removal: Stamp
     var last: Stamp
 }
 
-/// A live or earlier value of an item, as one branch has it.
+/// A live or earlier value of an item in one branch.
 struct HeldValue {
     let branch: Branch
     let id: Bytes16
     let stamp: Stamp
     let modified: Int64
-    /// Of an earlier value, when it ceased to be current.
+    /// When an earlier value ceased to be current.
     var replaced: Int64?
     let place: RecordRef
     let attributes: Attributes
     /// The frame that refers to the records.
     let referrer: UInt64
-    /// Of a live value.
+    /// The item, if this is a live value.
     let item: Item?
 
-    /// What is read of it; nil for what belongs to a device other than the one that merges, `device`.
+    /// Opens the value; returns nil if it belongs to a device other than `device`, which performs the merge.
     func content(for device: Bytes16) throws(VaultError) -> HeldContent? {
         guard let compartment = branch.core.view.compartment(place.compartment) else {
             throw VaultError(.structureInvalid, "an item's compartment does not exist", at: place.record.offset)
@@ -106,7 +107,7 @@ struct HeldValue {
         return (key, SecretBox(body), attributes)
     }
 
-    /// The value of one of its attributes, of any size.
+    /// Returns the value of one of the attributes, whatever its size.
     func value(of attribute: Attribute) throws(VaultError) -> Secret {
         guard case .inOwnRecord = attribute.content else { return attribute.secret ?? Secret(count: 0) }
         return try branch.core.large(attribute, of: id, before: referrer)
@@ -115,13 +116,13 @@ struct HeldValue {
     /// The places of its records.
     var places: [RecordRef] { [place] + attributes.largeRecords }
 
-    /// Whether both refer to the same bytes, so that nothing has to be opened to know that they are the same.
+    /// Returns whether both refer to the same bytes, so that they are known to be equal without opening anything.
     func hasSameRecords(as other: HeldValue) -> Bool {
         place.record.hash == other.place.record.hash && attributes.isListed(like: other.attributes)
     }
 }
 
-/// An item as one branch has it.
+/// An item in one branch.
 struct HeldItem {
     let item: Item
     let key: ItemKey
@@ -141,10 +142,10 @@ struct HeldItem {
     var created: Int64 { item.entry.created }
     var modified: Int64 { item.entry.modified }
 
-    /// Whether its values can be sealed again on this device.
+    /// Returns whether the item's values can be resealed on this device.
     func isOpen(for device: Bytes16) -> Bool { item.device == nil || item.device?.bytes == device }
 
-    /// Its earlier values.
+    /// Returns the item's earlier values.
     func versions() throws(VaultError) -> [HeldValue] {
         guard let frame = item.entry.versions?.frame, let versions = try value.branch.core.versions(of: item) else {
             return []
@@ -158,7 +159,7 @@ struct HeldItem {
     }
 }
 
-/// What an item is, as its user sees it; values of more than 4096 bytes are still in their records.
+/// The contents of an item as its user sees it; values of more than 4096 bytes are still in their records.
 struct HeldContent {
     var key: ItemKey
     var secret: SecretBox
@@ -166,10 +167,10 @@ struct HeldContent {
     var accessibility: Accessibility
     var device: Bytes16
 
-    /// What a conflict holds of accessibility and device.
+    /// The accessibility and device as stored in a conflict.
     var binding: [UInt8] { [accessibility.rawValue] + device.bytes }
 
-    /// The entries of its attribute `conflict`, which `value` has.
+    /// Returns the entries of the attribute `conflict` of `value`.
     func conflicts(_ value: HeldValue) throws(VaultError) -> [LostValue] {
         guard let attribute = attributes.attribute(ConflictAttribute.name) else { return [] }
         return try ConflictAttribute.decode(try value.value(of: attribute))
@@ -178,13 +179,13 @@ struct HeldContent {
 
 // MARK: comparing
 
-/// Compares values of one item, and opens their records only where nothing else tells.
+/// Compares values of one item, opening their records only if nothing else decides the result.
 struct ValueComparison {
-    /// The device that merges.
+    /// The device that performs the merge.
     let device: Bytes16
 
-    /// Whether an item's value is what it was in the base: one revision can have two values, so that these are compared
-    /// as well, where they can be read.
+    /// Returns whether an item's value is the same as in the base. A revision can have two values, so the values are
+    /// compared as well if they can be read.
     func isUnchanged(_ held: HeldItem, _ base: HeldItem) throws(VaultError) -> Bool {
         guard held.stamp == base.stamp else { return false }
         guard held.isOpen(for: device), base.isOpen(for: device) else { return true }
@@ -196,13 +197,15 @@ struct ValueComparison {
         return try haveSameValues(held.value, base.value)
     }
 
-    /// The same where one of them is an earlier value, which has no accessibility.
+    /// Returns whether a value is the same as in the base when one of the two is an earlier value, which has no
+    /// accessibility.
     func isUnchanged(_ held: HeldValue, _ base: HeldValue) throws(VaultError) -> Bool {
         guard held.stamp == base.stamp else { return false }
         return try haveSameValues(held, base)
     }
 
-    /// Key, secret and attributes, whatever their revisions. What cannot be opened is known by its revision.
+    /// Compares key, secret and attributes, ignoring revisions. A value that cannot be opened is compared by its
+    /// revision.
     func haveSameValues(_ held: HeldValue, _ other: HeldValue) throws(VaultError) -> Bool {
         if held.hasSameRecords(as: other) { return true }
         guard let mine = try held.content(for: device), let its = try other.content(for: device) else {
@@ -217,7 +220,7 @@ struct ValueComparison {
         return true
     }
 
-    /// Whether an attribute of one value is that of another.
+    /// Returns whether an attribute of one value equals an attribute of another.
     func isSame(
         _ one: Attribute, _ held: HeldValue, _ another: Attribute, _ other: HeldValue
     ) throws(VaultError) -> Bool {
@@ -229,7 +232,8 @@ struct ValueComparison {
         return try held.value(of: one).equals(try other.value(of: another))
     }
 
-    /// Whether a change of pages only moved an item: the same value, the same earlier values.
+    /// Returns whether an item is unchanged and was merely moved to another page: its value and earlier values are the
+    /// same.
     func isSame(_ held: HeldItem, _ base: HeldItem) throws(VaultError) -> Bool {
         guard held.key == base.key, held.item.earlierValues == base.item.earlierValues,
             held.created == base.created, held.modified == base.modified, try isUnchanged(held, base)
@@ -242,8 +246,8 @@ struct ValueComparison {
         return mine.count == its.count
     }
 
-    /// Which of two values of an item wins where both sides changed a field: the greater revision and device, and of
-    /// equal ones the greater record.
+    /// Returns whether the first of two values wins if both sides changed a field: the value with the greater revision
+    /// and device wins or, if these are equal, the one with the greater record.
     func isGreater(_ held: HeldItem, _ other: HeldItem) throws(VaultError) -> Bool {
         guard held.stamp == other.stamp else { return held.stamp > other.stamp }
         guard held.isOpen(for: device), other.isOpen(for: device),
@@ -255,19 +259,19 @@ struct ValueComparison {
 }
 
 extension HeldItem {
-    /// The record's body.
+    /// Returns the record's body.
     fileprivate func body() throws(VaultError) -> Secret {
         try value.branch.core.body(value.place, of: id, before: value.referrer)
     }
 }
 
 extension Attributes {
-    /// The records of large ones.
+    /// The records of large attributes.
     var largeRecords: [RecordRef] {
         all.compactMap { if case .inOwnRecord(let own) = $0.content { own } else { nil } }
     }
 
-    /// Whether both are listed with the same names, flags and values, and refer to the same bytes.
+    /// Returns whether both list the same names, flags and values, and refer to the same bytes.
     fileprivate func isListed(like other: Attributes) -> Bool {
         guard count == other.count else { return false }
         return zip(all, other.all).allSatisfy { one, other in
@@ -281,6 +285,6 @@ extension Attributes {
 }
 
 extension VaultError {
-    /// Whether bytes of the file are not what was written.
+    /// Whether the error means that bytes in the file are not what was written.
     var isDamage: Bool { code == .authenticationFailed || code == .structureInvalid }
 }

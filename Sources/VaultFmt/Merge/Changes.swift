@@ -1,44 +1,45 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// What differs between two states of a vault: names and fields, never a secret.
+/// The differences between two states of a vault: names and fields, but never secrets.
 public struct VaultChanges: Sendable, Equatable {
     /// One item that was added, removed or changed.
     public struct ItemChange: Sendable, Equatable {
         /// The item.
         public let item: ItemID
-        /// Its key before; nil if it was added.
+        /// The item's key before the change; nil if the item was added.
         public let before: ItemKey?
-        /// Its key after; nil if it was removed.
+        /// The item's key after the change; nil if the item was removed.
         public let after: ItemKey?
-        /// What was changed; empty for an item that was added or removed.
+        /// The fields that were changed; empty if the item was added or removed.
         ///
-        /// Where a secret cannot be read, by this slot or on this device, it counts as changed if its record was made
-        /// again by a change of the item.
+        /// A secret that cannot be read by this slot or on this device counts as changed if a change of the item wrote
+        /// a new record.
         public let fields: [ConflictField]
-        /// Whether it has other earlier values.
+        /// Whether the item's earlier values differ.
         public let hasOtherEarlierValues: Bool
-        /// The device that made the revision after, or the removal, if it has a name.
+        /// The device that made the later revision or removed the item, if known.
         public let device: DeviceID?
     }
 
-    /// The items, in the order of their keys after; those that were removed come first.
+    /// The changed items, sorted by their later keys; removed items come first.
     public internal(set) var items: [ItemChange] = []
-    /// Access groups that there are only after, sorted.
+    /// Access groups that exist only in the later state, sorted.
     public internal(set) var addedGroups: [String] = []
-    /// How many earlier values an item keeps from now on; nil if that was not changed.
+    /// The new number of earlier values that an item keeps; nil if it was not changed.
     public internal(set) var keptVersions: Int?
-    /// Slots that are listed as removed only after.
+    /// Slots that were removed between the two states.
     public internal(set) var removedSlots: [SlotID] = []
 
-    /// Whether nothing differs.
+    /// Whether there are no differences.
     public var isEmpty: Bool { self == VaultChanges() }
 
     init() {}
 }
 
 extension Vault {
-    /// What changed from an earlier state of this file to the one that is read. Pages that both have are not read.
+    /// Returns the changes from an earlier state of this file to the current one. Pages that both states share are not
+    /// read.
     ///
     /// Throws `invalidArgument` for a state that is not in the file: a compaction leaves only the newest one.
     public func changes(since anchor: Anchor) throws(VaultError) -> VaultChanges {
@@ -51,19 +52,19 @@ extension Vault {
             if wanted.generation == state.commit.generation, wanted.chain == state.chain { return VaultChanges() }
             guard let earlier = try core.store.past.state(wanted, before: state) else {
                 throw VaultError(
-                    .invalidArgument, "the file no longer has the state of generation \(anchor.generation)")
+                    .invalidArgument, "the file no longer contains the state of generation \(anchor.generation)")
             }
             return try Comparing(core).changes(
                 from: (earlier.commit, core.keyring(of: earlier.commit)), to: (state.commit, core.store.keyring))
         }
     }
 
-    /// What another copy of this vault would have to change to be what this one is.
+    /// Returns the changes that would turn another copy of this vault into this one.
     ///
-    /// Throws `invalidArgument` for another vault.
+    /// Throws `invalidArgument` if it is not a copy of this vault.
     public func changes(from other: Vault) throws(VaultError) -> VaultChanges {
         guard id == other.id else {
-            throw VaultError(.invalidArgument, "another vault (\(other.id)), which cannot be compared with this one")
+            throw VaultError(.invalidArgument, "a different vault (\(other.id)) cannot be compared with this one")
         }
         guard other !== self else { return VaultChanges() }
         return try Self.holding([self, other]) { () throws(VaultError) in
@@ -74,7 +75,7 @@ extension Vault {
     }
 }
 
-/// Compares two states, of one file or of two.
+/// Compares two states, from one file or from two.
 struct Comparing {
     private let before: VaultCore
     private let after: VaultCore
@@ -109,7 +110,7 @@ struct Comparing {
             let left = try pair.left.map { (entry) throws(VaultError) in try old.read(entry.page, entry.index) }
             let right = try pair.right.map { (entry) throws(VaultError) in try new.read(entry.page, entry.index) }
             if case .item(let one)? = left, case .item(let other)? = right, one.id == other.id, one.key == other.key {
-                // Most of them after a compaction: they need no place in memory.
+                // After a compaction, most items are unchanged and need not be stored.
                 if try change(one, other).isNothing { continue }
             }
             if case .item(let item)? = left { earlier[item.id] = item }
@@ -169,7 +170,7 @@ struct Comparing {
         return change
     }
 
-    /// Secret and attributes. Records are opened only if they differ.
+    /// Returns the fields that differ among the secret and attributes. Records are opened only if they differ.
     private func valueFields(_ old: HeldItem, _ new: HeldItem) throws(VaultError) -> [ConflictField] {
         if old.value.hasSameRecords(as: new.value) { return [] }
         let (was, now) = (try readable(old), try readable(new))
@@ -202,7 +203,7 @@ struct Comparing {
         }
     }
 
-    /// Nil where this slot, this device or damage keeps it from being read.
+    /// Returns an item's contents; nil if the slot, the device or damage prevents reading them.
     private func readable(_ held: HeldItem) throws(VaultError) -> HeldContent? {
         do throws(VaultError) { return try held.value.content(for: comparison.device) } catch {
             guard Self.unreadable.contains(error.code) else { throw error }
@@ -216,7 +217,7 @@ struct Comparing {
 }
 
 extension VaultCore {
-    /// The keyring of an earlier state of the file.
+    /// Returns the keyring of an earlier state of the file.
     func keyring(of commit: Commit) throws(VaultError) -> Keyring {
         let frame = try FrameReader.read(commit.keyring, .keyring, store.file)
         let body = try store.pages.open(frame, .keyring, at: commit.keyring.offset)

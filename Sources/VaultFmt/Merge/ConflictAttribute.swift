@@ -1,9 +1,9 @@
 internal import VaultBytes
 
-/// What orders the values of one item on all machines: a revision, and the id of the device that made it.
+/// A revision and the id of the device that made it, which order the values of an item identically on all machines.
 struct Stamp: Hashable, Comparable, Sendable {
     let revision: UInt64
-    /// Zero for a device without a name.
+    /// The device; zero if it is unknown.
     let device: Bytes16
 
     static func < (left: Stamp, right: Stamp) -> Bool {
@@ -11,9 +11,9 @@ struct Stamp: Hashable, Comparable, Sendable {
     }
 }
 
-/// A value that lost in a merge, with the revision and device of the item that had it (specification, section 8).
+/// A value that lost in a merge, with the revision and device of its item (specification, section 8).
 struct LostValue: Sendable {
-    /// What kind of field it was, as the attribute has it.
+    /// The kind of the field, as encoded in the attribute.
     enum Kind: UInt8 {
         case secret = 0
         case attribute = 1
@@ -23,9 +23,9 @@ struct LostValue: Sendable {
 
     let stamp: Stamp
     let kind: Kind
-    /// Of an attribute, without where its value was.
+    /// The flags of an attribute, without those that indicate where its value was stored.
     var flags: AttributeFlags = []
-    /// Of an attribute or a field of the key.
+    /// The name of an attribute or of a field of the key.
     var name = ""
     let value: SecretBox
 
@@ -60,7 +60,7 @@ struct LostValue: Sendable {
         return out
     }
 
-    /// The order of the entries: as bytes.
+    /// Orders entries by their bytes.
     static func precedes(_ left: LostValue, _ right: LostValue) -> Bool {
         let (one, other) = (left.head, right.head)
         guard one == other else { return ByteOrder.isLess(one, other) }
@@ -69,7 +69,7 @@ struct LostValue: Sendable {
 
     func isSame(as other: LostValue) -> Bool { stamp == other.stamp && hasSameValue(as: other) }
 
-    /// Whether it is the same value of the same field, whoever had it.
+    /// Returns whether both are the same value of the same field, whatever their revisions and devices.
     func hasSameValue(as other: LostValue) -> Bool {
         kind == other.kind && flags == other.flags && name.utf8.elementsEqual(other.name.utf8)
             && value.secret.equals(other.value.secret)
@@ -84,18 +84,19 @@ struct LostValue: Sendable {
     }
 }
 
-/// The attribute that holds what a merge left to settle: sealed, binary, and a sequence of entries in strictly
-/// ascending order.
+/// The attribute that holds the values that a merge left for the user to settle. It is sealed and binary, and contains
+/// entries in strictly ascending order.
 enum ConflictAttribute {
     static let name = "conflict"
     static let flags: Attribute.Flags = [.sealed, .binary]
 
-    /// Throws `limitExceeded` for more than a value can hold.
+    /// Makes the attribute. Throws `limitExceeded` if the entries do not fit in a value.
     static func attribute(_ lost: [LostValue]) throws(VaultError) -> Attribute {
         let entries = lost.sorted(by: LostValue.precedes)
         let size = entries.reduce(0) { $0 + $1.size }
         guard size <= Format.Limit.attributeValue else {
-            throw VaultError(.limitExceeded, "the values that an item lost in merges take \(size) bytes: settle some")
+            throw VaultError(
+                .limitExceeded, "an item's conflicts take up \(size) bytes, which is too much: settle some of them")
         }
         var value = try Secret(allocating: size)
         value.withUnsafeMutableBytes { out in
@@ -123,7 +124,7 @@ enum ConflictAttribute {
         }
     }
 
-    /// The entries of both sides; what one side has settled, which the base had, stays settled.
+    /// Returns the entries of both sides, except those of the base that one side has settled.
     static func united(_ mine: [LostValue], _ other: [LostValue], base: [LostValue]) -> [LostValue] {
         var out: [LostValue] = []
         for entry in mine {
@@ -133,7 +134,7 @@ enum ConflictAttribute {
         return out
     }
 
-    /// Without repetitions.
+    /// Returns the entries without duplicates.
     static func union(_ all: [LostValue]) -> [LostValue] {
         all.reduce(into: []) { out, entry in if !contains(out, entry) { out.append(entry) } }
     }
@@ -148,7 +149,7 @@ extension LostValue {
         let revision = try cursor.u64(bytes).byteSwapped
         stamp = Stamp(revision: revision, device: try cursor.bytes16(bytes))
         guard let kind = Kind(rawValue: try cursor.u8(bytes)) else {
-            throw cursor.error("a conflict of an unknown kind")
+            throw cursor.error("a conflict has an unknown kind")
         }
         self.kind = kind
         flags = AttributeFlags(rawValue: try cursor.u8(bytes))
@@ -161,7 +162,7 @@ extension LostValue {
 }
 
 extension Secret {
-    /// Negative, zero or positive, as the bytes stand to others.
+    /// Returns a negative number, zero or a positive number, depending on the order of the bytes.
     borrowing func compare(_ other: borrowing Secret) -> Int {
         withSpan { own in other.withSpan { ByteOrder.compare(own, 0..<own.count, $0, 0..<$0.count) } }
     }

@@ -5,9 +5,9 @@ struct KeyParts: Equatable {
     private typealias Row = (name: String, kind: ItemKey.Kind)
 
     let itemClass: UInt8
-    /// By the names that a conflict gives the fields, in their order.
+    /// The fields, in order, with the names used in conflicts.
     private let rows: [Row]
-    /// What a conflict holds of each field; numbers are big-endian.
+    /// The value of each field as stored in a conflict; numbers are big-endian.
     private(set) var values: [[UInt8]]
     private(set) var group: [UInt8]
     private(set) var isSynchronizable: Bool
@@ -45,13 +45,13 @@ struct KeyParts: Equatable {
         return key.itemClass.fields.map { ($0.words.joined(separator: " "), $0.kind) }
     }
 
-    /// The names of all fields, group and sync included.
+    /// The names of all fields, including `group` and `sync`.
     var names: [String] { rows.map(\.name) + ["group", "sync"] }
 
-    /// Whether both have the same fields.
+    /// Returns whether both have the same fields.
     func isLike(_ other: KeyParts) -> Bool { itemClass == other.itemClass && rows.count == other.rows.count }
 
-    /// A field by its place among `names`.
+    /// The value of a field, by its position in `names`.
     subscript(_ index: Int) -> [UInt8] {
         get {
             switch index - rows.count {
@@ -69,7 +69,7 @@ struct KeyParts: Equatable {
         }
     }
 
-    /// The key. Throws `limitExceeded` for one that is too long, `structureInvalid` for fields that are not possible.
+    /// Returns the encoded key. Throws `limitExceeded` if it is too long, or `structureInvalid` if a field is invalid.
     func encoded() throws(VaultError) -> ItemKey {
         guard let key = try encodedIfItFits() else {
             throw VaultError(.limitExceeded, "an item's key has at most \(Format.Limit.itemKey) bytes")
@@ -93,21 +93,21 @@ struct KeyParts: Equatable {
         return try ItemKey(out)
     }
 
-    // MARK: the field that takes a suffix
+    // MARK: the suffixed field
 
-    /// Where the suffix of goes; nil if no field can take it.
+    /// The index of the field to which the suffix of is added; nil if no field can take it.
     private var suffixed: Int? {
         let index = [1: 1, 2: 4, 3: 2, 4: 3, 5: 2][Int(itemClass)] ?? 0
         return index < rows.count ? index : nil
     }
 
-    /// What the field has; nil if no field can take a suffix.
+    /// The value of that field; nil if no field can take a suffix.
     fileprivate var suffixedValue: [UInt8]? {
         get { suffixed.map { values[$0] } }
         set { if let suffixed, let newValue { values[suffixed] = newValue } }
     }
 
-    /// All keys that have something after this one's value start with these bytes.
+    /// Returns the common prefix of all keys that have additional text after this value.
     fileprivate func start(with value: [UInt8]) -> [UInt8]? {
         guard let suffixed else { return nil }
         var out: [UInt8] = [itemClass]
@@ -120,7 +120,7 @@ struct KeyParts: Equatable {
         return out.dropLast(2)
     }
 
-    /// Without its last character, or byte.
+    /// Returns a value without its last character or byte.
     fileprivate func shortened(_ value: [UInt8]) -> [UInt8] {
         guard let suffixed, rows[suffixed].kind == .text else { return value.dropLast() }
         var value = value
@@ -129,16 +129,16 @@ struct KeyParts: Equatable {
     }
 }
 
-/// The keys of items that lost theirs to others in a merge.
+/// The keys of items that had to give up their original keys to other items in a merge.
 enum ConflictKey {
     private static func suffix(_ item: Bytes16) -> [UInt8] {
         Array(" (conflict \(Hex.encode(Array(item.bytes.prefix(4)))))".utf8)
     }
 
-    /// A key without what an earlier merge has added to it.
+    /// Returns a key without the suffix that an earlier merge added to it.
     static func plain(_ key: ItemKey, _ item: Bytes16) -> ItemKey {
         let suffix = suffix(item)
-        // Most keys have no such text anywhere.
+        // Most keys do not contain such text.
         guard key.bytes.contains(UInt8(ascii: ")")), mayHold(suffix, key.bytes) else { return key }
         var parts = KeyParts(key)
         guard let value = parts.suffixedValue, value.suffix(suffix.count).elementsEqual(suffix) else { return key }
@@ -153,7 +153,7 @@ enum ConflictKey {
         }
     }
 
-    /// The key that an item has if another has this one; nil if no field can take the suffix.
+    /// Returns the key that an item gets if another item has this one; nil if no field can take the suffix.
     static func other(_ key: ItemKey, _ item: Bytes16) throws(VaultError) -> ItemKey? {
         var parts = KeyParts(key)
         guard var value = parts.suffixedValue else { return nil }
@@ -166,7 +166,7 @@ enum ConflictKey {
         }
     }
 
-    /// The bytes with which the keys of all items start that had to give way to this key; nil if none could.
+    /// Returns the common prefix of the keys of all items that may have given up this key; nil if there cannot be any.
     static func start(_ key: ItemKey) -> [UInt8]? {
         let parts = KeyParts(key)
         guard let value = parts.suffixedValue else { return nil }

@@ -1,24 +1,24 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// What merges have left to settle in one item.
+/// The conflicts that merges have left in one item.
 public struct Conflict: Sendable {
-    /// A value that lost: another one of the same field was changed later, or on another machine.
+    /// A losing value of a field: the winning value was set later, or on another machine.
     public struct Value: Sendable {
         let lost: LostValue
 
-        /// The field.
+        /// The field that the value belongs to.
         public var field: ConflictField { lost.field }
-        /// The revision of the item that had it (a hybrid logical clock).
+        /// The revision of the item that had this value (a hybrid logical clock).
         public var revision: UInt64 { lost.stamp.revision }
-        /// The device that made that revision, if it has a name.
+        /// The device that made that revision, if known.
         public var device: DeviceID? { lost.stamp.device == .zero ? nil : DeviceID(lost.stamp.device) }
-        /// Of an attribute.
+        /// The flags, if the field is an attribute.
         public var flags: Attribute.Flags { Attribute.Flags(rawValue: lost.flags.rawValue) }
-        /// The value, as it was: a secret, an attribute's bytes, a text, a number of four bytes with the greatest first,
-        /// or one byte of accessibility and a device's id.
+        /// The value: a secret, an attribute's bytes, text, a four-byte big-endian number, or one byte of accessibility
+        /// followed by a device's id.
         public var value: Secret { lost.value.secret.copy() }
-        /// The accessibility, of that field.
+        /// The accessibility, if the field is `accessibility`.
         public var accessibility: Accessibility? {
             guard lost.kind == .accessibility else { return nil }
             return lost.value.secret.withUnsafeBytes { $0.first }.flatMap { Accessibility(rawValue: $0) }
@@ -29,12 +29,12 @@ public struct Conflict: Sendable {
     public let key: ItemKey
     /// The item.
     public let item: ItemID
-    /// All of them, the oldest first.
+    /// The conflicts, oldest first.
     public let values: [Value]
 }
 
 extension Vault {
-    /// What merges have left to settle, in the order of the items' keys. Throws as `items` and `get` do.
+    /// Returns the conflicts that merges have left, sorted by item key. Throws the same errors as `items` and `get`.
     public func conflicts() throws(VaultError) -> [Conflict] {
         var found: [Conflict] = []
         var cursor = try items()
@@ -45,7 +45,8 @@ extension Vault {
         return found
     }
 
-    /// What merges have left to settle in one item; nil for nothing. Throws `noSuchItem`, else as `get` does.
+    /// Returns the conflicts that merges have left in one item; nil if there are none. Throws `noSuchItem`, and the
+    /// same errors as `get`.
     public func conflict(in key: ItemKey) throws(VaultError) -> Conflict? {
         guard let item = try item(key) else { throw VaultError(.noSuchItem, "no such item") }
         return try conflict(in: item)
@@ -56,26 +57,27 @@ extension Vault {
         return Conflict(try ConflictAttribute.decode(value), of: item)
     }
 
-    /// Settles what merges have left in an item. Throws as `Transaction.settle` does.
+    /// Settles the conflicts of an item. Throws the same errors as `Transaction.settle`.
     public func settle(_ key: ItemKey, keeping values: [Conflict.Value] = []) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in try transaction.settle(key, keeping: values) }
     }
 }
 
 extension Transaction {
-    /// What merges have left to settle in one item; nil for nothing. Throws `noSuchItem`, else as `get` does.
+    /// Returns the conflicts that merges have left in one item; nil if there are none. Throws `noSuchItem`, and the
+    /// same errors as `get`.
     public func conflict(in key: ItemKey) throws(VaultError) -> Conflict? {
         let item = try existing(key)
         guard let value = try attribute(ConflictAttribute.name, of: key) else { return nil }
         return Conflict(try ConflictAttribute.decode(value), of: item)
     }
 
-    /// Settles what merges have left in an item: these values take the place of those that it has, and all others are
-    /// given up. Without values, the item stays as it is.
+    /// Settles the conflicts of an item: the given values replace the current ones, and all others are discarded. If no
+    /// values are given, only the conflicts are discarded.
     ///
-    /// Throws `noSuchItem`; `invalidArgument` for a value that is not among its conflicts, for two of one field, and for
-    /// a key of another class; `duplicateItem` if the key that comes out exists; `deviceBound` for another device's
-    /// accessibility.
+    /// Throws `noSuchItem`; `invalidArgument` for a value that is not among the item's conflicts, for two values of the
+    /// same field, or for a key of another class; `duplicateItem` if the resulting key exists; `deviceBound` for
+    /// another device's accessibility.
     public func settle(_ key: ItemKey, keeping values: [Conflict.Value] = []) throws(VaultError) {
         guard let conflict = try conflict(in: key) else { return }
         var change = AttributeChanges(remove: [ConflictAttribute.name])
@@ -86,10 +88,10 @@ extension Transaction {
         for value in values {
             let lost = value.lost
             guard conflict.values.contains(where: { $0.lost.isSame(as: lost) }) else {
-                throw VaultError(.invalidArgument, "this value is not among what the item has to settle")
+                throw VaultError(.invalidArgument, "this value is not among the item's conflicts")
             }
             guard fields.insert(value.field).inserted else {
-                throw VaultError(.invalidArgument, "a field can have one value only")
+                throw VaultError(.invalidArgument, "a field can have only one value")
             }
             switch lost.kind {
             case .secret: secret = lost.value
@@ -112,7 +114,7 @@ extension Transaction {
         let bytes = lost.value.secret.withUnsafeBytes { Array($0) }
         guard bytes.count == 1 + Format.idSize, let accessibility = Accessibility(rawValue: bytes[0]),
             let device = Bytes16(Array(bytes[1...]))
-        else { throw VaultError(.structureInvalid, "a conflict holds no accessibility") }
+        else { throw VaultError(.structureInvalid, "a conflict does not contain a valid accessibility") }
         guard device == .zero || device == core.deviceID else { throw ItemLimits.noDevice }
         return accessibility
     }
@@ -125,14 +127,14 @@ extension Conflict {
 }
 
 extension KeyParts {
-    /// Sets a field by the name that a conflict has; `key` is all of them.
+    /// Sets a field by its name in conflicts; `key` stands for all fields.
     fileprivate mutating func set(_ name: String, to value: [UInt8]) throws(VaultError) {
         if name == "key" {
             self = KeyParts(try ItemKey(value))
         } else if let index = names.firstIndex(of: name) {
             self[index] = value
         } else {
-            throw VaultError(.structureInvalid, "a conflict names a field that the item does not have")
+            throw VaultError(.structureInvalid, "a conflict refers to a field that the item does not have")
         }
     }
 }

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Two changes of one item, brought together field by field.
+/// Merges two changes of one item, field by field.
 struct FieldUnion {
     private let device: Bytes16
     private let comparison: ValueComparison
@@ -10,24 +10,23 @@ struct FieldUnion {
     private let base: HeldValue?
     private var choice: FieldChoice
 
-    /// An attribute of the result, and the value that it comes from.
+    /// An attribute of the result, and the source of its value.
     struct Chosen {
         let attribute: Attribute
         let from: HeldValue
     }
 
-    /// What both sides make together; the key is the plan's.
+    /// The merged value of both sides; its key is in the plan.
     struct Result {
         var secret: SecretBox
         var attributes: [Chosen]
         var accessibility: Accessibility
         var device: Bytes16
-        /// What is left to settle.
+        /// The conflicts to settle.
         var conflicts: [LostValue]
-        /// Fields that were added to it by this merge.
+        /// The fields that this merge added to the conflicts.
         var fields: [ConflictField]
-        /// Whether the value of the item that lost becomes an earlier value: its secret or a sealed attribute is
-        /// another one.
+        /// Whether the losing item's value becomes an earlier value, because its secret or a sealed attribute differs.
         var makesVersion: Bool
     }
 
@@ -40,7 +39,7 @@ struct FieldUnion {
         choice = FieldChoice(winner.stamp, loser.stamp)
     }
 
-    /// Nil if one of both sides cannot be sealed again here.
+    /// Merges the two sides; returns nil if either cannot be resealed here.
     mutating func run() throws(VaultError) -> Result? {
         guard let first = try winner.value.content(for: device), let second = try loser.value.content(for: device)
         else { return nil }
@@ -67,8 +66,8 @@ struct FieldUnion {
         return result
     }
 
-    /// What is read of the base; nil where its records are damaged, which nothing refers to any more. A value that is
-    /// not known makes more conflicts, and loses nothing.
+    /// Reads from the base; returns nil if its records, which nothing refers to any more, are damaged. An unknown value
+    /// causes more conflicts, but no loss.
     private func readable<R>(_ read: () throws(VaultError) -> R?) throws(VaultError) -> R? {
         do throws(VaultError) { return try read() } catch {
             guard error.isDamage else { throw error }
@@ -88,7 +87,8 @@ struct FieldUnion {
         return isFirst ? first.secret : second.secret
     }
 
-    /// Accessibility and device. An earlier value does not say what they were: then both changed them.
+    /// Chooses the accessibility and device. If the base is an earlier value, which does not contain them, both sides
+    /// count as having changed them.
     private mutating func chosenBinding(
         _ first: HeldContent, _ second: HeldContent, _ there: HeldContent?
     ) -> (accessibility: Accessibility, device: Bytes16) {
@@ -108,14 +108,14 @@ struct FieldUnion {
             base: there.map { ConflictKey.plain($0.key, loser.id) }, &choice)
     }
 
-    /// The key that two changed ones make together.
+    /// Returns the key that results from two changed keys.
     static func key(
         _ first: ItemKey, _ second: ItemKey, base: ItemKey?, _ choice: inout FieldChoice
     ) throws(VaultError) -> ItemKey {
         var (mine, other, was) = (KeyParts(first), KeyParts(second), base.map(KeyParts.init))
         func box(_ bytes: [UInt8]) -> SecretBox { SecretBox(Secret(bytes: bytes)) }
         guard mine.isLike(other), was.map({ $0.isLike(mine) }) ?? true else {
-            // Fields of different classes do not compare: the key is one field.
+            // Fields of different classes cannot be compared, so the whole key counts as one field.
             let isFirst = choice.isFirst(
                 .keyField, name: "key", mine: box(first.bytes), other: box(second.bytes), isSame: first == second,
                 isFirstOld: first == base, isSecondOld: second == base)
@@ -181,12 +181,12 @@ struct FieldUnion {
 
     // MARK: fields as entries
 
-    /// All fields of an item that gives its place up.
+    /// Returns all fields of an item that is replaced by another, as conflict entries.
     static func everything(_ stamp: Stamp, _ key: ItemKey, _ content: Result) throws(VaultError) -> [LostValue] {
         try fields(stamp, key, content) + content.conflicts
     }
 
-    /// Each field's value, as an entry of `conflict`.
+    /// Returns each field's value as a `conflict` entry.
     static func fields(
         _ stamp: Stamp, _ key: ItemKey, _ content: Result
     ) throws(VaultError) -> [LostValue] {
@@ -214,13 +214,13 @@ extension FieldUnion.Chosen {
     }
 }
 
-/// Chooses between the values of two items, field by field, and remembers what loses.
+/// Chooses between the values of two items, field by field, and collects the values that lose.
 struct FieldChoice {
     private let winner: Stamp
     private let loser: Stamp
-    /// What the two items' conflicts name.
+    /// The values in the two items' conflicts.
     var named: [LostValue] = []
-    /// Values that lost, each as the conflicts name it already, or as a new entry.
+    /// The values that lost: existing conflict entries if there are any, otherwise new ones.
     private(set) var lost: [LostValue] = []
 
     init(_ winner: Stamp, _ loser: Stamp) {
@@ -228,8 +228,8 @@ struct FieldChoice {
         self.loser = loser
     }
 
-    /// Whether the winner's value of a field holds: that of the side that changed it, of two that changed it the
-    /// winner's. Nil is no value.
+    /// Returns whether the winner's value of a field is used. If only one side changed the field, that side's value is
+    /// used; otherwise, the winner's. Nil means no value.
     mutating func isFirst(
         _ kind: LostValue.Kind, name: String = "", flags: AttributeFlags = [], otherFlags: AttributeFlags = [],
         mine: SecretBox?, other: SecretBox?, isSame: Bool, isFirstOld: Bool, isSecondOld: Bool
@@ -238,7 +238,8 @@ struct FieldChoice {
         let first = mine.map { LostValue(loser, kind, flags: flags, name: name, $0) }
         let second = other.map { LostValue(loser, kind, flags: otherFlags, name: name, $0) }
         if winner == loser, !entries(first).isEmpty || !entries(second).isEmpty {
-            // A merge chose between them, and nobody has settled it since: the greater holds, whatever the base.
+            // A merge chose between the two values, and the conflict has not been settled since then, so the greater
+            // value is used, whatever the base is.
             let isFirst = Self.isGreater(first, second)
             lose(isFirst ? second : first)
             return isFirst
@@ -261,7 +262,7 @@ struct FieldChoice {
         lost += known.isEmpty ? [value] : known
     }
 
-    /// The entries that name a value.
+    /// Returns the conflict entries for a value.
     private func entries(_ value: LostValue?) -> [LostValue] {
         guard let value else { return [] }
         return named.filter { $0.hasSameValue(as: value) }

@@ -1,29 +1,29 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// What becomes of one item in a merge.
+/// The outcome of a merge for one item.
 struct ItemPlan {
     let id: Bytes16
     let ours: HeldItem?
     let theirs: HeldItem?
-    /// The value that both came from.
+    /// The value that both sides' values are based on.
     var base: HeldValue?
-    /// The base's live item, if its items are known.
+    /// The base's live item, if the base's items are known.
     var known: HeldItem?
     var how: How
-    /// The item's key in the end.
+    /// The item's key after the merge.
     var key: ItemKey
-    /// Items that have given their place up to this one, with what becomes of them.
+    /// The items that this one absorbs, with their own plans.
     var joined: [ItemPlan] = []
 
     enum How {
-        /// As one side has it.
+        /// The item is taken as a whole from one side.
         case whole(HeldItem)
-        /// Field by field.
+        /// The item is merged field by field.
         case byField(winner: HeldItem, loser: HeldItem)
     }
 
-    /// The side whose records are used again where they fit.
+    /// The side whose records are reused if possible.
     var like: HeldItem {
         switch how {
         case .whole(let item): item
@@ -31,26 +31,26 @@ struct ItemPlan {
         }
     }
 
-    /// The greater of both, so that all machines make the same item.
+    /// The greater stamp of the two, so that all machines make the same item.
     var stamp: Stamp { like.stamp }
 }
 
-/// What a merge makes of all items that differ; the others stay as they are in ours.
+/// The outcome of a merge for all items that differ; all other items stay as they are in our copy.
 struct MergePlan {
     var items: [Bytes16: ItemPlan] = [:]
-    /// Items that are gone from ours, under the keys that they had.
+    /// Items that are removed from our copy, with their former keys.
     var removed: [Bytes16: HeldItem] = [:]
-    /// What is to be the tombstone of each of these, nil for none.
+    /// The tombstone of each of these items before and after the merge; nil for none.
     var tombstones: [Bytes16: (before: Tombstone?, now: Tombstone?)] = [:]
-    /// Items that give their place up, whose tombstones are made by the merge.
+    /// Items that are absorbed by others; the merge makes their tombstones.
     var gaveUp: Set<Bytes16> = []
     var notes: [MergeReport.Note] = []
     var removedKeys: [ItemKey] = []
-    /// Whether both sides hold the same items, earlier values and tombstones, revisions and devices aside.
+    /// Whether both sides contain the same items, earlier values and tombstones, ignoring revisions and devices.
     var isSame = true
 }
 
-/// Which items and values a merge keeps. It writes nothing.
+/// Decides which items and values a merge keeps. It writes nothing.
 struct ItemUnion {
     private let ours: Branch
     private let theirs: Branch
@@ -59,28 +59,28 @@ struct ItemUnion {
     private var found = Differences()
     private var plan = MergePlan()
 
-    /// All that differs, by item.
+    /// All differences, by item.
     private struct Differences {
         var ours: [Bytes16: HeldItem] = [:]
         var theirs: [Bytes16: HeldItem] = [:]
         var base: [Bytes16: HeldItem] = [:]
         var oursGone: [Bytes16: Tombstone] = [:]
         var theirsGone: [Bytes16: Tombstone] = [:]
-        /// Tombstones that the base has: both sides, where they are not among the differences.
+        /// The base's tombstones; a side has the same tombstone unless it is among the differences.
         var baseGone: [Bytes16: Tombstone] = [:]
-        /// Which ids differ between the base and each side.
+        /// The ids that differ between the base and each side.
         var inOurs: Set<Bytes16> = []
         var inTheirs: Set<Bytes16> = []
     }
 
-    /// The common ancestor of the greatest generation.
+    /// The common ancestor with the greatest generation.
     struct Base {
-        /// Its items, if they are known.
+        /// The branch with its items, if they are known.
         var branch: Branch?
-        /// Whether every other common ancestor is one of its own: then nothing that both sides know is missing in its
-        /// items.
+        /// Whether every other common ancestor is also an ancestor of this one, which means that its items lack nothing
+        /// that both sides know.
         var decides = false
-        /// Of all common ancestors; 0 without one.
+        /// The greatest clock of all common ancestors; 0 if there are none.
         var greatestClock: UInt64 = 0
     }
 
@@ -106,7 +106,7 @@ struct ItemUnion {
         return plan
     }
 
-    // MARK: what differs
+    // MARK: differences
 
     private mutating func compare(_ base: Branch, _ side: Branch, isOurs: Bool) throws(VaultError) {
         var difference = TreeDifference(base.tree, side.tree)
@@ -164,7 +164,7 @@ struct ItemUnion {
         if isOurs { found.inOurs.insert(id) } else { found.inTheirs.insert(id) }
     }
 
-    /// What differs on one side only is on the other what it is in the base.
+    /// Fills in items that differ on only one side: on the other side, they are the same as in the base.
     private mutating func complete() throws(VaultError) {
         for id in found.inTheirs.subtracting(found.inOurs) {
             if let base = found.base[id] {
@@ -179,7 +179,7 @@ struct ItemUnion {
         }
     }
 
-    private static let changed = VaultError(.structureInvalid, "the index changed while it was read")
+    private static let changed = VaultError(.structureInvalid, "the index changed while it was being read")
 
     // MARK: items
 
@@ -195,7 +195,7 @@ struct ItemUnion {
         }
     }
 
-    /// An item that one side lacks.
+    /// Plans an item that one side lacks.
     private mutating func planOneSided(_ held: HeldItem, _ known: HeldItem?, isOurs: Bool) throws(VaultError) {
         plan.isSame = false
         let absent = isOurs ? found.theirsGone[held.id] : found.oursGone[held.id]
@@ -216,19 +216,19 @@ struct ItemUnion {
             how: .whole(held), key: whole(held))
     }
 
-    /// Whether an item that is not in the base as it is was removed by the side that lacks it.
+    /// Returns whether an item whose current value is not in the base was removed by the side that lacks it.
     private func isRemoved(_ held: HeldItem, _ tombstone: Tombstone?, by absent: Branch) -> Bool {
         guard !base.decides, held.stamp.revision <= base.greatestClock else { return false }
         if held.stamp.revision < absent.core.store.state.commit.tombstoneHorizon { return true }
         return tombstone.map { held.stamp <= $0.last } ?? false
     }
 
-    /// What an item's key is without the suffix of a merge; one that cannot be sealed again keeps it.
+    /// Returns an item's key without the suffix of an earlier merge; an item that cannot be resealed keeps the suffix.
     private func whole(_ held: HeldItem) -> ItemKey {
         held.isOpen(for: comparison.device) ? ConflictKey.plain(held.key, held.id) : held.key
     }
 
-    /// One item on both sides.
+    /// Plans an item that both sides have.
     private mutating func merged(_ left: HeldItem, _ right: HeldItem, _ known: HeldItem?) throws(VaultError) -> ItemPlan
     {
         var out = ItemPlan(
@@ -252,8 +252,8 @@ struct ItemUnion {
         } else if loser.stamp == winner.stamp, try isUnchanged(winner, out) {
             out.how = .whole(loser)
         } else {
-            // Also where only the loser changed: it was removed, and kept for a change that is older than the base's,
-            // whose earlier values may be newer than that.
+            // This also applies if only the loser changed: it was removed, but kept because of a change that is older
+            // than the base, and the base's earlier values may be newer than that change.
             out.how = .byField(winner: winner, loser: loser)
         }
         out.key = try key(out)
@@ -266,7 +266,7 @@ struct ItemUnion {
         return try comparison.isUnchanged(held.value, base)
     }
 
-    /// The newest value that both hold, if the base's items are not known.
+    /// Returns the newest value that both sides have, if the base's items are not known.
     private func common(_ left: HeldItem, _ right: HeldItem) throws(VaultError) -> HeldValue? {
         let mine = try left.versions() + [left.value]
         var its: [Stamp: HeldValue] = [:]
@@ -277,7 +277,7 @@ struct ItemUnion {
         return nil
     }
 
-    /// The key that the sides' fields make together.
+    /// Returns the key that results from the fields of both sides.
     private func key(_ plan: ItemPlan) throws(VaultError) -> ItemKey {
         guard case .byField(let winner, let loser) = plan.how else { return whole(plan.like) }
         guard winner.isOpen(for: comparison.device), loser.isOpen(for: comparison.device) else {
@@ -308,7 +308,7 @@ struct ItemUnion {
         }
     }
 
-    // MARK: whether both hold the same
+    // MARK: comparing contents
 
     private func holdTheSame(_ left: HeldItem, _ right: HeldItem) throws(VaultError) -> Bool {
         guard left.key == right.key, left.isOpen(for: comparison.device) == right.isOpen(for: comparison.device),
@@ -332,7 +332,7 @@ struct ItemUnion {
 
     // MARK: tombstones
 
-    /// Each pair (revision, device) is the greater of both.
+    /// Plans the tombstones: if both sides have one, the greater of each pair of revision and device is used.
     private mutating func planTombstones() {
         for id in found.inOurs.union(found.inTheirs) {
             let (mine, its) = (found.oursGone[id], found.theirsGone[id])

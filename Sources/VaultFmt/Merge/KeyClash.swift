@@ -1,14 +1,14 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Gives each key to one item.
+/// Assigns each key to a single item.
 struct KeyClash {
     private let ours: Branch
     private let theirs: Branch
     private let device: Bytes16
-    /// The items that differ; all others are in ours as they are in theirs.
+    /// The items that differ; all others are the same in both copies.
     private let differing: Set<Bytes16>
-    /// The keys that items ask for, and which do.
+    /// The keys that items ask for, and the items that ask for them.
     private var claims: [ItemKey: Set<Bytes16>] = [:]
 
     init(_ ours: Branch, _ theirs: Branch, differing: Set<Bytes16>) {
@@ -33,8 +33,8 @@ struct KeyClash {
         }
     }
 
-    /// An item whose key is the same on both sides keeps it, suffix included, as long as nothing sets its key without
-    /// the suffix free.
+    /// Returns the key that an item asks for. An item whose key is the same on both sides keeps it, including a suffix,
+    /// until its key without the suffix becomes free.
     private static func asked(_ item: ItemPlan) -> ItemKey {
         guard let mine = item.ours?.key, mine == item.theirs?.key, ConflictKey.plain(mine, item.id) == item.key else {
             return item.key
@@ -42,7 +42,7 @@ struct KeyClash {
         return mine
     }
 
-    /// Items take back the keys that they had to give to others which are gone.
+    /// Lets items take back the keys that they had given up to items that no longer exist.
     private mutating func takeBack(_ plan: inout MergePlan) throws(VaultError) {
         var keys = Set(plan.removed.values.map(\.key))
         for item in plan.items.values {
@@ -63,7 +63,7 @@ struct KeyClash {
         }
     }
 
-    /// Items that are the same on both sides take part if others ask for their keys.
+    /// Adds items that are the same on both sides if other items ask for their keys.
     private mutating func addHolders(_ plan: inout MergePlan) throws(VaultError) {
         for key in Array(claims.keys) {
             guard let holder = try untouched(key, plan) else { continue }
@@ -72,7 +72,7 @@ struct KeyClash {
         }
     }
 
-    /// The smallest id keeps the key; but one that cannot be sealed again keeps it before any other.
+    /// Decides which item keeps a key: one that cannot be resealed, or otherwise the one with the smallest id.
     private mutating func divide(_ plan: inout MergePlan) throws(VaultError) {
         let contested = claims.filter { $0.value.count > 1 }
         guard !contested.isEmpty else { return }
@@ -83,7 +83,8 @@ struct KeyClash {
             guard closed.count < 2 else {
                 throw VaultError(
                     .deviceBound,
-                    "two items of other devices have one key, and neither can be renamed here: merge on one of them")
+                    "two items that are bound to other devices have the same key, and neither can be renamed here: merge on one of those devices"
+                )
             }
             guard let keeper = closed.first ?? ids.min() else { continue }
             keepers[key] = keeper
@@ -104,7 +105,7 @@ struct KeyClash {
         }
     }
 
-    /// An item that no key is left for: its values become a part of the one that has its key.
+    /// Handles an item for which no key is left: its values become part of the item that has its key.
     private func giveUp(_ item: ItemPlan, to keeper: Bytes16, _ plan: inout MergePlan) {
         plan.items[item.id] = nil
         if let mine = item.ours { plan.removed[item.id] = mine }
@@ -114,15 +115,15 @@ struct KeyClash {
         plan.notes.append(.joined(item.key))
     }
 
-    // MARK: items that are the same on both sides
+    // MARK: unchanged items
 
-    /// The one that has a key.
+    /// Returns the unchanged item with the given key.
     private func untouched(_ key: ItemKey, _ plan: MergePlan) throws(VaultError) -> ItemPlan? {
         guard let held = try ours.find(key) else { return nil }
         return isUntouched(held, plan) ? Self.plan(held) : nil
     }
 
-    /// Those whose keys are this one with a suffix.
+    /// Returns the unchanged items whose keys consist of this key and a suffix.
     private func untouched(
         startingWith start: [UInt8], _ key: ItemKey, _ plan: MergePlan
     ) throws(VaultError) -> [ItemPlan] {

@@ -2,9 +2,9 @@ internal import VaultBytes
 internal import VaultCrypto
 internal import VaultStore
 
-/// The keyrings of two copies as one.
+/// Combines the keyrings of two copies.
 enum KeyringUnion {
-    /// Throws `structureInvalid` where one number has two keys.
+    /// Combines the keyrings. Throws `structureInvalid` if one number has two keys.
     static func united(_ ours: VaultCore, _ theirs: VaultCore) throws(VaultError) -> Keyring {
         let (mine, its) = (ours.store.keyring, theirs.store.keyring)
         var out = mine
@@ -36,13 +36,14 @@ enum KeyringUnion {
             let mine = try ours.compartments.groupKey(known, ours.context)
             let its = try theirs.compartments.groupKey(group, theirs.context)
             guard known.name.utf8.elementsEqual(group.name.utf8), mine.secret.equals(its.secret) else {
-                throw VaultError(.structureInvalid, "the access group with the number \(group.number) has two keys")
+                throw VaultError(.structureInvalid, "access group \(group.number) has two keys")
             }
         }
         return all.values.sorted { $0.number < $1.number }
     }
 
-    /// Keys are compared where they can be opened; a device's inner layer is compared as it is.
+    /// Combines the compartments. Keys are compared if they can be opened; a device's inner layer is compared without
+    /// opening it.
     private static func compartments(
         _ ours: VaultCore, _ theirs: VaultCore
     ) throws(VaultError) -> [Keyring.Compartment] {
@@ -57,7 +58,7 @@ enum KeyringUnion {
             guard known.accessibility == info.accessibility, known.device == info.device,
                 mine.count == its.count, mine.equals(its)
             else {
-                throw VaultError(.structureInvalid, "the compartment with the number \(info.number) has two keys")
+                throw VaultError(.structureInvalid, "compartment \(info.number) has two keys")
             }
         }
         return all.values.sorted { $0.number < $1.number }
@@ -71,8 +72,8 @@ enum KeyringUnion {
         return try Wrapping.outerOpened(info, key.secret, core.store.vault)
     }
 
-    /// Whether the merge must also replace the keys of all groups: what a removed slot held must not remain in
-    /// use, and two groups of one name become one.
+    /// Returns whether the merge must also replace the keys of all groups, because keys held by a removed slot
+    /// must not remain in use, or because two groups of the same name become one.
     static func needsNewGroups(_ ours: VaultCore, _ theirs: VaultCore) -> Bool {
         let (mine, its) = (ours.store.header, theirs.store.header)
         func special(_ header: Header) -> [Slot] {
@@ -86,7 +87,7 @@ enum KeyringUnion {
         return mine.epoch != its.epoch || special(mine) != special(its) || hasTwo
     }
 
-    /// The names of groups that have two numbers.
+    /// Returns the names of groups that have two numbers.
     static func joinedGroups(_ ours: VaultCore, _ theirs: VaultCore) -> [String] {
         let names = ours.store.keyring.groups
         return theirs.store.keyring.groups.filter { group in
@@ -94,7 +95,7 @@ enum KeyringUnion {
         }.map(\.name)
     }
 
-    /// Extensions of theirs that ours has not, or with another value.
+    /// Returns the other copy's extensions that our copy lacks or has with a different value.
     static func differingExtensions(_ ours: VaultCore, _ theirs: VaultCore) -> [String] {
         let (mine, its) = (ours.store, theirs.store)
         let pairs = [

@@ -1,32 +1,33 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// One state of a vault, and what it changed.
+/// One state of a vault, and the change that led to it.
 public struct LogEntry: Sendable, Equatable {
-    /// The state, which `Vault.changes(since:)` takes.
+    /// The state, for `Vault.changes(since:)`.
     public let state: Anchor
-    /// When it was made: milliseconds since 1970-01-01T00:00:00Z by the clock of the machine that made it, or later
-    /// where another machine's clock was ahead.
+    /// When the state was made, in milliseconds since 1970-01-01T00:00:00Z, by the clock of the machine that made it;
+    /// the time is later if another machine's clock was ahead.
     public let time: Int64
-    /// The devices that made its changes, as far as they have names.
+    /// The devices that made the changes, if known.
     public let devices: [DeviceID]
-    /// Whether it brought in another branch.
+    /// Whether the state merged another branch.
     public let isMerge: Bool
-    /// What it changed; nil for the oldest state in the file, if that is not the vault's first.
+    /// The changes; nil for the oldest state in the file, unless it is the vault's first.
     public let changes: VaultChanges?
 }
 
 extension Vault {
-    /// The states in the file, the newest first: all since it was last compacted or rewritten.
+    /// Returns the states in the file, newest first: all since the file was last compacted or rewritten.
     ///
-    /// - Parameter limit: At most so many.
-    /// - Throws: `authenticationFailed` where an earlier commit is damaged; what comes before it cannot be told.
+    /// - Parameter limit: The maximum number of states to return.
+    /// - Returns: One entry for each state, newest first.
+    /// - Throws: `authenticationFailed` if an earlier commit is damaged, since the states before it are then unknown.
     public func log(limit: Int = .max) throws(VaultError) -> [LogEntry] {
         try withCore { (core) throws(VaultError) in
             let store = core.store
             guard limit > 0 else { return [] }
             var states = [store.state]
-            // One more, to compare the last one with.
+            // Reads one additional state, with which the last one is compared.
             states += try store.past.states(before: store.state, most: limit)
             var out: [LogEntry] = []
             for (index, state) in states.prefix(limit).enumerated() {
@@ -61,7 +62,7 @@ extension VaultCore {
 }
 
 extension Comparing {
-    /// What the first state of a vault has.
+    /// Returns the contents of a vault's first state.
     func first(_ commit: Commit, _ keyring: Keyring) throws(VaultError) -> VaultChanges {
         var empty = commit
         empty.root = nil

@@ -2,27 +2,29 @@ internal import VaultBytes
 internal import VaultStore
 
 extension Vault {
-    /// Brings what another copy of this vault has into this one, in one commit or one replacement of the file
-    /// (specification, section 8). The other copy is only read, in its newest state.
+    /// Merges another copy of this vault into this one, in one commit or by replacing the file (specification, section
+    /// 8). The other copy is only read; its newest state is used.
     ///
-    /// Items are matched by their ids and merged field by field, with what both copies came from as the base. Nothing is
-    /// dropped silently: a value that loses is an earlier value, or kept until it is settled (see `conflicts()`), and
-    /// the report names what a person may want to know. Both files are as they were if it fails.
+    /// Items are matched by their ids and merged field by field, based on the state that both copies have in common.
+    /// Nothing is dropped silently: a losing value becomes an earlier value or is kept until the conflict is settled
+    /// (see `conflicts()`), and the report lists everything that a user may want to know. If the merge fails, both
+    /// files are unchanged.
     ///
     /// - Parameters:
     ///   - other: Another copy, opened by an owner.
-    ///   - options: The base, and whether slots of the other copy and branches under old keys come in.
-    ///   - progress: Called now and then with how many items are done, and how many there are.
-    /// - Throws: `invalidArgument` for another vault; `notPermitted` for a scoped slot; `foreignOwner` for a branch under
-    ///   keys that are not this copy's; `noSlotOpens` and `lastSlot` if nobody could open the result; what reading either
-    ///   copy and changing this one throws.
+    ///   - options: Where to look for the common state, and other options.
+    ///   - progress: Called from time to time with the number of items done and the total.
+    /// - Returns: A report of what was taken from the other copy, and of anything that a user may want to examine.
+    /// - Throws: `invalidArgument` for another vault; `notPermitted` for a scoped slot; `foreignOwner` for a branch
+    ///   under keys other than this copy's; `noSlotOpens` or `lastSlot` if no one could open the result; any error that
+    ///   reading either copy or changing this one can throw.
     @discardableResult
     public func merge(
         _ other: Vault, options: MergeOptions = MergeOptions(), progress: ((UInt64, UInt64) -> Void)? = nil
     ) throws(VaultError) -> MergeReport {
         guard id == other.id else {
             throw VaultError(
-                .invalidArgument, "another vault (\(other.id)), which cannot be merged with this one (\(id))")
+                .invalidArgument, "a different vault (\(other.id)) cannot be merged with this one (\(id))")
         }
         guard other !== self else { return MergeReport(.same) }
         var vaults = [self, other]
@@ -39,18 +41,19 @@ extension Vault {
         }
     }
 
-    /// Runs a body while no program that keeps to the lock changes the file, which ends with its newest state.
+    /// Runs `body` while no program that respects the lock can change the file. Meanwhile, the file ends with its
+    /// newest state.
     package func whileNobodyWrites<R>(_ body: () throws(VaultError) -> R) throws(VaultError) -> R {
         try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
-                // Without the zeros that are kept for the next change.
+                // Removes the zeros that are reserved for the next change.
                 core.store.abandon()
                 return try body()
             }
         }
     }
 
-    /// Runs a body that uses several vaults, which are taken in one order whoever asks.
+    /// Runs a closure that uses several vaults, which are always locked in the same order.
     static func holding<R>(_ vaults: [Vault], _ body: () throws(VaultError) -> R) throws(VaultError) -> R {
         let sorted = vaults.sorted { ObjectIdentifier($0) < ObjectIdentifier($1) }
         return try holding(sorted[...], body)
@@ -88,7 +91,7 @@ private struct Merging {
             guard !core.isLocked else { throw VaultError(.locked, "the vault is locked") }
             guard core.isOwner else {
                 throw VaultError(
-                    .notPermitted, "a slot that grants reading only cannot merge: open both copies with a full one")
+                    .notPermitted, "a read-only slot cannot merge: open both copies with a full slot")
             }
         }
         try theirs.refresh()
@@ -102,13 +105,13 @@ private struct Merging {
         let before = ours.store.state
         let report = try ours.writing { () throws(VaultError) in try merge() }
         if ours.store.state != before, report.outcome == .merged {
-            // The merge is done, whatever becomes of this: another writer compacts later.
+            // The merge is complete even if this fails; another writer will compact the file later.
             do throws(VaultError) { try ours.writing { () throws(VaultError) in ours.compactIfDue() } } catch {}
         }
         return report
     }
 
-    // MARK: how the two states stand to each other
+    // MARK: relation of the two states
 
     private func merge() throws(VaultError) -> MergeReport {
         let (mine, its) = (try BranchPast(ours.store), try BranchPast(theirs.store))
@@ -122,7 +125,7 @@ private struct Merging {
         return try mergeBranches(mine, its)
     }
 
-    /// ours led to theirs.
+    /// Replaces our state with theirs if ours is its ancestor.
     private func takeTheirs() throws(VaultError) -> MergeReport {
         let anchor = AnchorPoint(
             generation: ours.store.state.commit.generation, chain: ours.store.state.chain,
@@ -132,7 +135,7 @@ private struct Merging {
         case .same: return MergeReport(.same)
         case .foreign, .older, .unprovable, .forked:
             throw VaultError(
-                .foreignOwner, "the other copy is under keys that no hand-over of this one's leads to (R-8.1)")
+                .foreignOwner, "no hand-over leads from this copy's keys to those of the other copy (R-8.1)")
         }
         if !options.isRehearsal {
             try ours.store.replace(byCopyOf: theirs.store)
@@ -142,23 +145,24 @@ private struct Merging {
         return MergeReport(.theirs)
     }
 
-    /// what went on under a key that the other side has rotated away.
+    /// Handles changes made under a key that the other side has rotated away.
     private func underOtherKeys(_ mine: BranchPast, _ its: BranchPast) throws(VaultError) -> MergeReport {
         let handed = Set(ours.store.keyring.handOvers.map(\.publicKey))
         let others = Set(theirs.store.keyring.handOvers.map(\.publicKey) + [theirs.store.ownersPublicKey])
         guard !handed.isDisjoint(with: others) else {
             guard others.contains(ours.store.ownersPublicKey) else {
-                throw VaultError(.foreignOwner, "the other copy has other owners, and no hand-over leads to their key")
+                throw VaultError(
+                    .foreignOwner, "the other copy belongs to other owners, and no hand-over leads to their key")
             }
             throw VaultError(
                 .foreignOwner,
-                "the other copy has replaced its keys while this one went on under the old ones: merge this one into that"
+                "the other copy has replaced its keys, but this copy was continued under the old ones: merge this copy into the other"
             )
         }
         guard options.acceptsOldKeys else {
             throw VaultError(
                 .foreignOwner,
-                "the other copy went on under keys that this one has replaced: its values can come in as earlier values, if you accept old keys"
+                "the other copy was continued under keys that this copy has replaced: accept old keys to add its values as earlier values"
             )
         }
         var adoption = Adoption(ours, theirs, base: try bases(Common(mine, its)).first?.branch, options, progress)
@@ -167,10 +171,10 @@ private struct Merging {
 
     // MARK: the base
 
-    /// What both states came from.
+    /// The common ancestor of both states.
     private struct Common {
         let states: Set<Ancestor>
-        /// The one of the greatest generation.
+        /// The common ancestor with the greatest generation.
         let base: Ancestor?
 
         init(_ mine: BranchPast, _ its: BranchPast) {
@@ -184,7 +188,7 @@ private struct Merging {
         var greatestClock: UInt64 { states.map(\.clock).max() ?? 0 }
     }
 
-    /// The common state as the files have it: any of them will do.
+    /// Returns the common state as found in the files; finding it in any of them is sufficient.
     private func bases(_ common: Common) throws(VaultError) -> [ItemUnion.Base] {
         guard let base = common.base else { return [] }
         var cores: [VaultCore]
@@ -204,7 +208,7 @@ private struct Merging {
                     decides: common.states.isSubset(of: earlier + [base]), greatestClock: common.greatestClock))
         }
         if case .file = options.base, found.isEmpty {
-            throw VaultError(.invalidArgument, "the base does not have the state that both copies came from")
+            throw VaultError(.invalidArgument, "the base does not contain the common state of the two copies")
         }
         return found
     }
@@ -214,7 +218,7 @@ private struct Merging {
         return try store.past.state(wanted, before: store.state)
     }
 
-    /// What becomes of items: with the base's, if its tree can be read.
+    /// Plans the merge of the items, using the base's items if its tree can be read.
     private func plan(_ common: Common) throws(VaultError) -> (plan: MergePlan, isBased: Bool) {
         for base in try bases(common) {
             do throws(VaultError) {
@@ -293,7 +297,8 @@ private struct Merging {
         return true
     }
 
-    /// The side with the smaller state takes the other's, and an empty commit that descends from both.
+    /// Ends a fork with equal contents: the side with the smaller state copies the other's, and appends an empty commit
+    /// that descends from both.
     private func endFork(_ mine: BranchPast, _ its: BranchPast) throws(VaultError) -> MergeReport {
         let report = MergeReport(.equal)
         let (own, other) = (ours.store.state, theirs.store.state)
@@ -318,7 +323,8 @@ private struct Merging {
 }
 
 extension SlotUnion.Choice {
-    /// Whether both open the same with the same factors, under the same name; revisions and seals aside.
+    /// Returns whether both slots open the same contents with the same factors and have the same name; revisions and
+    /// seals are ignored.
     fileprivate func isSame(as other: Self) -> Bool {
         slot.kind == other.slot.kind && slot.factors == other.slot.factors && slot.parameters == other.slot.parameters
             && slot.commitment == other.slot.commitment && part.name.utf8.elementsEqual(other.part.name.utf8)

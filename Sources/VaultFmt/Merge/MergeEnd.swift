@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Makes a merge durable: as one commit, or, where slots or groups change, as a new file.
+/// Makes a merge durable, as one commit, or as a new file if slots or groups change.
 struct MergeEnd {
     private let core: VaultCore
     private let transaction: Transaction
@@ -13,9 +13,7 @@ struct MergeEnd {
         self.progress = progress
     }
 
-    /// - Parameters:
-    ///   - slots: All that there are to be.
-    ///   - opened: The one that this handle goes on with.
+    /// Commits the merge. `slots` are all slots of the result; `opened` is the slot with which this handle continues.
     func commit(
         _ slots: [SlotUnion.Choice], opened: (id: Bytes16, wrappingKey: SecretBox), needsNewGroups: Bool,
         _ report: inout MergeReport
@@ -29,14 +27,14 @@ struct MergeEnd {
 
     private static func checkRoom(_ keyring: Keyring) throws(VaultError) {
         guard keyring.groups.count <= Format.Limit.groups else {
-            throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.groups) access groups")
+            throw VaultError(.limitExceeded, "a vault can have at most \(Format.Limit.groups) access groups")
         }
         guard keyring.compartments.count <= Format.Limit.compartments else {
-            throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.compartments) compartments")
+            throw VaultError(.limitExceeded, "a vault can have at most \(Format.Limit.compartments) compartments")
         }
     }
 
-    /// Other slots, the keys unchanged.
+    /// Changes the slots, but not the keys.
     private func replaceHeader(
         _ slots: [SlotUnion.Choice], _ opened: (id: Bytes16, wrappingKey: SecretBox)
     ) throws(VaultError) {
@@ -52,7 +50,7 @@ struct MergeEnd {
             Rebuild.Plan(replacement, keyring: content.keyring, content: content), core, progress: progress)
     }
 
-    /// A new epoch, and new keys for all groups.
+    /// Starts a new epoch with new keys for all groups.
     private func replaceGroups(
         _ slots: [SlotUnion.Choice], _ opened: (id: Bytes16, wrappingKey: SecretBox), _ report: inout MergeReport
     ) throws(VaultError) {
@@ -86,7 +84,7 @@ struct MergeEnd {
             progress: progress)
     }
 
-    /// Gives a scoped slot the new keys of the groups that it grants, under the wrapping key in its owner part.
+    /// Reseals a scoped slot with the new keys of its groups, under the wrapping key in its owner part.
     private func reseal(
         _ choice: SlotUnion.Choice, _ groups: [String], _ rekeying: borrowing Rekeying, _ keys: borrowing VaultKeys
     ) throws(VaultError) -> Slot {

@@ -1,110 +1,111 @@
-/// How two copies of a vault are merged.
+/// Options for merging two copies of a vault.
 public struct MergeOptions: Sendable {
-    /// Where the items of the common state are looked for.
+    /// Where to look for the items of the common state.
     public enum Base: Sendable {
         /// In the two copies themselves.
         case automatic
-        /// In a third copy as well, opened by an owner: an older one, as git keeps it.
+        /// Also in a third copy, opened by an owner, such as an older one kept by git.
         case file(Vault)
-        /// Nowhere: items are merged by what both copies hold of them.
+        /// Nowhere: items are merged using only what the two copies contain.
         case none
     }
 
-    /// Where the items of the common state are looked for.
+    /// Where to look for the items of the common state.
     public var base = Base.automatic
-    /// Whether slots are taken that only the other copy has.
+    /// Whether slots that exist only in the other copy are added.
     public var takesSlots = false
-    /// Whether a branch that went on under keys that this copy has replaced may bring in its values, as earlier values
-    ///
+    /// Whether values of a branch that was continued under replaced keys may be added as earlier values.
     public var acceptsOldKeys = false
     /// Whether such a branch may also remove slots.
     public var removesSlotsOfOldKeys = true
-    /// Whether the merge is only rehearsed: nothing is written, and the lock is not asked for.
+    /// Whether the merge is a dry run: nothing is written, and the lock is not acquired.
     public var isRehearsal = false
 
-    /// The defaults.
+    /// Makes the default options.
     public init() {}
 }
 
-/// What a merge did, or would do.
+/// The result of a merge, or of a dry run.
 public struct MergeReport: Sendable, Equatable {
-    /// How the two copies stand to each other.
+    /// How the two copies are related.
     public enum Outcome: String, Sendable {
-        /// They are in the same state: nothing was written.
+        /// Both copies are in the same state; nothing was written.
         case same
-        /// This copy has everything that the other has: nothing was written.
+        /// This copy already contains everything in the other; nothing was written.
         case ours
-        /// The other copy came from this one, and took its place.
+        /// The other copy continued this one and has replaced it.
         case theirs
-        /// Both have the same contents, after different commits. The copy with the smaller state took the other's, and ended the
-        /// fork with an empty commit; the greater one was left as it was.
+        /// Both copies have the same contents, reached through different commits. The copy with the smaller state
+        /// copied the other's and ended the fork with an empty commit; the copy with the greater state was not changed.
         case equal
-        /// What the other copy has was brought into this one.
+        /// The other copy's changes were merged into this one.
         case merged
-        /// The values of a branch under replaced keys were brought in as earlier values.
+        /// The values of a branch under replaced keys were added as earlier values.
         case adopted
     }
 
-    /// What was known of the items before the copies went apart.
+    /// The information available about the items before the copies diverged.
     public enum Base: Sendable, Hashable {
-        /// All of them: those of the state with this generation.
+        /// All items, from the state with this generation.
         case state(generation: UInt64)
-        /// Only values that both copies still hold.
+        /// Only values that both copies still contain.
         case values
     }
 
-    /// What a person may want to know of one item or slot.
+    /// A finding about an item or slot that a user may want to know about.
     public enum Note: Sendable, Hashable {
-        /// Both copies changed these fields of an item; what lost is kept in its attribute `conflict`.
+        /// Both copies changed these fields of an item; the losing values are kept in its attribute `conflict`.
         case conflict(ItemKey, fields: [ConflictField])
-        /// Both copies changed an item for another device; the value that lost is an earlier value now.
+        /// Both copies changed an item for another device; the losing value is now an earlier value.
         case keptAsEarlierValue(ItemKey)
-        /// Another item has the key of this one, which is found by another key from now on.
+        /// Another item was given this item's key, so this item now has a different key.
         case renamed(ItemKey, to: ItemKey)
-        /// An item with the same key took this one in: its values are earlier values and conflicts of that one.
+        /// An item with the same key absorbed this one, whose values are now earlier values and conflicts of that item.
         case joined(ItemKey)
-        /// One copy removed an item, and nobody knows any more whether it had seen this value of it.
+        /// One copy removed an item, and it is no longer known whether that copy had seen this value.
         case removedUnconfirmed(ItemKey)
-        /// One copy removed an item that the other one changed: it stays.
+        /// One copy removed an item that the other changed; the item is kept.
         case keptAgainstRemoval(ItemKey)
-        /// A branch under replaced keys removed an item, which stays.
+        /// A branch under replaced keys removed an item, which is kept.
         case removalNotCarriedOut(ItemKey)
-        /// An item of a branch under replaced keys could not be brought in.
+        /// An item of a branch under replaced keys could not be added.
         case notAdopted(ItemKey)
-        /// The item is for another device: its secret stays under a key that a former holder of its group has.
+        /// The item is for another device, so its secret remains sealed under a key that a former holder of its group's
+        /// key may still have.
         case keptForDevice(ItemKey)
         /// The other copy removed a slot.
         case slotRemoved(SlotID, name: String)
-        /// Only the other copy has a slot, and it was not taken.
+        /// A slot exists only in the other copy, and was not added.
         case slotNotTaken(SlotID, name: String)
-        /// A slot was taken from the other copy.
+        /// A slot was added from the other copy.
         case slotTaken(SlotID, name: String)
-        /// Both copies changed a slot, and it grants only the groups that both grant.
+        /// Both copies changed a slot; it now grants only the groups that both grant.
         case slotLostGroups(SlotID, name: String, groups: [String])
-        /// A slot of an unknown kind, which nobody here can give the new keys.
+        /// A slot of an unknown kind was dropped, because it cannot be given the new keys here.
         case slotDropped(SlotID, name: String)
-        /// A branch under replaced keys removed a slot that stays: it was declined, or nobody could open the vault.
+        /// A branch under replaced keys removed a slot that is kept, because removal was declined or would leave no way
+        /// to open the vault.
         case slotRemovalNotCarriedOut(SlotID, name: String)
-        /// Both copies have an extension with different values; this copy's stays.
+        /// Both copies have an extension with different values; this copy's value is kept.
         case extensionDiffers(String)
     }
 
-    /// How the two copies stand to each other.
+    /// How the two copies are related.
     public internal(set) var outcome: Outcome
-    /// What was known of the items before; nil where nothing was compared.
+    /// The information available about the items before the copies diverged; nil if nothing was compared.
     public internal(set) var base: Base?
-    /// Items of which something was taken from the other copy, under their keys now.
+    /// Items that received something from the other copy, with their current keys.
     public internal(set) var taken: [ItemKey] = []
-    /// Items that the other copy removed, under the keys that they had.
+    /// Items that the other copy removed, with their former keys.
     public internal(set) var removed: [ItemKey] = []
-    /// What a person may want to know.
+    /// Findings that a user may want to know about.
     public internal(set) var notes: [Note] = []
-    /// Whether nothing was written because it was a rehearsal.
+    /// Whether the merge was a dry run, so that nothing was written.
     public internal(set) var isRehearsal = false
 
     init(_ outcome: Outcome) { self.outcome = outcome }
 
-    /// Whether something is left for a person to settle: see `Vault.conflicts()`.
+    /// Whether there are conflicts for a user to settle; see `Vault.conflicts()`.
     public var hasConflicts: Bool {
         notes.contains { note in
             switch note {
@@ -121,9 +122,9 @@ public enum ConflictField: Sendable, Hashable {
     case secret
     /// The attribute with this name.
     case attribute(String)
-    /// A field of the key, by the name that section 6.1 of the specification gives it, as `account`, `group` or `sync`;
-    /// `key` for a key of another class. Fields of classes that this version does not define are counted from 1.
+    /// A field of the key, by its name in section 6.1 of the specification, such as `account`, `group` or `sync`; `key`
+    /// for a key of another class. In classes that this version does not define, fields are numbered from 1.
     case keyField(String)
-    /// The accessibility, and with it the device.
+    /// The accessibility, together with the device.
     case accessibility
 }

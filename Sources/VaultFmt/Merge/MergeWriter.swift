@@ -1,11 +1,11 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Writes what a merge made of items into a transaction on ours.
+/// Writes the merged items into a transaction on our copy.
 struct MergeWriter {
     private let transaction: Transaction
     private let core: VaultCore
-    /// Records that were copied from the other file, or are in ours, by their hash. Those of one item.
+    /// The current item's records that are in our file or were copied from the other, by hash.
     private var places: [Bytes32: RecordRef] = [:]
 
     init(_ transaction: Transaction) {
@@ -15,7 +15,7 @@ struct MergeWriter {
 
     // MARK: all of them
 
-    /// - Parameter progress: Called with how many items are done, and how many there are.
+    /// Writes all items; calls `progress` with the number of items done and the total.
     mutating func write(
         _ plan: MergePlan, _ report: inout MergeReport, progress: ((UInt64, UInt64) -> Void)? = nil
     ) throws(VaultError) {
@@ -63,7 +63,7 @@ struct MergeWriter {
         transaction.changes.set(TombstoneEntry.key(id), entry?.encode())
     }
 
-    /// That of an item which gave its place up: a removal that the merge makes itself.
+    /// Writes the tombstone of an item that was absorbed by another, which is a removal made by the merge itself.
     private func putOwn(_ item: ItemPlan, before: Tombstone?) throws(VaultError) {
         let removal = Stamp(revision: try core.tick(), device: core.deviceID)
         put(Tombstone(removal: removal, last: item.stamp), of: item.id, before: before)
@@ -71,7 +71,7 @@ struct MergeWriter {
 
     // MARK: one item
 
-    /// Returns whether ours did not have it like this.
+    /// Writes an item; returns whether it differs from the item in our copy.
     private mutating func write(_ item: MergedItem) throws(VaultError) -> Bool {
         let ours = item.plan.ours
         let own = try ours?.versions() ?? []
@@ -98,7 +98,8 @@ struct MergeWriter {
         return true
     }
 
-    /// Where the item's records are: copied where they are not in ours, and sealed where they are new.
+    /// Returns the places of the item's records, which are copied if they are not in our file and sealed if they are
+    /// new.
     private mutating func records(
         _ item: MergedItem
     ) throws(VaultError) -> (RecordRef, Transaction.PlacedAttributes) {
@@ -136,7 +137,7 @@ struct MergeWriter {
         return (RecordRef(record: ref, revision: identity.revision, compartment: compartment), placed)
     }
 
-    /// The record of a value that has the same key, secret and attributes in it, and is for the same readers.
+    /// Returns an existing record with the same key, secret and attributes, for the same readers.
     private mutating func reusable(
         _ like: HeldValue, _ content: FieldUnion.Result, _ key: ItemKey, _ attributes: Attributes, _ compartment: UInt64
     ) throws(VaultError) -> RecordRef? {
@@ -176,9 +177,9 @@ struct MergeWriter {
         return Versions(item: item.plan.id, versions: try transaction.withdrawn(all, of: item.plan.id, placed))
     }
 
-    // MARK: records of the other file
+    // MARK: records from the other file
 
-    /// A record of a branch, as ours has it from now on.
+    /// Returns the place of a branch's record in our file, copying it if necessary.
     private mutating func brought(_ place: RecordRef, _ value: HeldValue) throws(VaultError) -> RecordRef {
         if value.branch.core === core { return place }
         if let known = places[place.record.hash] { return known }
@@ -203,7 +204,7 @@ struct MergeWriter {
         return Attribute(attribute.name, .inOwnRecord(place), flags: attribute.flags)
     }
 
-    /// An attribute for the item with this id: what belongs to another item is sealed again.
+    /// Returns an attribute for the item with this id, resealed if it belonged to another item.
     private mutating func brought(_ chosen: FieldUnion.Chosen, _ id: Bytes16) throws(VaultError) -> Attribute {
         guard chosen.from.id == id else {
             return Attribute(

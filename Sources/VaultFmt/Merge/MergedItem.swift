@@ -1,14 +1,14 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// An item as a merge leaves it, before anything of it is sealed.
+/// An item as the merge leaves it, before any part of it is sealed.
 struct MergedItem {
-    /// An earlier value of it.
+    /// An earlier value of the item.
     struct Version {
         enum Source {
-            /// As a branch has it.
+            /// A value from a branch.
             case held(HeldValue)
-            /// Of an item that gave its place up: its records are bound to another id.
+            /// A value of an absorbed item, whose records are bound to another id.
             case content(ItemKey, FieldUnion.Result)
         }
 
@@ -18,18 +18,18 @@ struct MergedItem {
     }
 
     let plan: ItemPlan
-    /// Nil if its records are those of `plan.like`, as they are.
+    /// The merged contents; nil if the item uses the records of `plan.like` unchanged.
     var content: FieldUnion.Result?
     var modified: Int64
     var created: Int64
-    /// Those that stay.
+    /// The earlier values that are kept.
     var versions: [Stamp: Version]
     var notes: [MergeReport.Note] = []
 
     var key: ItemKey { plan.key }
     var stamp: Stamp { plan.stamp }
 
-    /// Whether it is what a side has already, with that side's earlier values.
+    /// Returns whether a side already has exactly this item, including its earlier values.
     func isHeld(_ item: HeldItem, _ earlier: [HeldValue]) -> Bool {
         guard content == nil, key == item.key, stamp == item.stamp, created == item.created,
             modified == item.modified, versions.count == earlier.count, plan.like.value.hasSameRecords(as: item.value)
@@ -41,11 +41,11 @@ struct MergedItem {
     }
 }
 
-/// Puts items together as a plan says.
+/// Assembles items according to a plan.
 struct ItemMerger {
-    /// The device that merges.
+    /// The device that performs the merge.
     let device: Bytes16
-    /// How many earlier values an item keeps.
+    /// The number of earlier values that an item keeps.
     let kept: Int
 
     func merged(_ plan: ItemPlan) throws(VaultError) -> MergedItem {
@@ -84,7 +84,8 @@ struct ItemMerger {
         var earlier = loser.value
         earlier.replaced = winner.modified
         guard let content = try union.run() else {
-            // Another device's: nothing of it can be sealed again here, so that its record becomes a version as it is.
+            // The value belongs to another device and cannot be resealed here, so its record becomes an earlier value
+            // unchanged.
             if loser.stamp != winner.stamp { try held.add(earlier) }
             out.notes.append(.keptAsEarlierValue(out.key))
             return
@@ -102,10 +103,10 @@ struct ItemMerger {
         return try Self.content(of: item.plan.like, device)
     }
 
-    /// What an item is, in the form that a union of fields has.
+    /// Returns an item's contents in the form of a field union.
     static func content(of held: HeldItem, _ device: Bytes16) throws(VaultError) -> FieldUnion.Result {
         guard let content = try held.value.content(for: device) else {
-            throw VaultError(.deviceBound, "an item of another device cannot be renamed or joined here")
+            throw VaultError(.deviceBound, "an item that is bound to another device cannot be renamed or merged here")
         }
         return try self.content(content, held.value)
     }
@@ -120,7 +121,7 @@ struct ItemMerger {
             conflicts: try content.conflicts(value), fields: [], makesVersion: false)
     }
 
-    /// Takes in an item that gave its place up: its values become earlier values, and are kept as conflicts.
+    /// Absorbs an item: its values become earlier values and are kept as conflicts.
     private func join(_ joined: ItemPlan, to out: inout MergedItem) throws(VaultError) {
         var other = try withAllVersions(joined)
         let gone = try content(of: other)
@@ -142,7 +143,8 @@ struct ItemMerger {
         out.content = content
     }
 
-    /// Keeps what versions of one revision and device have besides the one that stays, until somebody settles it.
+    /// Keeps the values of versions that were dropped in favour of another with the same revision and device, until a
+    /// user settles them.
     private func keep(_ lost: [LostValue], _ out: inout MergedItem) throws(VaultError) {
         guard !lost.isEmpty, out.plan.like.isOpen(for: device) else { return }
         var content = try content(of: out)
@@ -155,11 +157,12 @@ struct ItemMerger {
     }
 }
 
-/// The earlier values of both sides, one for each revision and device.
+/// The earlier values of both sides: one for each revision and device.
 private struct UnitedVersions {
     private let device: Bytes16
     var values: [Stamp: HeldValue] = [:]
-    /// Sealed values of those that gave way: machines without a name can give one revision to two values.
+    /// The sealed values of versions that were dropped: machines without a device id can give two values the same
+    /// revision.
     private(set) var lost: [LostValue] = []
 
     init(_ device: Bytes16) { self.device = device }
@@ -189,7 +192,8 @@ private struct UnitedVersions {
         }
     }
 
-    /// Under group 0, then without a device, then with the smaller record revision.
+    /// Returns whether a value is preferred to another: values under group 0 first, then those without a device, then
+    /// those with the smaller record revision.
     private static func isPreferred(_ one: HeldValue, to other: HeldValue) throws(VaultError) -> Bool {
         let (left, right) = (try rank(one), try rank(other))
         if left != right { return left.lexicographicallyPrecedes(right) }

@@ -1,14 +1,14 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The slots of two copies as one.
+/// Combines the slots of two copies.
 struct SlotUnion {
-    /// A slot of the result; a scoped one with what it grants.
+    /// A slot of the result, with the groups that a scoped slot grants.
     struct Choice {
         var slot: Slot
         let part: OwnerPart
         let wrappingKey: SecretBox
-        /// Names of access groups; nil for a slot that is not scoped.
+        /// The names of the access groups; nil for a slot that is not scoped.
         var groups: [String]?
     }
 
@@ -18,9 +18,9 @@ struct SlotUnion {
     private let options: MergeOptions
     private(set) var slots: [Choice] = []
     private(set) var notes: [MergeReport.Note] = []
-    /// Slots of theirs that are not taken, and so count as removed.
+    /// Slots of the other copy that are not adopted and therefore count as removed.
     private(set) var refused: [Bytes16] = []
-    /// The slot that this handle goes on with.
+    /// The slot with which this handle continues.
     private(set) var opened: (id: Bytes16, wrappingKey: SecretBox)
 
     init(
@@ -49,7 +49,7 @@ struct SlotUnion {
         }
         try SlotEditing.checkCosts(slots.map(\.slot))
         guard slots.count <= Format.Limit.slots else {
-            throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.slots) slots")
+            throw VaultError(.limitExceeded, "a vault can have at most \(Format.Limit.slots) slots")
         }
         try requireOpened()
     }
@@ -72,7 +72,8 @@ struct SlotUnion {
         return Choice(slot: slot, part: part, wrappingKey: wrappingKey, groups: names)
     }
 
-    /// A slot that both have: what the greater revision says, and of groups what both grant if both changed it.
+    /// Combines a slot that both copies have: the one with the greater revision is used, but if both changed it, only
+    /// groups that both grant are kept.
     private mutating func both(_ mine: Choice, _ its: Choice) throws(VaultError) -> Choice {
         let isOurs = Stamp(mine.part) >= Stamp(its.part)
         var out = isOurs ? mine : its
@@ -88,7 +89,7 @@ struct SlotUnion {
         return out
     }
 
-    /// The slot that opened either copy must stay, and a full one that readers know.
+    /// Requires that the result has a slot that opened one of the copies, and a full slot that readers know.
     private mutating func requireOpened() throws(VaultError) {
         guard slots.contains(where: { $0.slot.kind == .full && !$0.slot.isOpaque }) else {
             throw VaultError(.lastSlot, "the merge would leave no slot that opens everything: add one first")
@@ -97,13 +98,14 @@ struct SlotUnion {
         let other = theirs.store.slot.id
         guard slots.contains(where: { $0.slot.id == other && $0.slot.kind == .full }) else {
             throw VaultError(
-                .noSlotOpens, "the merge would leave no slot that the factors at hand open: add one first")
+                .noSlotOpens,
+                "the merge would leave no slot that can be opened with the available factors: add one first")
         }
         opened = (other, SecretBox(theirs.store.slot.wrappingKey.copy()))
     }
 }
 
 extension Stamp {
-    /// That of a slot.
+    /// Makes the stamp of a slot.
     init(_ part: OwnerPart) { self.init(revision: part.revision, device: part.device) }
 }

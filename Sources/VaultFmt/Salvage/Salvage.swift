@@ -1,46 +1,48 @@
 internal import VaultBytes
 
-/// What salvaging a damaged vault gave.
+/// The result of salvaging a damaged vault.
 public struct SalvageReport: Sendable {
-    /// How many items are in the new vault.
+    /// The number of items in the new vault.
     public internal(set) var recovered = 0
-    /// How many earlier values are.
+    /// The number of earlier values in the new vault.
     public internal(set) var recoveredEarlierValues = 0
-    /// Items whose index entry was lost. Their names and secrets are recovered, though no commit proves them: their
-    /// records show that a holder of their group's key made them. Their short attributes and dates are those of an
-    /// older state, or lost; and one or another may have been removed before the damage.
+    /// Items whose index entries were lost. Their names and secrets are recovered, but not proven by any commit: their
+    /// records only show that a holder of their group's key made them. Their short attributes and dates come from an
+    /// older state or are lost, and some of these items may have been removed before the damage occurred.
     public internal(set) var withoutIndex: [ItemKey] = []
-    /// Items of which only an older secret authenticates.
+    /// Items for which only an older secret authenticates.
     public internal(set) var older: [ItemKey] = []
-    /// Items that could not be recovered, with the reason.
+    /// Items that could not be recovered, with the reasons.
     public internal(set) var lost: [(key: ItemKey, reason: String)] = []
-    /// Items that were recovered without some of their large attributes, or of their earlier values.
+    /// Items that were recovered without some of their large attributes or earlier values.
     public internal(set) var partial: [ItemKey] = []
-    /// Items of which something was found that no owner's commit refers to, and that the holder of a scoped slot could
-    /// have made: an item, or a newer state of one. It was left out, or taken if that was asked for.
+    /// Items for which something was found (the item itself, or a newer state of it) that no owner's commit refers to,
+    /// and that the holder of a scoped slot could have made. It was left out, unless the caller asked for it.
     public internal(set) var unproven: [ItemKey] = []
-    /// Slots of kinds or factors that this version does not know: nothing in the new vault takes their place.
+    /// Slots with kinds or factors that this version does not know; the new vault has no replacement for them.
     public internal(set) var unknownSlots: [SlotInfo] = []
-    /// The other slots that the factors did not open: the new vault has one slot only.
+    /// All other slots that the factors did not open; the new vault has only one slot.
     public internal(set) var otherSlots: [SlotInfo] = []
-    /// What else was found.
+    /// Other findings.
     public internal(set) var notes: [String] = []
 
-    /// Whether everything that was named is there, as it was last, and proven.
+    /// Whether everything that was found has been recovered, is up to date, and is proven.
     public var isComplete: Bool {
         lost.isEmpty && older.isEmpty && withoutIndex.isEmpty && unproven.isEmpty && partial.isEmpty
     }
 }
 
 extension Vault {
-    /// Recovers what still authenticates of a damaged vault into a new file, with new factors; the damaged one is only
-    /// read.
+    /// Recovers everything that still authenticates in a damaged vault into a new file with new factors. The damaged
+    /// file is only read.
     ///
-    /// Needs a header, or its copy, whose slot opens. What a commit with an owner's proof reaches comes first. The rest
-    /// counts if only an owner can have made it: all of it in a vault without scoped slots, else the records of groups
-    /// that no scoped slot opens. What a scoped slot's holder could have made is named in the report, and taken only
-    /// with `takesUnproven`. With `owners`, a vault of others is refused. Throws what opening the header throws,
-    /// `foreignOwner`, `authenticationFailed` if no keyring is left, and what creating throws.
+    /// This requires a header, or its copy, with a slot that the factors open. Objects reachable from a commit with an
+    /// owner's proof are preferred. Other objects are used if only an owner can have made them: in a vault without
+    /// scoped slots, that applies to all of them; otherwise, to the records of groups that no scoped slot opens.
+    /// Objects that the holder of a scoped slot could have made are listed in the report, and used only with
+    /// `takesUnproven`. If `owners` is given, a vault with different owners is refused. Throws the same errors as
+    /// opening the header, `foreignOwner`, `authenticationFailed` if no keyring is left, and the same errors as
+    /// `create`.
     public static func salvage(
         _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors,
         options: consuming CreateOptions = .init(), limits: ReaderLimits = .init(), device: consuming Device? = nil,
@@ -58,19 +60,21 @@ extension Vault {
         owners: OwnersPublicKey? = nil, place: Store.Place
     ) throws(VaultError) -> SalvageReport {
         var report = SalvageReport()
+        try Workers.check(threads: options.threads)
+        let threads = options.threads ?? place.threads
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
-        let source = try SalvageSource(file, factors, limits, device, owners, &report)
+        let source = try SalvageSource(file, factors, limits, device, owners, threads, &report)
         let items = try source.collect(&report)
-        // Half a vault would look like a whole one: it gets its name when it is complete.
+        // Half a vault would look like a complete one, so the file gets its name only when it is complete.
         let target = try place.fileSystem.resolve(newPath)
         guard try place.fileSystem.identity(of: target) == nil else {
-            throw VaultError(.fileExists, "\(newPath) exists already")
+            throw VaultError(.fileExists, "\(newPath) already exists")
         }
         try Temporary.removeStale(beside: target, place.fileSystem)
         let unfinished = Temporary.name(beside: target, place.random)
         do throws(VaultError) {
             options.keptVersions = max(options.keptVersions, source.keptVersions)
-            // Nobody else may take it for what an interrupted program left, or write to it, before that.
+            // Until then, no other program may write to the file or mistake it for one left by an interrupted writer.
             let vault = try create(
                 at: unfinished, factors: newFactors, options: options, place: place, keepsLock: true)
             try source.copy(items, takesUnproven: takesUnproven, into: vault, &report)
@@ -78,14 +82,14 @@ extension Vault {
             vault.releaseLock()
         } catch {
             do throws(VaultError) { try place.fileSystem.remove(unfinished) } catch {}
-            throw error.code == .fileExists ? VaultError(.fileExists, "\(newPath) exists already") : error
+            throw error.code == .fileExists ? VaultError(.fileExists, "\(newPath) already exists") : error
         }
         try place.fileSystem.syncDirectory(of: target)
         return report
     }
 }
 
-/// A damaged vault, as far as it opens.
+/// A damaged vault, as far as it can be opened.
 struct SalvageSource: ~Copyable {
     private let file: any FileHandle
     private let store: SalvageStore
@@ -93,9 +97,10 @@ struct SalvageSource: ~Copyable {
 
     init(
         _ file: any FileHandle, _ factors: borrowing Factors, _ limits: ReaderLimits, _ device: consuming Device?,
-        _ owners: OwnersPublicKey?, _ report: inout SalvageReport
+        _ owners: OwnersPublicKey?, _ threads: Int?, _ report: inout SalvageReport
     ) throws(VaultError) {
-        let (store, found) = try SalvageStore.open(file, factors, limits, device, owners, &report)
+        let (store, found) = try SalvageStore.open(
+            file, factors, limits, device, owners, Workers(threads), &report)
         report.unknownSlots = store.otherSlots(known: false)
         report.otherSlots = store.otherSlots(known: true)
         scan = try Self.opened(found, store)
@@ -103,13 +108,15 @@ struct SalvageSource: ~Copyable {
         self.file = file
     }
 
-    /// Opens records until nothing more is found with the best keyring.
+    /// Opens records with the best keyring until nothing more is found.
     private static func opened(_ found: SalvageScan, _ store: SalvageStore) throws(VaultError) -> SalvageScan {
         var scan = found
         repeat {
             guard let keyring = scan.keyring else {
                 guard try scan.openRecords() else {
-                    throw VaultError(.authenticationFailed, "no keyring of the vault is left: no secret can be opened")
+                    throw VaultError(
+                        .authenticationFailed,
+                        "none of the vault's keyrings could be recovered, so no secret can be opened")
                 }
                 continue
             }
@@ -118,38 +125,43 @@ struct SalvageSource: ~Copyable {
         return scan
     }
 
-    /// The damaged vault's setting.
+    /// The number of earlier values that the damaged vault keeps for each item.
     var keptVersions: Int { store.view.keyring.keeping.count }
     private var isSettingProven: Bool { store.isKeyringProven }
 
-    /// One item, as an owner is proven to have made it, and as somebody else may have.
+    /// One item: the state that an owner is proven to have made, and one that someone else may have made.
     struct Candidate {
         let proven: SalvageIndex.Found?
-        /// Nil if it says no more than the proven one.
+        /// The unproven state; nil if it adds nothing to the proven one.
         let unproven: SalvageIndex.Found?
     }
 
-    /// Everything that can be named, the newest state of each.
+    /// Collects every item whose name is known, in its newest state.
     func collect(_ report: inout SalvageReport) throws(VaultError) -> [Candidate] {
         if scan.damagedBytes > 0 {
-            report.notes.append("\(scan.damagedBytes) bytes of the file are not part of an object that authenticates")
+            report.notes.append(
+                "\(scan.damagedBytes) bytes of the file do not belong to any object that can be authenticated")
         }
         if scan.hasGivenUp {
-            report.notes.append("the file is full of what claims to be objects and is none: not all of it was tried")
+            report.notes.append("the file contains too many false objects: not all of them were tried")
         }
         let damaged = try scan.damagedCommits()
-        if damaged > 0 { report.notes.append("what \(damaged) commits appended is damaged") }
+        if damaged > 0 { report.notes.append("the data that \(damaged) commits appended is damaged") }
         if scan.bytesAfterNewest > 0 {
-            report.notes.append("\(scan.bytesAfterNewest) bytes after the newest commit belong to none")
+            report.notes.append("\(scan.bytesAfterNewest) bytes after the newest commit do not belong to any commit")
         }
-        if scan.unopenedRecords > 0 { report.notes.append("\(scan.unopenedRecords) records are for other devices") }
+        if scan.unopenedRecords > 0 {
+            report.notes.append("\(scan.unopenedRecords) records are bound to other devices")
+        }
         if scan.unknownForms > 0 {
-            report.notes.append("\(scan.unknownForms) records are of a form that this version does not know")
+            report.notes.append("\(scan.unknownForms) records have a form that this version does not support")
         }
         if scan.newest == nil {
-            report.notes.append("no commit of the vault is left: nothing that was found is proven")
+            report.notes.append("none of the vault's commits could be recovered: nothing that was found is proven")
         } else if !store.isKeyringProven, store.forgeable.hasIndex {
-            report.notes.append("no keyring that a commit names is left: which secrets an owner made cannot be told")
+            report.notes.append(
+                "no keyring that a commit refers to could be recovered: it is not known which secrets were stored by an owner"
+            )
         }
         let index = SalvageIndex(scan, store, withUnproven: false)
         if index.hasGaps {
@@ -173,7 +185,7 @@ struct SalvageSource: ~Copyable {
         let known = max(named?.recordRevision ?? 0, proven.record?.identity.revision ?? 0)
         var isNews = other.item?.revision ?? 0 > proven.item?.revision ?? 0
         if other.isUncertain, other.record?.identity.revision ?? 0 > known { isNews = true }
-        // If the proven record is damaged, an older one may be left that anybody may have made.
+        // If the proven record is damaged, an older one may remain, which anyone may have made.
         if !isNews, let named, let record = other.record, record.offset != proven.record?.offset {
             isNews = try !isReadable(named, record)
         }
@@ -191,19 +203,20 @@ struct SalvageSource: ~Copyable {
         }
     }
 
-    /// Puts all into a new vault, at once.
+    /// Adds all items to a new vault in one transaction.
     func copy(_ items: [Candidate], takesUnproven: Bool, into vault: Vault, _ report: inout SalvageReport)
         throws(VaultError)
     {
         try vault.transaction { (transaction) throws(VaultError) in
-            // What is there is kept, also of classes that nobody here would make.
+            // Existing items are kept even if this version would not create items of their class.
             transaction.makesAnyClass = true
             for item in items {
                 if let unproven = item.unproven { report.unproven.append(unproven.key) }
                 guard let chosen = takesUnproven ? item.unproven ?? item.proven : item.proven else { continue }
                 try SalvageCopy(chosen, store, transaction).run(&report)
             }
-            // All values that were found are there; how many are kept from now on is as it was.
+            // All values that were found have been added; from now on, the vault keeps as many earlier values as
+            // before.
             if isSettingProven { try transaction.keepVersions(keptVersions) }
         }
     }

@@ -1,6 +1,6 @@
 internal import VaultBytes
 
-/// Puts one item of a damaged vault into the new one.
+/// Adds one item from a damaged vault to the new vault.
 struct SalvageCopy {
     private let found: SalvageIndex.Found
     private let store: SalvageStore
@@ -12,7 +12,7 @@ struct SalvageCopy {
         self.transaction = transaction
     }
 
-    /// A value of the item, opened.
+    /// An opened value of the item.
     private struct Value: ~Copyable {
         let secret: Secret
         var attributes: Attributes
@@ -20,7 +20,7 @@ struct SalvageCopy {
         var isPartial = false
     }
 
-    /// Why one item is lost; what concerns all of them is thrown.
+    /// Returns the reason why a single item is lost; rethrows errors that concern all items.
     static func tolerated(_ error: VaultError) throws(VaultError) -> String {
         let some: [VaultError.Code] = [
             .authenticationFailed, .structureInvalid, .unsupportedForm, .deviceBound, .notPermitted, .limitExceeded,
@@ -29,8 +29,8 @@ struct SalvageCopy {
         return error.detail
     }
 
-    /// From the record that the index refers to, or from the newest that there is if that is newer or the named one is
-    /// damaged; else from an earlier value.
+    /// Recovers the item from the record that the index refers to, from the newest record found if that is newer or the
+    /// referenced one is damaged, or otherwise from an earlier value.
     func run(_ report: inout SalvageReport) throws(VaultError) {
         var reason = "its record is damaged"
         var earlier = try earlierValues(&report)
@@ -65,7 +65,7 @@ struct SalvageCopy {
     ) throws(VaultError) {
         let compartment = found.record.flatMap { store.view.compartment($0.identity.compartment) }
         let accessibility = found.item?.accessibility ?? compartment?.accessibility ?? .whenUnlocked
-        // What was for one device is, in the new vault, for this one; without a device it is for any.
+        // An item bound to a device is bound to this device in the new vault; if there is no device, it is not bound.
         let isPossible = !accessibility.isThisDeviceOnly || transaction.hasDevice
         try transaction.add(
             found.key, secret: value.secret, attributes: value.attributes,
@@ -83,7 +83,7 @@ struct SalvageCopy {
         return try value(of: body, listed: item.attributes, at: item.entry.record.offset)
     }
 
-    /// The value in a record that was found by itself, with the large attributes that were.
+    /// Returns the value in a record that was found without the index, with the large attributes found in the same way.
     private func value(of record: SalvageScan.Record) throws(VaultError) -> Value {
         var value = try value(
             of: try store.open(record), listed: found.item?.attributes ?? Attributes(), at: record.offset)
@@ -100,11 +100,12 @@ struct SalvageCopy {
         return value
     }
 
-    /// `listed` are the attributes that an index states; of those in the item's record, the record's hold.
+    /// Returns the value in an opened record. `listed` are the attributes in the index; for attributes in the item's
+    /// record, the record takes precedence.
     private func value(of body: consuming Secret, listed: Attributes, at offset: UInt64) throws(VaultError) -> Value {
         let record = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: offset) }
         guard case .item(let key, let secret, let attributes) = record, key == found.key else {
-            throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
+            throw VaultError(.structureInvalid, "a record does not belong to the item in the index", at: offset)
         }
         body.narrow(to: secret)
         var value = Value(secret: body, attributes: Attributes(attributes))
@@ -112,7 +113,7 @@ struct SalvageCopy {
         return value
     }
 
-    /// Adds the attributes that are in a page, or in records of their own, which a frame at `referrer` refers to.
+    /// Adds the attributes stored in a page, or in records of their own that a frame at `referrer` refers to.
     private func addListed(
         _ listed: Attributes, of item: Bytes16?, before referrer: UInt64, to value: inout Value
     ) throws(VaultError) {
@@ -152,7 +153,8 @@ struct SalvageCopy {
 
     // MARK: earlier values
 
-    /// Those that the index refers to; if there is no entry, those whose records were found. Oldest first.
+    /// Returns the earlier values that the index refers to, or, if there is no entry, those whose records were found;
+    /// oldest first.
     private func earlierValues(_ report: inout SalvageReport) throws(VaultError) -> [NewEarlierValue] {
         guard let item = found.item else { return try looseValues() }
         guard let frame = item.entry.versions?.frame else { return [] }
@@ -187,7 +189,7 @@ struct SalvageCopy {
         }
         guard case .item(_, let secret, let attributes) = record else {
             throw VaultError(
-                .structureInvalid, "the record of an earlier value is that of an attribute", at: version.record.offset)
+                .structureInvalid, "the record of an earlier value belongs to an attribute", at: version.record.offset)
         }
         body.narrow(to: secret)
         var value = Value(secret: body, attributes: Attributes(attributes))
@@ -198,8 +200,8 @@ struct SalvageCopy {
             secret: value.secret.copy(), attributes: all, modified: version.modified, replaced: version.replaced)
     }
 
-    /// Earlier values that nothing refers to any more: when they were replaced is known only by their records'
-    /// revisions.
+    /// Returns earlier values that nothing refers to any more. The times at which they were replaced are known only
+    /// from their records' revisions.
     private func looseValues() throws(VaultError) -> [NewEarlierValue] {
         var out: [NewEarlierValue] = []
         for record in (found.records?.earlier ?? []).sorted(by: { $0.identity.revision < $1.identity.revision }) {

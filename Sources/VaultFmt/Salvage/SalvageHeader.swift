@@ -1,18 +1,19 @@
 internal import VaultBytes
 
-/// A header of a damaged file: the one at its start, or the copy behind it.
+/// A header of a damaged file: the one at its start, or the copy that follows it.
 struct SalvageHeader {
     let header: Header
     let bytes: [UInt8]
-    /// Where it was found.
+    /// The offset at which the header was found.
     let offset: UInt64
-    /// Whether it is as it was written: its hash is right.
+    /// Whether the header is intact, as its hash shows.
     let isWhole: Bool
 
-    /// The headers that can be tried, in this order: the file's, its copy, and either of them damaged.
+    /// Returns the headers to try, in this order: the file's header, its copy, and either of them if damaged.
     ///
-    /// The copy is where the header's length says, or where that cannot be read, at the first multiple of 4096 that is
-    /// as long as its own header. Throws what the first one's fault is if there is none.
+    /// The copy's position follows from the header's length. If that cannot be read, the copy is at the first multiple
+    /// of 4096 that equals the length of the header found there. If there are no candidates, throws the error of the
+    /// first header.
     static func candidates(_ file: any FileHandle) throws(VaultError) -> [SalvageHeader] {
         var found: [SalvageHeader] = []
         var failure: VaultError?
@@ -46,7 +47,7 @@ struct SalvageHeader {
     private static func read(_ file: any FileHandle, at offset: UInt64) throws(VaultError) -> SalvageHeader {
         let size = try file.size()
         guard size >= offset, size - offset >= UInt64(Format.headerStep) else {
-            throw size < 16 ? VaultError(.notAVault, "not a vault: \(size) bytes") : truncated(size)
+            throw size < 16 ? VaultError(.notAVault, "not a vault: the file has only \(size) bytes") : truncated(size)
         }
         let first = try file.bytes(Format.headerStep, at: offset)
         let length = try decoding { () throws(FormatError) in try Header.length(first.span) }
@@ -59,6 +60,6 @@ struct SalvageHeader {
     }
 
     private static func truncated(_ size: UInt64) -> VaultError {
-        VaultError(.headerInvalid, "the file is truncated: \(size) bytes", at: size)
+        VaultError(.headerInvalid, "the file is truncated: it has only \(size) bytes", at: size)
     }
 }

@@ -1,23 +1,23 @@
 internal import VaultBytes
 
-/// The index of a damaged vault: what its newest state names, and in ranges of keys whose pages are lost, what the
-/// states before it named. All of these are states that an owner made; what is in none of them counts as far as only an
-/// owner can have made it, or, asked for, whoever made it.
+/// The index of a damaged vault: the items of its newest state and, in ranges of keys whose pages are lost, those of
+/// earlier states. All of these states were made by an owner. Anything that is in none of these states is used only if
+/// an owner must have made it, unless the caller requests everything.
 struct SalvageIndex {
-    /// An item that the index names, or a record that only names itself.
+    /// An item that is in the index, or a record that was found without it.
     struct Found {
         let key: ItemKey
         let item: Item?
-        /// The records of the item that authenticate by themselves.
+        /// The records of the item that authenticate on their own.
         let records: SalvageScan.Records?
-        /// Whether its entry is not of the newest state, or lost.
+        /// Whether the item's entry is lost, or is not from the newest state.
         let isUncertain: Bool
 
-        /// The newest record of the item, but for earlier values.
+        /// The newest record of the item, not counting earlier values.
         var record: SalvageScan.Record? { records?.own }
     }
 
-    /// Keys from `low` to before `high`, or to the end.
+    /// The keys from `low` up to but not including `high`, or up to the end.
     private struct Gap {
         let low: [UInt8]
         let high: [UInt8]?
@@ -46,7 +46,7 @@ struct SalvageIndex {
     private(set) var lost: [(key: ItemKey, reason: String)] = []
     private(set) var hasGaps = false
     private var removed: Set<Bytes16> = []
-    /// Ranges that an older state covers, and until when that state knew of every change.
+    /// Ranges that an older state covers, and the clock up to which that state includes every change.
     private var covered: [(gap: Gap, clock: UInt64)] = []
     private var open: [Gap] = []
 
@@ -67,9 +67,10 @@ struct SalvageIndex {
         addRecords()
     }
 
-    // MARK: states, the newest first
+    // MARK: states, newest first
 
-    /// Takes what a state's tree names within the ranges that are still open; those whose pages are damaged stay open.
+    /// Adds the items of a state's tree within the ranges that are still open; ranges whose pages are damaged stay
+    /// open.
     private mutating func readState(_ commit: Commit, isNewest: Bool) {
         let gaps = open
         open = []
@@ -83,7 +84,7 @@ struct SalvageIndex {
     }
 
     private mutating func walk(_ root: Commit.Root, within gap: Gap, _ commit: Commit, isNewest: Bool) {
-        // A page that is named twice is gone through once, and what else it should cover stays open.
+        // A page that is referenced twice is visited only once; anything else that it should cover stays open.
         var seen: Set<UInt64> = []
         var walk = TreeWalk(root)
         while let next = walk.next() {
@@ -127,9 +128,9 @@ struct SalvageIndex {
         } catch { lost.append((key, error.detail)) }
     }
 
-    // MARK: what no state names
+    // MARK: items outside of all states
 
-    /// Leaves whose states are lost.
+    /// Adds the items of leaves whose states are lost.
     private mutating func readLooseLeaves() {
         for ref in scan.leaves where !open.isEmpty {
             do throws(VaultError) {
@@ -139,7 +140,8 @@ struct SalvageIndex {
         }
     }
 
-    /// Items that were added or changed after the state that covers their range; and all that are in no state's range.
+    /// Adds items that were added or changed after the state that covers their range, and all items outside of any
+    /// covered range.
     private mutating func addRecords() {
         for found in items.values where found.isUncertain {
             guard let id = found.item?.id.bytes, removed.contains(id) || isMoved(found) else { continue }
@@ -150,7 +152,7 @@ struct SalvageIndex {
             guard let record = found.own else { continue }
             do throws(VaultError) {
                 let key = try store.key(of: record)
-                // a record of one group must not name an item of another.
+                // A record of one group must not contain the key of an item in another.
                 guard
                     store.view.compartment(record.identity.compartment)?.group.name.utf8.elementsEqual(key.group.utf8)
                         ?? false
@@ -163,7 +165,7 @@ struct SalvageIndex {
         }
     }
 
-    /// Whether the item has another key by now.
+    /// Returns whether the item now has a different key.
     private func isMoved(_ found: Found) -> Bool {
         guard let item = found.item, let record = found.record, record.identity.revision > item.entry.recordRevision
         else { return false }

@@ -1,22 +1,23 @@
 internal import VaultBytes
+internal import VaultStore
 
-/// Everything in a damaged file that authenticates, wherever it is.
+/// Everything in a damaged file that authenticates, wherever it is stored.
 struct SalvageScan {
-    /// A record, and what it was sealed as.
+    /// A record and the identity under which it was sealed.
     struct Record {
         let identity: Sealing.RecordIdentity
         let offset: UInt64
         let length: Int
     }
 
-    /// What records of one item there are: its newest own, the newest of each large attribute, and those of earlier
-    /// values.
+    /// The records found for one item: the newest one of its own, the newest one of each large attribute, and those of
+    /// earlier values.
     struct Records {
         /// The item's own record.
         var own: Record?
-        /// Those of its large attributes, by the bytes of their names.
+        /// The records of the item's large attributes, by the bytes of their names.
         var attributes: [[UInt8]: Record] = [:]
-        /// All records that were its own until they were replaced, and are kept for owners.
+        /// Records that were the item's own until they were replaced, and that are kept for owners.
         var earlier: [Record] = []
     }
 
@@ -24,14 +25,14 @@ struct SalvageScan {
     private let store: SalvageStore
     private(set) var commits: [CommittedState] = []
     private(set) var leaves: [ObjectRef] = []
-    /// By item.
+    /// The records of each item.
     private(set) var records: [Bytes16: Records] = [:]
-    /// Those that only an owner can have made.
+    /// The records that only an owner can have made.
     private(set) var provenRecords: [Bytes16: Records] = [:]
     private(set) var keyrings: [(ref: ObjectRef, keyring: Keyring)] = []
-    /// Records that no key at hand opens: of other devices, as a rule.
+    /// The number of records that no available key opens, usually because they belong to other devices.
     private(set) var unopenedRecords = 0
-    /// Frames and records in forms that this version does not know.
+    /// The number of frames and records in forms that this version does not know.
     var unknownForms: Int { unknownFrames + unknownRecords }
     private var unknownFrames = 0
     private var unknownRecords = 0
@@ -39,39 +40,41 @@ struct SalvageScan {
     private var opened: [Range<UInt64>] = []
     private var failed: [Range<UInt64>] = []
     private var soundBytes: UInt64 = 0
-    /// Where objects were found, or what looked like records, or the zeros before a commit: each is counted once,
-    /// however often its region is gone through.
+    /// The offsets of objects, of regions that look like records, and of the zeros before commits. Each is counted
+    /// once, however often its region is searched.
     private var known: Set<UInt64> = []
-    /// Where a region was looked through that had seemed to be a record.
+    /// The offsets of regions that were searched after they turned out not to be records.
     private var searched: Set<UInt64> = []
-    /// The bytes of all that was read and did not authenticate.
+    /// The total size of everything that was read but did not authenticate.
     private var wasted: UInt64 = 0
-    /// Whether something was left unread that claimed to be an object, since there was too much of its kind.
+    /// Whether some apparent objects were left unread because there were too many of them.
     private(set) var hasGivenUp = false
-    /// What the records that were gone through were opened with.
+    /// The keyring with which the records were opened.
     private var usedKeyring: (keyring: Keyring, isProven: Bool)?
     private let start: UInt64
     private let size: UInt64
+    private let workers: Workers
 
-    init(_ file: any FileHandle, _ store: SalvageStore) throws(VaultError) {
+    init(_ file: any FileHandle, _ store: SalvageStore, _ workers: Workers) throws(VaultError) {
         self.file = file
         self.store = store
+        self.workers = workers
         start = store.header.bodyStart
         size = max(start, try Reserve.contentEnd(of: file, size: try file.size()))
         try search(start..<size)
     }
 
-    /// The bytes after the header's copy that are not part of an object which authenticates. Objects that somebody
-    /// forged can lie one within another.
+    /// The number of bytes after the header's copy that are not part of an object that authenticates. Forged objects
+    /// may be nested in one another.
     var damagedBytes: UInt64 { size - start - min(soundBytes, size - start) }
 
-    /// The bytes of what was being written, or was damaged, after the newest state.
+    /// The number of bytes after the newest state, which were being written or are damaged.
     var bytesAfterNewest: UInt64 { newest.map { size - min(size, $0.commit.end) } ?? 0 }
 
     /// The newest state that an owner made.
     var newest: CommittedState? { commits.max { $0.commit.generation < $1.commit.generation } }
 
-    /// How many commits did not append what is there now: what damage has left no other trace of.
+    /// Returns the number of commits whose appended bytes have changed, which may be the only trace of some damage.
     func damagedCommits() throws(VaultError) -> Int {
         var count = 0
         for state in commits {
@@ -91,10 +94,10 @@ struct SalvageScan {
         return count
     }
 
-    /// Whether an owner's commit states the header that was used.
+    /// Whether the header that was used is recorded in an owner's commit.
     var provesHeader: Bool { commits.contains { $0.commit.header == store.finder.headerHash } }
 
-    /// Goes through a region: frames one after the other, and after a damaged one, on to the next that authenticates.
+    /// Searches a region frame by frame; after a damaged frame, it continues with the next one that authenticates.
     private mutating func search(_ region: Range<UInt64>) throws(VaultError) {
         var position = region.lowerBound
         while position < region.upperBound, size - position >= UInt64(Format.frameHeadSize) {
@@ -116,16 +119,16 @@ struct SalvageScan {
         do throws(FormatError) { return try FrameHead(bytes.span, at: offset) } catch { return nil }
     }
 
-    /// Whether nothing but the zeros before a commit is between two places.
+    /// Returns whether there is nothing between two offsets but the zeros before a commit.
     private func isPadding(_ from: UInt64, _ to: UInt64) throws(VaultError) -> Bool {
         guard to - from < Format.commitAlignment, to % Format.commitAlignment == 0 else { return false }
         return try file.bytes(Int(to - from), at: from).allSatisfy { $0 == 0 }
     }
 
-    /// The next place at which a frame could start.
+    /// Returns the next offset at which a frame could start.
     private func nextHead(after position: UInt64) throws(VaultError) -> UInt64 {
         var base = position + 1
-        // Where there are many heads, the next one is near.
+        // If there are many heads, the next one is nearby.
         var piece: UInt64 = 512
         while base < size, size - base >= 4 {
             let bytes = try file.bytes(Int(min(size - base, piece)), at: base)
@@ -136,7 +139,7 @@ struct SalvageScan {
         return size
     }
 
-    /// Where a frame's type is in the bytes. Holes in a file are skipped a word at a time.
+    /// Returns the index of the first frame type in the bytes. Holes in a file are skipped a word at a time.
     private static func firstHead(_ bytes: [UInt8]) -> Int? {
         bytes.withUnsafeBytes { bytes in
             var index = 0
@@ -155,7 +158,8 @@ struct SalvageScan {
         }
     }
 
-    /// Keeps what authenticates; false if it does not. Records have to wait until the keyring is known.
+    /// Keeps an object if it authenticates; returns false if it does not. Records have to wait until the keyring is
+    /// known.
     private mutating func note(_ head: FrameHead, _ offset: UInt64) throws(VaultError) -> Bool {
         guard !known.contains(offset) else { return true }
         guard head.type != .record else {
@@ -179,8 +183,9 @@ struct SalvageScan {
         return true
     }
 
-    /// Whoever can write to the file can fill it with heads of eight bytes that each claim megabytes. Larger frames are
-    /// read as long as those that were none do not exceed 64 times what was gone through; most pages are smaller.
+    /// Returns whether a frame may be read. Anyone who can write to the file can fill it with eight-byte heads that
+    /// each claim megabytes. Frames larger than most pages are therefore read only until the failed reads add up to 64
+    /// times the bytes already searched.
     private mutating func mayRead(_ length: Int, at offset: UInt64) -> Bool {
         let free: UInt64 = 256 << 20
         guard length > 4096, wasted + UInt64(length) > free + 64 * (offset - start) else { return true }
@@ -193,7 +198,7 @@ struct SalvageScan {
         switch head.type {
         case .record: return false
         case .chunk:
-            // It does not authenticate by anything that is known here.
+            // It cannot be authenticated by any method known to this version.
             unknownFrames += 1
             return false
         case .page:
@@ -221,8 +226,8 @@ struct SalvageScan {
 
     // MARK: records
 
-    /// The keyring of the newest state whose keyring is left, byte for byte the one that an owner's commit names; if
-    /// none is, the last one in the file, which whoever has the index key can have made.
+    /// The keyring of the newest state whose keyring still exists exactly as referenced by an owner's commit; failing
+    /// that, the last keyring in the file, which anyone with the index key could have made.
     var keyring: (keyring: Keyring, isProven: Bool)? {
         let states = commits.sorted { $0.commit.generation > $1.commit.generation }
         for state in states {
@@ -231,23 +236,31 @@ struct SalvageScan {
         return keyrings.max { $0.ref.offset < $1.ref.offset }.map { ($0.keyring, false) }
     }
 
-    /// Opens the records that were found, with the keyring that is used. Bytes that look like a record and are not one
-    /// may hide other objects.
+    /// Opens the records that were found, using the current keyring. Bytes that look like a record but are not may
+    /// contain other objects.
     ///
-    /// - Returns: Whether they did, so that everything has to be read again.
+    /// - Returns: Whether any of them did, in which case everything has to be read again.
     mutating func openRecords() throws(VaultError) -> Bool {
         let before = (commits.count, keyrings.count, leaves.count)
         if usedKeyring?.keyring != store.view.keyring || usedKeyring?.isProven != store.isKeyringProven { startOver() }
-        // Records found inside such bytes are opened here, too.
+        // Records found inside such bytes are also opened here.
         while !pending.isEmpty {
             let all = pending
             pending = []
-            for region in all { try openOrSearch(region) }
+            var rest = all[...]
+            while !rest.isEmpty {
+                let batch = rest.prefix(RecordTrial.batch(rest))
+                rest = rest.dropFirst(batch.count)
+                for (region, outcome) in zip(batch, store.recordTrial.outcomes(batch, on: workers)) {
+                    try keepOrSearch(region, outcome)
+                }
+            }
         }
         return before != (commits.count, keyrings.count, leaves.count)
     }
 
-    /// Another keyring opens others, and tells otherwise what only an owner can have made.
+    /// Discards the results, because a different keyring opens different records and changes which ones only an owner
+    /// can have made.
     private mutating func startOver() {
         usedKeyring = (store.view.keyring, store.isKeyringProven)
         soundBytes -= opened.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
@@ -256,8 +269,8 @@ struct SalvageScan {
         (unopenedRecords, unknownRecords) = (0, 0)
     }
 
-    private mutating func openOrSearch(_ region: Range<UInt64>) throws(VaultError) {
-        do throws(VaultError) { try open(region) } catch {
+    private mutating func keepOrSearch(_ region: Range<UInt64>, _ outcome: RecordTrial.Outcome) throws(VaultError) {
+        do throws(VaultError) { try keep(region, outcome) } catch {
             guard error.code != .io else { throw error }
             failed.append(region)
             if [.deviceBound, .notPermitted].contains(error.code) {
@@ -268,28 +281,29 @@ struct SalvageScan {
         }
     }
 
-    private mutating func open(_ region: Range<UInt64>) throws(VaultError) {
-        let length = Int(region.upperBound - region.lowerBound)
-        // Only an owner can have made a locator that names a compartment of this vault.
-        let identity = store.claimedIdentity(try file.bytes(Sealing.recordBodyStart, at: region.lowerBound))
-        try store.requireKey(of: identity, at: region.lowerBound)
-        let frame = try file.bytes(length, at: region.lowerBound)
-        let body = try store.open(frame, identity, at: region.lowerBound)
-        soundBytes += UInt64(length)
-        opened.append(region)
-        let record = Record(identity: identity, offset: region.lowerBound, length: length)
-        let found: FoundRecord
-        do throws(VaultError) {
-            found = try body.withSpan { (bytes) throws(VaultError) in
-                try RecordCodec.found(bytes, at: region.lowerBound)
-            }
-        } catch {
+    private mutating func keep(_ region: Range<UInt64>, _ outcome: RecordTrial.Outcome) throws(VaultError) {
+        switch outcome {
+        case .keyNeeded(let identity):
+            try store.requireKey(of: identity, at: region.lowerBound)
+            for outcome in store.recordTrial.outcomes([region], on: workers) { try keep(region, outcome) }
+        case .failed(let error): throw error
+        case .unreadable(let error):
+            markOpened(region)
             if error.code == .unsupportedForm { unknownRecords += 1 }
-            return
+        case .record(let identity, let found):
+            markOpened(region)
+            let record = Record(identity: identity, offset: region.lowerBound, length: region.count)
+            let isEarlier = store.isOwners(identity.compartment)
+            keep(record, found, isEarlier: isEarlier, in: &records)
+            if !store.isForgeable(identity.compartment) {
+                keep(record, found, isEarlier: isEarlier, in: &provenRecords)
+            }
         }
-        let isEarlier = store.isOwners(identity.compartment)
-        keep(record, found, isEarlier: isEarlier, in: &records)
-        if !store.isForgeable(identity.compartment) { keep(record, found, isEarlier: isEarlier, in: &provenRecords) }
+    }
+
+    private mutating func markOpened(_ region: Range<UInt64>) {
+        soundBytes += region.upperBound - region.lowerBound
+        opened.append(region)
     }
 
     private func keep(_ record: Record, _ found: FoundRecord, isEarlier: Bool, in all: inout [Bytes16: Records]) {

@@ -1,6 +1,6 @@
 internal import VaultBytes
 
-/// The keys and readers of a damaged vault: like a `Store`, but content with what there is.
+/// The keys and readers of a damaged vault: like a `Store`, but tolerant of missing parts.
 final class SalvageStore {
     private let file: any FileHandle
     let header: Header
@@ -10,12 +10,13 @@ final class SalvageStore {
     private let slot: OpenedSlot
     private(set) var view = KeyringView(Keyring())
     private(set) var forgeable: Forgeable
-    /// As far as the header tells.
+    /// The objects that holders of scoped slots could have forged, according to the header.
     private var forgeableByHeader: Forgeable
-    /// Whether an owner's commit names the keyring that is used.
+    /// Whether an owner's commit refers to the current keyring.
     private(set) var isKeyringProven = false
     private let device: SecretBox?
     private let deviceID: Bytes16
+    private let locator: SecretBox
     private var keys: [UInt64: SecretBox] = [:]
 
     fileprivate static let ownersOnly = VaultError(.notPermitted, "salvaging needs a full slot")
@@ -24,7 +25,9 @@ final class SalvageStore {
         _ file: any FileHandle, _ found: SalvageHeader, _ slot: consuming OpenedSlot, _ deviceID: Bytes16,
         _ device: SecretBox?
     ) throws(VaultError) {
-        guard slot.keys.isOwner else { throw Self.ownersOnly }
+        locator = try slot.keys.asOwner(else: Self.ownersOnly) { (owner) throws(VaultError) in
+            SecretBox(owner.locator.copy())
+        }
         self.file = file
         header = found.header
         sealing = Sealing(vault: header.id, random: .system)
@@ -34,7 +37,7 @@ final class SalvageStore {
         let codec = CommitCodec(slot.keys, sealing: sealing, vault: header.id, isSigning: header.isSigned)
         var hash = Bytes32.zero
         do throws(VaultError) { hash = try HeaderSeal.checkHash(found.bytes) } catch {
-            // No commit states it then, and the header counts as unproven.
+            // The header is then not recorded in any commit and counts as unproven.
         }
         finder = StateFinder(file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: hash)
         forgeableByHeader = Forgeable(header, slot.keys)
@@ -44,11 +47,11 @@ final class SalvageStore {
         self.slot = slot
     }
 
-    /// Opens the first header that these factors fit and that a commit with a valid proof states; if there is none, the
-    /// first that they fit.
+    /// Opens the first header that these factors open and that is recorded in a commit with a valid proof; if there is
+    /// none, the first header that they open.
     static func open(
         _ file: any FileHandle, _ factors: borrowing Factors, _ limits: ReaderLimits, _ device: consuming Device?,
-        _ owners: OwnersPublicKey?, _ report: inout SalvageReport
+        _ owners: OwnersPublicKey?, _ workers: Workers, _ report: inout SalvageReport
     ) throws(VaultError) -> (store: SalvageStore, scan: SalvageScan) {
         let (deviceID, secret) = parts(device)
         var first: (found: SalvageHeader, store: SalvageStore, scan: SalvageScan)?
@@ -60,7 +63,7 @@ final class SalvageStore {
                     checkingHeader: found.isWhole)
                 try Store.requireOwner(slot, owners?.value)
                 let store = try SalvageStore(file, found, slot, deviceID, secret)
-                let scan = try SalvageScan(file, store)
+                let scan = try SalvageScan(file, store, workers)
                 if first == nil { first = (found, store, scan) }
                 guard scan.provesHeader else { continue }
                 if found.offset > 0 { report.notes.append("the header is damaged: its copy was used") }
@@ -84,8 +87,8 @@ final class SalvageStore {
         return (device.id.bytes, SecretBox(device.secret.copy()))
     }
 
-    /// Opens records with this keyring from now on. One that no owner's commit names says nothing about who could have
-    /// made what, if others have the index key.
+    /// Opens records with this keyring from now on. If others have the index key, a keyring that no owner's commit
+    /// refers to does not show who could have made which objects.
     func use(_ keyring: Keyring, isProven: Bool) {
         isKeyringProven = isProven
         forgeable = isProven || !forgeableByHeader.hasIndex ? forgeableByHeader : .everything
@@ -94,14 +97,14 @@ final class SalvageStore {
         keys = [:]
     }
 
-    /// A header that no commit states proves nothing about its slots.
+    /// Treats the header as unproven: one that is not recorded in any commit proves nothing about its slots.
     private func distrust() {
         forgeableByHeader = .everything
         forgeable = .everything
     }
 
-    /// The slots other than the one that opened, with their names as far as those can be read: those that this version
-    /// knows, which can be made again with their factors, or those that it does not know.
+    /// Returns the slots other than the one that was opened, with their names if those can be read: either the slots
+    /// that this version knows, which can be made again with their factors, or those that it does not know.
     func otherSlots(known: Bool) -> [SlotInfo] {
         header.slots.filter { $0.isOpaque != known && $0.id != slot.id }.map { slot in
             do throws(VaultError) { return SlotInfo(slot, part: try ownerPart(slot)) } catch { return SlotInfo(slot) }
@@ -116,25 +119,18 @@ final class SalvageStore {
 
     // MARK: records
 
-    /// Whether anybody other than an owner could have made a record of this compartment.
+    /// Returns whether anyone other than an owner could have made a record of this compartment.
     func isForgeable(_ compartment: UInt64) -> Bool {
         view.compartment(compartment).map { forgeable.contains(group: $0.group.number) } ?? true
     }
 
-    /// Whether it holds earlier values.
+    /// Returns whether the compartment holds earlier values.
     func isOwners(_ compartment: UInt64) -> Bool { view.compartment(compartment)?.isOwners ?? false }
 
-    /// What a record's locator says of it.
-    func claimedIdentity(_ frame: [UInt8]) -> Sealing.RecordIdentity {
-        frame.withUnsafeBytes { frame in
-            switch slot.keys.owner {
-            case .some(let owner): sealing.claimedIdentity(frame, locatorKey: owner.locator)
-            case .none: preconditionFailure("only owners salvage")
-            }
-        }
-    }
+    /// A trial that opens records with the keys that have been unwrapped so far.
+    var recordTrial: RecordTrial { RecordTrial(file, sealing, locator: locator, keys: keys) }
 
-    /// Throws if the key that a record claims to be sealed under is not known, or cannot be opened.
+    /// Throws if the key under which a record claims to be sealed is unknown or cannot be opened.
     func requireKey(of identity: Sealing.RecordIdentity, at offset: UInt64) throws(VaultError) {
         _ = try key(identity.compartment, at: offset)
     }
@@ -146,23 +142,23 @@ final class SalvageStore {
         }
     }
 
-    /// The body of a record that was found by itself.
+    /// Returns the body of a record that was found without the index.
     func open(_ record: SalvageScan.Record) throws(VaultError) -> Secret {
         try open(try file.bytes(record.length, at: record.offset), record.identity, at: record.offset)
     }
 
-    /// The body of a record that a frame at `referrer` refers to.
+    /// Returns the body of a record that a frame at `referrer` refers to.
     func open(_ place: RecordRef, of item: Bytes16, before referrer: UInt64) throws(VaultError) -> Secret {
         try open(try frame(place.record, .record, before: referrer), place.identity(of: item), at: place.record.offset)
     }
 
-    /// A frame that another one, at `referrer`, refers to; the reference, its hash and its head are checked.
+    /// Reads a frame that another frame, at `referrer`, refers to; checks the reference, hash and head.
     func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8] {
         try decoding { () throws(FormatError) in try ref.check(type, from: header.bodyStart, before: referrer) }
         return try FrameReader.read(ref, type, file)
     }
 
-    /// The key that a record, which authenticated, has in its body.
+    /// Returns the item key in the body of a record that authenticated.
     func key(of record: SalvageScan.Record) throws(VaultError) -> ItemKey {
         try open(record).withSpan { (body) throws(VaultError) in
             switch try RecordCodec.found(body, at: record.offset) {
@@ -175,7 +171,7 @@ final class SalvageStore {
     private func key(_ number: UInt64, at offset: UInt64) throws(VaultError) -> SecretBox {
         if let known = keys[number] { return known }
         guard let compartment = view.compartment(number) else {
-            throw VaultError(.authenticationFailed, "a record's compartment is not known", at: offset)
+            throw VaultError(.authenticationFailed, "a record's compartment is unknown", at: offset)
         }
         let opened = SecretBox(
             try Wrapping.compartmentKey(
@@ -195,12 +191,12 @@ final class SalvageStore {
     }
 }
 
-/// What the holders of scoped slots could have made themselves: pages and keyrings, and the records of the groups that
-/// they open. If there is no scoped slot, an owner made all that authenticates.
+/// The objects that holders of scoped slots could have forged: pages, keyrings, and the records of the groups that they
+/// open. If there are no scoped slots, everything that authenticates was made by an owner.
 struct Forgeable {
-    /// Whether pages and keyrings are.
+    /// Whether pages and keyrings could have been forged.
     let hasIndex: Bool
-    /// Nil: of all groups.
+    /// The groups whose records could have been forged; nil for all groups.
     private let groups: Set<UInt64>?
 
     static let everything = Forgeable(hasIndex: true, groups: nil)
@@ -210,8 +206,8 @@ struct Forgeable {
         self.groups = groups
     }
 
-    /// From a header that authenticates. A slot whose owner part does not open, or of an unknown kind, could grant
-    /// anything.
+    /// Determines this from a header that authenticates. A slot whose kind is unknown or whose owner part cannot be
+    /// opened could grant anything.
     init(_ header: Header, _ keys: borrowing VaultKeys) {
         let others = header.slots.filter { $0.kind != .full }
         var groups: Set<UInt64>? = []
@@ -222,7 +218,7 @@ struct Forgeable {
     }
 
     func contains(group: UInt64) -> Bool {
-        // Nobody else holds the key of the owners' group, which follows from the vault key.
+        // No one else has the key of the owners' group, which is derived from the vault key.
         guard group != Keyring.ownersGroup else { return false }
         return groups?.contains(group) ?? true
     }
@@ -231,7 +227,7 @@ struct Forgeable {
         -> [UInt64]
     {
         try keys.asOwner(else: SalvageStore.ownersOnly) { (owner) throws(VaultError) in
-            guard slot.kind == .scoped else { throw VaultError(.structureInvalid, "a slot of an unknown kind") }
+            guard slot.kind == .scoped else { throw VaultError(.structureInvalid, "a slot has an unknown kind") }
             let part = try SlotSeal.openOwner(slot, vault: header.id, keys: owner)
             return try SlotOpener.grants(slot, header.id, wrappingKey: part.wrappingKey.secret).numbers
         }

@@ -1,8 +1,8 @@
 internal import VaultBytes
 
-/// A new index key, and new keys of some groups, in a rewritten file: what granting groups to a slot, changing a grant
-/// and removing a slot takes. So a holder opens neither what was written before its grant, nor what comes
-/// after it.
+/// A new index key, and new keys for some groups, in a rewritten file. This is required for granting groups to a slot,
+/// changing a grant, and removing a slot, so that a holder can open neither data that was written before the
+/// grant began nor data that is written after it ends.
 struct NewEpoch: ~Copyable {
     private let core: VaultCore
     private let keys: VaultKeys
@@ -15,8 +15,8 @@ struct NewEpoch: ~Copyable {
         let epoch = store.random.bytes32()
         let keys = VaultKeys(vaultKey: vaultKey, epoch: epoch)
         var rekeying = Rekeying(core, store.keyring)
-        // Slots of unknown kinds that depend on the epoch go with the old one: they could hold the keys of all
-        // groups.
+        // Slots of unknown kinds that depend on the epoch are dropped with the old one, because they could
+        // hold the keys of all groups.
         if store.header.slots.contains(where: { !$0.kind.isKnown && $0.kind.dependsOnEpoch }) {
             try rekeying.replace(groups: Set(store.keyring.groups.map(\.number)), keys)
         }
@@ -26,7 +26,8 @@ struct NewEpoch: ~Copyable {
         self.rekeying = rekeying
     }
 
-    /// Groups by their names, which get new keys. A group that the vault does not have is made if that is asked for.
+    /// Gives new keys to the groups with the given names, and returns their numbers. A group that does not exist is
+    /// created on request.
     mutating func grant(_ names: [String], createsGroups: Bool) throws(VaultError) -> Set<UInt64> {
         var numbers: Set<UInt64> = []
         var new: [String] = []
@@ -46,7 +47,7 @@ struct NewEpoch: ~Copyable {
 
     mutating func replace(_ groups: Set<UInt64>) throws(VaultError) { try rekeying.replace(groups: groups, keys) }
 
-    /// Makes a scoped slot for groups that have their new keys.
+    /// Makes a scoped slot for groups that already have their new keys.
     func slot(_ new: borrowing NewSlot, _ groups: Set<UInt64>) throws(VaultError) -> (Slot, SecretBox) {
         try SlotMaking.scopedSlot(
             keys, grants: try rekeying.grants(groups, keys), new, vault: core.store.vault, revision: try core.tick(),
@@ -54,8 +55,8 @@ struct NewEpoch: ~Copyable {
             core.store.random)
     }
 
-    /// Gives a scoped slot the new keys, under the wrapping key in its owner part: of the groups that it had,
-    /// or of others.
+    /// Reseals a scoped slot with the new keys of its groups, or of other groups, under the wrapping key in its owner
+    /// part.
     func reseal(_ slot: Slot, to groups: Set<UInt64>? = nil) throws(VaultError) -> Slot {
         let store = core.store
         var (part, wrappingKey) = try core.ownerPart(of: slot)
@@ -76,9 +77,9 @@ struct NewEpoch: ~Copyable {
         return new
     }
 
-    /// Rewrites the file with these slots. `current` are those that have the new keys already, and full ones; of the
-    /// others, scoped ones are resealed, and what depends on the epoch otherwise is dropped. What is gone is
-    /// recorded.
+    /// Rewrites the file with these slots. `current` are the full slots and those that already have the new keys. Of
+    /// the others, scoped slots are resealed, and all others that depend on the epoch are dropped. Removed
+    /// slots are recorded.
     consuming func finish(
         _ slots: [Slot], current: Set<Bytes16> = [], opened: (id: Bytes16, wrappingKey: SecretBox)? = nil,
         _ change: inout SlotChange

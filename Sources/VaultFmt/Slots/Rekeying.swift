@@ -1,8 +1,8 @@
 internal import VaultBytes
 
-/// New numbers and keys for groups and their compartments: for a grant, a revocation or a rotation.
+/// New numbers and keys for groups and their compartments, as needed for a grant, a revocation or a rotation.
 struct Rekeying {
-    /// Compartments of one kind, which share a key from now on.
+    /// The kind of a compartment; all compartments of one kind share a key from now on.
     private struct Kind: Hashable {
         let group: UInt64
         let accessibility: UInt8
@@ -11,15 +11,15 @@ struct Rekeying {
 
     private let core: VaultCore
     private let old: Keyring
-    /// With new groups and compartments.
+    /// The keyring with the new groups and compartments.
     private(set) var keyring: Keyring
-    /// By the number of the compartment that was replaced.
+    /// The new compartments, by the number of the compartment that was replaced.
     private(set) var targets: [UInt64: RecordTarget] = [:]
-    /// Compartments of other devices in groups that were replaced: they keep number and key.
+    /// Compartments of other devices in replaced groups; they keep their numbers and keys.
     private(set) var kept: Set<UInt64> = []
-    /// The new number of each group that was replaced, by its old one.
+    /// The new number of each group that was replaced, by its old number.
     private var numbers: [UInt64: UInt64] = [:]
-    /// The keys of groups that are new, by number.
+    /// The keys of new groups, by number.
     private var groupKeys: [UInt64: SecretBox] = [:]
     private var made: [Kind: RecordTarget] = [:]
     private var used: Set<UInt64>
@@ -28,18 +28,18 @@ struct Rekeying {
         self.core = core
         old = keyring
         self.keyring = keyring
-        // Not the number of another key, here or before.
+        // A number must not be in use, or ever have been used, for another key.
         used = Set(keyring.groups.map(\.number) + keyring.compartments.map(\.number) + [Keyring.ownersGroup])
     }
 
     // MARK: groups
 
-    /// Replaces these groups and their compartments, as far as they open here; `keys` wrap the new ones.
+    /// Replaces these groups and those of their compartments that can be opened here; `keys` wrap the new keys.
     mutating func replace(groups wanted: Set<UInt64>, _ keys: borrowing VaultKeys) throws(VaultError) {
         for group in old.groups where wanted.contains(group.number) && numbers[group.number] == nil {
             let before = try core.compartments.groupKey(group, core.context)
             keyring.groups.removeAll { $0.number == group.number }
-            // A merge can have two groups of one name, which become one.
+            // A merge can produce two groups with the same name, which become one.
             let twin = keyring.groups.first {
                 groupKeys[$0.number] != nil && $0.name.utf8.elementsEqual(group.name.utf8)
             }
@@ -56,7 +56,7 @@ struct Rekeying {
         sort()
     }
 
-    /// Replaces the compartments of earlier values, whose group key follows from the vault key: for a rotation.
+    /// Replaces the compartments of earlier values, whose group key is derived from the vault key, for a rotation.
     mutating func replaceOwnersGroup(_ keys: borrowing VaultKeys) throws(VaultError) {
         let (before, after) = (try Self.earlierKey(core.store.slot.keys), try Self.earlierKey(keys))
         try replaceCompartments(of: Keyring.ownersGroup, to: Keyring.ownersGroup, before.secret, after.secret)
@@ -69,11 +69,11 @@ struct Rekeying {
         }
     }
 
-    /// The group with this name, byte for byte, as it is now.
+    /// Returns the current number of the group with this name, compared byte for byte.
     func number(of name: String) -> UInt64? { keyring.groups.first { $0.name.utf8.elementsEqual(name.utf8) }?.number }
 
-    /// A group that the vault did not have. Throws `limitExceeded` for a name of more than 4096 bytes, and beyond 1024
-    /// groups.
+    /// Adds a group that the vault did not have. Throws `limitExceeded` for a name of more than 4096 bytes, or if there
+    /// are already 1024 groups.
     mutating func addGroup(_ name: String, _ keys: borrowing VaultKeys) throws(VaultError) -> UInt64 {
         try keyring.checkRoomForGroup(named: name)
         let number = newNumber()
@@ -118,7 +118,7 @@ struct Rekeying {
         }
     }
 
-    /// Whether a compartment's key can be had: it is for any device, or for this one.
+    /// Returns whether a compartment's key is available, because it is for any device or for this one.
     private func isOpenHere(_ info: Keyring.Compartment, _ groupKey: borrowing Secret) throws(VaultError) -> Bool {
         guard info.isDeviceBound else { return true }
         do throws(VaultError) {
@@ -148,7 +148,7 @@ struct Rekeying {
         targets[info.number] = target
     }
 
-    /// Wraps the inner layer again, which opens nowhere but on its device.
+    /// Wraps the inner layer, which can be opened only on its device, under the new key.
     private mutating func keep(
         _ info: Keyring.Compartment, to group: UInt64, _ before: borrowing Secret, _ after: borrowing Secret
     ) throws(VaultError) {
@@ -160,10 +160,10 @@ struct Rekeying {
         kept.insert(info.number)
     }
 
-    // MARK: what scoped slots grant
+    // MARK: grants of scoped slots
 
-    /// What a slot grants from now on that granted these groups, by their old or new numbers; groups that are gone are
-    /// left out.
+    /// Returns the new grants of a slot that granted these groups, given by their old or new numbers; groups that no
+    /// longer exist are omitted.
     func grants(_ wanted: Set<UInt64>, _ keys: borrowing VaultKeys) throws(VaultError) -> Grants {
         let known = Set(keyring.groups.map(\.number))
         let numbers = Set(wanted.map { self.numbers[$0] ?? $0 }).intersection(known).sorted()
@@ -188,7 +188,7 @@ struct Rekeying {
         return try core.compartments.groupKey(group, core.context)
     }
 
-    /// The items whose secrets stay under the keys of other devices.
+    /// Returns the items whose secrets remain under the keys of other devices.
     func keptItems() throws(VaultError) -> [ItemKey] {
         guard !kept.isEmpty else { return [] }
         var found: [ItemKey] = []
@@ -201,17 +201,17 @@ struct Rekeying {
 }
 
 extension Keyring {
-    /// Throws `limitExceeded` for a name of more than 4096 bytes, and beyond 1024 groups.
+    /// Throws `limitExceeded` for a name of more than 4096 bytes, or if there are already 1024 groups.
     func checkRoomForGroup(named name: String) throws(VaultError) {
         guard name.utf8.count <= Format.Limit.field else {
-            throw VaultError(.limitExceeded, "an access group's name has at most \(Format.Limit.field) bytes")
+            throw VaultError(.limitExceeded, "an access group's name can be at most \(Format.Limit.field) bytes long")
         }
         guard groups.count < Format.Limit.groups else {
-            throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.groups) access groups")
+            throw VaultError(.limitExceeded, "a vault can have at most \(Format.Limit.groups) access groups")
         }
     }
 
-    /// Records that a slot was removed, so that no merge brings it back; beyond 256 the oldest go.
+    /// Records that a slot was removed, so that no merge restores it. Only the last 256 removals are kept.
     mutating func noteRemoval(of slot: Bytes16, _ revision: UInt64) {
         removedSlots.removeAll { $0.id == slot }
         removedSlots.append(RemovedSlot(id: slot, revision: revision))

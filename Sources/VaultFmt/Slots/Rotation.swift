@@ -1,17 +1,18 @@
 internal import VaultBytes
 
-/// What a rotation did.
+/// The result of a rotation.
 public struct RotationReport: Sendable {
-    /// Items of other devices: their secrets could not be resealed, and were copied as they are.
+    /// Items of other devices, whose secrets could not be resealed and were copied unchanged.
     public let copiedDeviceBound: [ItemKey]
-    /// The slots that went.
+    /// The slots that were dropped.
     public let dropped: [SlotInfo]
 }
 
-/// Re-encrypts everything under a new vault key. Slots that it is told to keep are made again under their ids,
-/// the others go.
+/// Re-encrypts everything under a new vault key. Slots to keep are rebuilt under their ids, and the others are
+/// dropped.
 ///
-/// Get one from `Vault.rotation()`, give it the factors to keep, look at `dropped`, and `run` it.
+/// To rotate, get a value from `Vault.rotation()`, pass it the factors of the slots to keep, examine `dropped`, and
+/// call `run`.
 public struct Rotation: ~Copyable {
     private let vault: Vault
     private var factors: [SlotID: FactorsBox] = [:]
@@ -22,10 +23,10 @@ public struct Rotation: ~Copyable {
         self.all = all
     }
 
-    /// The slots that would go.
+    /// The slots that would be dropped.
     public var dropped: [SlotInfo] { all.filter { factors[$0.id] == nil } }
 
-    /// Keeps the slot that these factors open. Throws `noSlotOpens` if there is none, `kdfLimit`.
+    /// Keeps the slot that these factors open. Throws `noSlotOpens` if there is none, or `kdfLimit`.
     @discardableResult
     public mutating func keep(_ factors: borrowing Factors, limits: ReaderLimits = .init()) throws(VaultError) -> SlotID
     {
@@ -38,19 +39,19 @@ public struct Rotation: ~Copyable {
         return id
     }
 
-    /// Keeps a slot of an external key without anybody's identity: its provider makes it again from what it stored for
-    /// owners, such as recipients. Throws `noSuchSlot`, and `invalidArgument` for a slot that takes other factors, or
-    /// another provider's key.
+    /// Keeps a slot with an external key without needing an identity: its provider rebuilds the slot from the data
+    /// stored for owners, such as recipients. Throws `noSuchSlot`, or `invalidArgument` for a slot that needs other
+    /// factors or another provider's key.
     public mutating func keep(_ id: SlotID, madeAgainBy provider: any SlotFactor) throws(VaultError) {
         guard let slot = all.first(where: { $0.id == id }) else { throw SlotEditing.noSuchSlot }
         guard slot.factors == .externalKey, slot.provider == provider.provider else {
             throw VaultError(
-                .invalidArgument, "this slot is not one that the provider \"\(provider.provider)\" makes alone")
+                .invalidArgument, "the provider \"\(provider.provider)\" cannot create this slot by itself")
         }
         if factors[id] == nil { factors[id] = FactorsBox(try Factors(external: provider)) }
     }
 
-    /// Rewrites the vault. At least one full slot must be kept (`lastSlot`). The handle goes on with the new file.
+    /// Rewrites the vault. At least one full slot must be kept (`lastSlot`). The handle continues with the new file.
     public consuming func run(progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil) throws(VaultError)
         -> RotationReport
     {
@@ -58,7 +59,7 @@ public struct Rotation: ~Copyable {
         guard self.all.contains(where: { $0.isFull && factors[$0.id] != nil }) else { throw Self.noFullSlot }
         return try vault.withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
-                // Nobody who was not named before must be dropped.
+                // A slot that the caller has not seen in the list must not be dropped.
                 guard core.store.header.slots.map({ SlotID($0.id) }) == all else {
                     throw VaultError(
                         .busy, "the vault's slots have changed since the rotation was prepared: prepare it again")
@@ -69,7 +70,8 @@ public struct Rotation: ~Copyable {
     }
 
     private static var noFullSlot: VaultError {
-        VaultError(.lastSlot, "a rotation keeps the slots whose factors are given: give those of a full slot")
+        VaultError(
+            .lastSlot, "a rotation keeps only the slots whose factors are given: give the factors of a full slot")
     }
 
     private static func run(
@@ -97,8 +99,8 @@ public struct Rotation: ~Copyable {
         return RotationReport(copiedDeviceBound: copied, dropped: made.dropped)
     }
 
-    /// The owners' statement that the new key follows theirs (section 7.3), after those that there are; the last 16
-    /// stay.
+    /// Returns the existing hand-overs followed by the owners' statement that the new key succeeds theirs (section
+    /// 7.3); the last 16 are kept.
     private static func handOvers(_ store: Store, to next: Bytes32) throws(VaultError) -> [HandOver] {
         let (generation, chain) = (store.state.commit.generation, store.state.chain)
         let last = try store.slot.keys.asOwner(else: SlotMaking.ownersOnly) { (owner) throws(VaultError) in
@@ -112,7 +114,7 @@ public struct Rotation: ~Copyable {
     private struct Made {
         var slots: [Slot] = []
         var dropped: [SlotInfo] = []
-        /// The slot that the handle goes on with.
+        /// The slot with which the handle continues.
         var opened: (id: Bytes16, wrappingKey: SecretBox)
     }
 
@@ -137,8 +139,8 @@ public struct Rotation: ~Copyable {
         return Made(slots: slots, dropped: dropped, opened: opened)
     }
 
-    /// A new slot with the same id, factors, cost, name and grants as an old one; nil if its provider cannot make it
-    /// again.
+    /// Returns a new slot with the id, factors, cost, name and grants of an old one; nil if its provider cannot rebuild
+    /// it.
     private static func slot(
         like old: Slot, _ box: FactorsBox, _ keys: borrowing VaultKeys, _ rekeying: borrowing Rekeying,
         _ core: VaultCore
@@ -148,7 +150,8 @@ public struct Rotation: ~Copyable {
         let cost = old.known?.stretch?.cost
         var external: ExternalKey?
         if let provider = box.factors.provider {
-            guard let wrapped = try provider.rewrap(ownersData: part.providerData) else { return nil }
+            let place = SlotPlace(vault: store.vault, slot: old.id)
+            guard let wrapped = try provider.rewrap(ownersData: part.providerData, for: place) else { return nil }
             external = ExternalKey(provider: provider.provider, wrapped: wrapped)
         }
         let new = NewSlot(box.factors.copy(), cost: cost, name: part.name, id: old.id, external: external)
@@ -165,7 +168,7 @@ public struct Rotation: ~Copyable {
 }
 
 extension Vault {
-    /// Prepares a rotation. Throws `notPermitted` for anyone but an owner.
+    /// Prepares a rotation. Throws `notPermitted` unless an owner opened the vault.
     public func rotation() throws(VaultError) -> Rotation {
         try withCore { (core) throws(VaultError) in try core.requireOwner() }
         return Rotation(self, try slots())

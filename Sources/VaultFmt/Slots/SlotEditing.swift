@@ -1,24 +1,23 @@
 internal import VaultBytes
 
-/// What an operation on slots did.
+/// The result of an operation on slots.
 public struct SlotChange: Sendable {
-    /// The slot that was added or changed; it has another id than before if its factors changed. For a removal, the one
-    /// that is gone.
+    /// The slot that was added or changed, which has a new id if its factors changed; for a removal, the removed slot.
     public let id: SlotID
-    /// Slots that had to go with it: they are of kinds that this version does not know, and nobody here can give them
-    /// the new keys.
+    /// Slots that were dropped because this version does not know their kinds and cannot give them the new keys
+    ///
     public var dropped: [SlotInfo] = []
-    /// Items of other devices, whose secrets could not be resealed: a former holder of their group who also has that
-    /// device's secret still opens them, until a program on that device replaces their key.
+    /// Items of other devices, whose secrets could not be resealed. A former holder of their group's key who also has
+    /// that device's secret can still open them, until a program on that device replaces their key.
     public var keptForDevices: [ItemKey] = []
 }
 
-/// Making and changing slots: shared by creating, adding, changing and rotating.
+/// Functions for making and changing slots, shared by creation, addition, change and rotation.
 enum SlotEditing {
     static let noSuchSlot = VaultError(.noSuchSlot, "no such slot")
 
-    /// Throws `invalidArgument` if these factors open a slot, except for `other`: readers take the first that they fit
-    /// so a second one would never be opened, or hide the first.
+    /// Throws `invalidArgument` if these factors open a slot other than `other`. Readers use the first slot that the
+    /// factors open, so a second one would never be opened, or would hide the first.
     static func requireNew(
         _ factors: borrowing Factors, _ limits: ReaderLimits, besides other: Bytes16? = nil, _ core: VaultCore
     ) throws(VaultError) {
@@ -37,10 +36,11 @@ enum SlotEditing {
         let described =
             name.isEmpty
             ? "the \(kind) slot \(Hex.encode(Array(opened.bytes.prefix(4))))" : "the \(kind) slot \"\(name)\""
-        throw VaultError(.invalidArgument, "these factors open \(described) already; another slot takes other factors")
+        throw VaultError(
+            .invalidArgument, "these factors already open \(described); use different factors for another slot")
     }
 
-    /// throws `kdfLimit` for slots of which readers would not try the last.
+    /// Throws `kdfLimit` if there are so many costly slots that readers would not try the last one.
     static func checkCosts(_ slots: [Slot]) throws(VaultError) {
         var spent: [SlotFactors: UInt64] = [:]
         let limits = ReaderLimits()
@@ -50,13 +50,13 @@ enum SlotEditing {
                 let kinds = FactorKinds(slot.factors)
                 throw VaultError(
                     .kdfLimit,
-                    "with this slot, trying all slots with a \(kinds) would cost more than readers allow: choose a lower cost, or remove one"
+                    "with this slot, trying all slots with a \(kinds) would cost more than readers allow: choose a lower cost, or remove a slot"
                 )
             }
         }
     }
 
-    /// Seals an owner part again, after its text or the slot's payload changed; its length must not change.
+    /// Reseals an owner part after its text or the slot's payload has changed; its length must not change.
     static func sealOwner(
         _ part: OwnerPart, wrappingKey: borrowing Secret, into slot: inout Slot, _ keys: borrowing VaultKeys,
         _ core: VaultCore
@@ -69,7 +69,7 @@ enum SlotEditing {
 
     // MARK: replacing the header
 
-    /// Records the slots that are gone.
+    /// Records the slots that were removed.
     static func noteRemovals(
         from old: [Slot], to new: [Slot], in keyring: inout Keyring, _ core: VaultCore
     ) throws(VaultError) {
@@ -78,9 +78,8 @@ enum SlotEditing {
         }
     }
 
-    /// Puts a header with other slots in the place of the current one: before the same body if it fits, else with a
-    /// compaction.
-    /// `opened` is the slot that this handle goes on with, if that is another one than before.
+    /// Replaces the header with one that has other slots: in front of the same body if it fits, otherwise with a
+    /// compaction. `opened` is the slot with which this handle continues, if it is not the same as before.
     static func replaceHeader(
         _ slots: [Slot], opened: (id: Bytes16, wrappingKey: SecretBox)? = nil, _ core: VaultCore
     ) throws(VaultError) {

@@ -1,8 +1,8 @@
 internal import VaultBytes
 
 extension Vault {
-    /// The slots, in the order of the header. Names, revisions and grants are there for owners only. Slots of kinds or
-    /// factors that this version does not know are listed, of unknown strength.
+    /// Returns the slots in header order. Only owners see names, revisions and grants. Slots with kinds or factors that
+    /// this version does not know are listed with unknown strength.
     public func slots() throws(VaultError) -> [SlotInfo] {
         try withCore { (core) throws(VaultError) in
             var all: [SlotInfo] = []
@@ -11,32 +11,31 @@ extension Vault {
         }
     }
 
-    /// The names of the access groups that there are, also without items, sorted by their bytes; "" is the default
-    /// group.
+    /// Returns the names of all access groups, including empty ones, sorted by their bytes; "" is the default group.
     public func accessGroups() throws(VaultError) -> [String] {
         try withCore { (core) throws(VaultError) in core.store.keyring.groupNames { _ in true } }
     }
 
-    /// Adds a slot: a full one, or with `grantedGroups` a scoped one, which opens the index and the secrets of these
-    /// access groups only.
+    /// Adds a full slot, or with `grantedGroups`, a scoped slot, which opens only the index and the secrets of these
+    /// access groups.
     ///
-    /// A scoped slot reads the vault as it is from now on, and nothing of what it was: index key and group keys are
-    /// replaced, what the groups' keys opened is resealed, and the file is rewritten. Records for other
-    /// devices only keep their keys, and are named.
+    /// A scoped slot can read the vault from now on, but not its earlier states: the index key and the group keys are
+    /// replaced, everything sealed under the old group keys is resealed, and the file is rewritten. Records
+    /// for other devices keep their keys; the affected items are returned.
     ///
     /// - Parameters:
-    ///   - factors: What will open the slot.
-    ///   - cost: How costly deriving a key from a passphrase is.
-    ///   - name: At most 63 bytes, for people.
-    ///   - grantedGroups: At most 32 access groups, by their exact names; "" is the default group.
-    ///   - createsGroups: Whether a granted group that the vault does not have is made.
-    ///   - allowWeak: Whether a cost below the recommended least is taken.
-    ///   - limits: How much key derivation looking for a slot that these factors open already may cost.
-    /// - Returns: The new slot, what had to go with it, and the items that keep their keys for other devices.
-    /// - Throws: `invalidArgument` for factors that open a slot already, and for a group that the vault does not have;
-    ///   `notPermitted` for anyone but an owner; `cannotReplace` if the file cannot be replaced; `limitExceeded` (also
-    ///   beyond 64 slots); `weakKDF`; `kdfLimit`, also if readers would no longer try all slots with these kinds of
-    ///   factors.
+    ///   - factors: The factors that will open the slot.
+    ///   - cost: The cost of deriving a key from a passphrase.
+    ///   - name: A human-readable name of at most 63 bytes.
+    ///   - grantedGroups: The exact names of at most 32 access groups; "" is the default group.
+    ///   - createsGroups: Whether a granted group that does not exist is created.
+    ///   - allowWeak: Whether a cost below the recommended minimum is accepted.
+    ///   - limits: The limit on key derivation for finding a slot that these factors already open.
+    /// - Returns: The new slot, the slots that were dropped, and the items that keep their keys for other devices.
+    /// - Throws: `invalidArgument` for factors that already open a slot, or for a group that does not exist;
+    ///   `notPermitted` unless an owner opened the vault; `cannotReplace` if the file cannot be replaced;
+    ///   `limitExceeded`, including if there are already 64 slots; `weakKDF`; `kdfLimit`, including if readers would no
+    ///   longer try all slots with these kinds of factors.
     @discardableResult
     public func addSlot(
         _ factors: borrowing Factors, cost: KDFCost = .moderate, name: String = "", grantedGroups: [String]? = nil,
@@ -44,13 +43,16 @@ extension Vault {
     ) throws(VaultError) -> SlotChange {
         try SlotMaking.checkName(name)
         if let grantedGroups { try Self.checkGrant(grantedGroups) }
+        let (vault, random) = try withCore { (core) throws(VaultError) in (core.store.vault, core.store.random) }
+        // This comes before acquiring the writer's lock, because a provider may wait for the user.
         let new = try NewSlot(
-            factors.copy(), cost: try cost.checked(for: factors.kinds, allowWeak: allowWeak), name: name)
+            factors.copy(), cost: try cost.checked(for: factors.kinds, allowWeak: allowWeak), name: name, vault: vault,
+            random)
         return try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let store = core.store
                 guard store.header.slots.count < Format.Limit.slots else {
-                    throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.slots) slots")
+                    throw VaultError(.limitExceeded, "a vault can have at most \(Format.Limit.slots) slots")
                 }
                 try SlotEditing.requireNew(new.factors, limits, core)
                 guard let grantedGroups else { return try Self.addFull(new, core) }
@@ -74,7 +76,7 @@ extension Vault {
 
     private static func checkGrant(_ names: [String]) throws(VaultError) {
         guard names.count <= Format.Limit.grantedGroups else {
-            throw VaultError(.limitExceeded, "a slot grants at most \(Format.Limit.grantedGroups) access groups")
+            throw VaultError(.limitExceeded, "a slot can grant at most \(Format.Limit.grantedGroups) access groups")
         }
     }
 
@@ -83,11 +85,11 @@ extension Vault {
     ///
     /// - Parameters:
     ///   - id: The scoped slot.
-    ///   - groups: At most 32, by their exact names.
-    ///   - createsGroups: Whether a group that the vault does not have is made.
-    /// - Returns: The slot, what had to go with the change, and the items that keep their keys for other devices.
-    /// - Throws: `noSuchSlot`; `invalidArgument` for a slot that is not scoped, and for a group that the vault does not
-    ///   have; else as `addSlot`.
+    ///   - groups: The exact names of at most 32 access groups.
+    ///   - createsGroups: Whether a group that does not exist is created.
+    /// - Returns: The slot, the slots that were dropped, and the items that keep their keys for other devices.
+    /// - Throws: `noSuchSlot`; `invalidArgument` for a slot that is not scoped, or for a group that does not exist;
+    ///   otherwise the same errors as `addSlot`.
     @discardableResult
     public func setGrants(
         of id: SlotID, to groups: [String], createsGroups: Bool = false
@@ -113,11 +115,11 @@ extension Vault {
         }
     }
 
-    /// Removes a slot. Removing any but a full one also replaces the keys that it held, and reseals what they opened
-    ///
+    /// Removes a slot. Unless it is a full slot, this also replaces the keys that it held and reseals everything sealed
+    /// under them.
     ///
-    /// Anyone who copied the vault key from a full slot keeps it: only rotation revokes that. Throws `lastSlot` for the
-    /// last full slot that this version knows, `noSuchSlot`.
+    /// Anyone who copied the vault key from a full slot still has it; only a rotation revokes it. Throws `lastSlot` for
+    /// the last full slot that this version knows, or `noSuchSlot`.
     @discardableResult
     public func removeSlot(_ id: SlotID) throws(VaultError) -> SlotChange {
         try withCore { (core) throws(VaultError) in
@@ -129,14 +131,14 @@ extension Vault {
                 let slots = store.header.slots.filter { $0.id != slot.id }
                 guard slots.contains(where: { $0.kind == .full && !$0.isOpaque }) else {
                     throw VaultError(
-                        .lastSlot, "the last full slot cannot be removed: nobody could open the vault any more")
+                        .lastSlot, "the last full slot cannot be removed: the vault could no longer be opened")
                 }
                 var change = SlotChange(id: id)
                 guard slot.kind != .full else {
                     try SlotEditing.replaceHeader(slots, core)
                     return change
                 }
-                // What a slot of an unknown kind opens is not known: it could be all groups.
+                // The groups of a slot has an unknown kind are not known, so it could open all of them.
                 let held = try core.grantedGroups(of: slot) ?? Set(store.keyring.groups.map(\.number))
                 var epoch = try NewEpoch(core)
                 try epoch.replace(held)
@@ -146,15 +148,15 @@ extension Vault {
         }
     }
 
-    /// Gives a slot other factors, and with them another id; its name and what it opens stay.
+    /// Replaces the factors of a slot, which gets a new id. Its name and the access that it grants do not change.
     ///
-    /// Without an id, the slot that opened this vault. Without a cost, the one that it has, or the default. Anyone who
-    /// has an old copy of the file and the old factors can still open that, and with the vault key from it later states
-    /// too: only rotation ends that. A scoped slot is replaced as if it were removed and added: its groups get new
-    /// keys, and the file is rewritten.
+    /// If no id is given, the slot that opened this vault is changed. If no cost is given, the current one is kept, or
+    /// the default is used. Anyone with an old copy of the file and the old factors can still open that copy and, with
+    /// the vault key in it, later states too, until the keys are rotated. A scoped slot is replaced as if it were
+    /// removed and added again: its groups get new keys, and the file is rewritten.
     ///
-    /// Throws `invalidArgument` for factors that open another slot, and for a slot that this version does not know;
-    /// else as `addSlot`.
+    /// Throws `invalidArgument` for factors that open another slot, or for a slot that this version does not know;
+    /// otherwise the same errors as `addSlot`.
     @discardableResult
     public func changeFactors(
         of id: SlotID? = nil, to factors: borrowing Factors, cost: KDFCost? = nil, allowWeak: Bool = false,
@@ -174,13 +176,15 @@ extension Vault {
                 let old = store.header.slots[index]
                 guard !old.isOpaque else {
                     throw VaultError(
-                        .invalidArgument, "this version does not know the kind or the factors of this slot")
+                        .invalidArgument, "this version does not support the kind or the factors of this slot")
                 }
                 let kept = old.known?.stretch.map { KDFCost($0.cost) } ?? .moderate
                 let inSlot = try (cost ?? kept).checked(for: factors.factors.kinds, allowWeak: allowWeak || cost == nil)
                 try SlotEditing.requireNew(factors.factors, limits, besides: old.id, core)
                 let name = try core.ownerPart(of: old).part.name
-                return try Self.replace(index, try NewSlot(factors.factors.copy(), cost: inSlot, name: name), core)
+                let new = try NewSlot(
+                    factors.factors.copy(), cost: inSlot, name: name, vault: store.vault, store.random)
+                return try Self.replace(index, new, core)
             }
         }
     }
@@ -208,7 +212,7 @@ extension Vault {
         return change
     }
 
-    /// Gives a slot another name, of at most 63 bytes; also one of a kind or factors that this version does not know.
+    /// Renames a slot, even one with a kind or factors that this version does not know. The name has at most 63 bytes.
     public func renameSlot(_ id: SlotID, to name: String) throws(VaultError) {
         try SlotMaking.checkName(name)
         try withCore { (core) throws(VaultError) in
@@ -231,7 +235,7 @@ extension Vault {
 }
 
 extension NewEpoch {
-    /// New keys for the groups that a slot gains or loses; what it opens from now on.
+    /// Makes new keys for the groups that a slot gains or loses, and returns the groups that it opens from now on.
     fileprivate mutating func regrant(
         from before: Set<UInt64>, to names: [String], createsGroups: Bool
     ) throws(VaultError) -> Set<UInt64> {
@@ -243,7 +247,7 @@ extension NewEpoch {
 }
 
 extension Keyring {
-    /// The names of groups, sorted by their bytes: their numbers are random.
+    /// Returns the names of groups, sorted by their bytes because the numbers of groups are random.
     func groupNames(where isWanted: (UInt64) -> Bool) -> [String] {
         groups.filter { isWanted($0.number) }.map(\.name).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }

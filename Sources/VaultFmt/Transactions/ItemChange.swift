@@ -1,17 +1,17 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// What is to become of an item that there is.
+/// A change to an existing item.
 struct ItemChange {
     let old: Item
     var key: ItemKey
     var attributes: Attributes
-    /// Attributes whose values may stay unread, besides the old ones: those of an earlier value that is restored.
+    /// Attributes of an earlier value being restored, whose values may remain unread, like those of the old attributes.
     var restored = Attributes()
     var accessibility: Accessibility
     var created: Int64?
     var modified: Int64?
-    /// Whether the item's secret or a sealed value is replaced, so that there is something to keep.
+    /// Whether the item's secret or a sealed value is replaced, so that there is an earlier value to keep.
     var replaces = false
 
     init(_ old: Item, _ attributes: Attributes) {
@@ -22,13 +22,13 @@ struct ItemChange {
     }
 }
 
-/// The frames that an item needs, each once: several versions can share the record of an attribute.
+/// The frames that an item needs. Each is counted once, because several versions can share the record of an attribute.
 enum ItemFrames {
-    /// How long they are together.
+    /// Returns the total length of an item's frames.
     static func bytes(_ item: Item, _ versions: Versions?) -> Int64 { bytes(item.entry, item.largeRecords, versions) }
 
     static func bytes(_ entry: ItemEntry, _ large: [RecordRef], _ versions: Versions?) -> Int64 {
-        // As most items are.
+        // This is the case for most items.
         if large.isEmpty, entry.versions == nil { return possible(entry.record.length) }
         var lengths = [entry.record.offset: entry.record.length]
         func add(_ ref: ObjectRef) { lengths[ref.offset] = ref.length }
@@ -41,23 +41,24 @@ enum ItemFrames {
         return lengths.values.reduce(0) { $0 + possible($1) }
     }
 
-    /// References are checked when they are followed: until then they can state any length.
+    /// Returns a length if it is valid, otherwise 0. References are checked when they are followed; until then, they
+    /// can contain any length.
     private static func possible(_ length: Int) -> Int64 {
         (0...Format.Limit.recordFrame).contains(length) ? Int64(length) : 0
     }
 }
 
 extension Attributes {
-    /// Whether any of them has a value that must be in the item's record, and is not read.
+    /// Whether any attribute has a value that belongs in the item's record but was not read.
     var needsRecord: Bool { all.contains { $0.fileFlags.contains(.inItemRecord) && !$0.isRead } }
 
-    /// Those that are in the item's record.
+    /// The attributes that are in the item's record.
     var inRecord: [Attribute] { all.filter { $0.fileFlags.contains(.inItemRecord) } }
 
 }
 
 extension AttributeChanges {
-    /// Whether they change what is in an item's record besides its secret.
+    /// Returns whether the attributes change the contents of an item's record other than its secret.
     func touchesRecord(of old: Item) -> Bool {
         let new = applied(to: old.attributes)
         let (before, now) = (old.attributes.inRecord, new.inRecord)
@@ -65,9 +66,10 @@ extension AttributeChanges {
     }
 }
 
-// Making and changing items: records, earlier values, entries and counts.
+// Creates and changes items: their records, earlier values, entries and counts.
 extension Transaction {
-    /// Whether a sealed value of an item is not among the new ones. Large ones are read for that, if anything is kept.
+    /// Returns whether an item would lose a sealed value. Large values are read to find out, provided that earlier
+    /// values are kept.
     func losesSealedValue(_ item: Item, in new: Attributes) throws(VaultError) -> Bool {
         guard ring.kept > 0 else { return false }
         for old in item.attributes.all where old.flags.contains(.sealed) {
@@ -80,7 +82,7 @@ extension Transaction {
         return false
     }
 
-    /// A large attribute with its value; nil if that is damaged, or another device's.
+    /// Returns a large attribute with its value; nil if that is damaged or belongs to another device.
     private func readIfWhole(_ attribute: Attribute, of item: Item) throws(VaultError) -> Attribute? {
         do throws(VaultError) {
             let value = try large(attribute, of: item.entry.id, before: item.referrer)
@@ -91,14 +93,14 @@ extension Transaction {
         }
     }
 
-    /// A new item.
+    /// Creates an item.
     func make(
         _ key: ItemKey, _ secret: borrowing Secret, _ attributes: Attributes, _ accessibility: Accessibility,
         created: Int64?,
         modified: Int64?
     ) throws(VaultError) {
         guard key.itemClass.isDefined || makesAnyClass else {
-            throw VaultError(.invalidArgument, "this version makes no items of the class \(key.itemClass.name)")
+            throw VaultError(.invalidArgument, "this version cannot create items of the class \(key.itemClass.name)")
         }
         try ItemLimits.check(secretBytes: secret.count, attributes, created: created, modified: modified)
         let compartment = try ring.compartment(key.group, accessibility)
@@ -117,12 +119,12 @@ extension Transaction {
         tally.liveBytes += ItemFrames.bytes(entry, placed.large, nil)
     }
 
-    /// An item whose record stays as it is.
+    /// Changes an item without replacing its record.
     func apply(_ change: ItemChange) throws(VaultError) {
         try apply(change, compartment: change.old.entry.compartment) { (_) throws(VaultError) in }
     }
 
-    /// An item with another record.
+    /// Changes an item, giving it a new record.
     func apply(_ change: ItemChange, secret: borrowing Secret) throws(VaultError) {
         try ItemLimits.check(
             secretBytes: secret.count, change.attributes, replacing: change.mayStayUnread, created: change.created,
@@ -161,16 +163,16 @@ extension Transaction {
 
     // MARK: attributes
 
-    /// Attributes as a page has them.
+    /// Attributes in the form stored in a page.
     struct PlacedAttributes {
         var listed: [PageAttribute] = []
-        /// The records of large ones.
+        /// The records of large attributes.
         var large: [RecordRef] = []
-        /// Records that were resealed, by what they were.
+        /// The records that were resealed: each new record, by the old one.
         var moved: [RecordRef: RecordRef] = [:]
     }
 
-    /// Writes the records of large attributes that are new, or that are in a compartment where this item's must not be.
+    /// Writes the records of large attributes that are new, or that are in a compartment not allowed for this item.
     func place(
         _ attributes: Attributes, of key: ItemKey, _ id: Bytes16, in compartment: UInt64
     ) throws(VaultError) -> PlacedAttributes {
@@ -206,7 +208,7 @@ extension Transaction {
         return RecordRef(record: ref, revision: own.revision, compartment: compartment)
     }
 
-    /// An attribute's record as it is, or resealed if its compartment is for other readers than the given one.
+    /// Returns an attribute's record, resealed if its compartment has different readers from the given one.
     private func inCompartment(
         like compartment: UInt64, _ own: RecordRef, _ id: Bytes16
     ) throws(VaultError) -> RecordRef {
@@ -217,7 +219,7 @@ extension Transaction {
         return try resealed(own, of: id, in: compartment)
     }
 
-    /// The same body in a record of another compartment.
+    /// Reseals the same body in a record of another compartment.
     func resealed(
         _ own: RecordRef, of id: Bytes16, in compartment: UInt64
     ) throws(VaultError) -> RecordRef {
@@ -229,11 +231,11 @@ extension Transaction {
 }
 
 extension ItemChange {
-    /// The attributes that may be there without a value.
+    /// The attributes that may be present without a value.
     var mayStayUnread: Attributes { restored.isEmpty ? old.attributes : Attributes(old.attributes.all + restored.all) }
 }
 
 extension ObjectRef {
-    /// Of a frame that is still to be written.
+    /// A reference to a frame that is yet to be written.
     static let none = ObjectRef(offset: 0, length: 0, hash: .zero)
 }

@@ -1,27 +1,27 @@
 internal import VaultBytes
 
-/// What becomes of the records that a transaction leaves behind if an item moves out of a group that a scoped slot
-/// opens, gets a stricter accessibility, or is for this device only from now on: until the vault is compacted,
-/// they open with fewer rights than the item asks for.
+/// Determines what happens to the records that a transaction leaves behind if an item moves out of a group that a
+/// scoped slot opens, gets a stricter accessibility, or is bound to this device. Until the vault is compacted,
+/// these records can be opened with fewer rights than the item requires.
 public enum Narrowing: Sendable, Hashable {
-    /// The vault is compacted in the same commit: all of it or nothing happens, and no such record is left in the file.
-    /// It costs rewriting the file, and throws `cannotReplace` where that is not possible, `noSpace` where there is no
-    /// room for it.
+    /// The vault is compacted in the same commit: either everything happens or nothing does, and no such record remains
+    /// in the file. This requires rewriting the file; it throws `cannotReplace` if that is impossible, or `noSpace` if
+    /// there is not enough space.
     case atOnce
-    /// They stay until the vault is compacted.
+    /// The records remain until the vault is compacted.
     case later
 }
 
-/// A record that an item has left behind, and that opens with fewer rights than the item asks for now.
+/// A record that an item has left behind and that can be opened with fewer rights than the item now requires.
 public struct Remnant: Sendable, Hashable {
-    /// The item, as it is named now.
+    /// The item's current key.
     public let key: ItemKey
-    /// The access group whose scoped slots open the record, and do not all open the item; nil if the item is still
-    /// readable for them all.
+    /// The access group whose scoped slots can open the record but cannot all open the item; nil if all of them can
+    /// still read the item.
     public let group: String?
-    /// Whether programs that have locked the vault, and keep keys, open the record and not the item.
+    /// Whether programs that have locked the vault but kept keys can open the record but not the item.
     public let isOpenWhenLocked: Bool
-    /// Whether the record needs no device, or another one than the item.
+    /// Whether the record needs no device, or a different device from the item's.
     public let isForOtherDevices: Bool
 
     init(_ key: ItemKey, _ before: KeyringView.Compartment, _ now: KeyringView.Compartment, slots: Int) {
@@ -31,12 +31,12 @@ public struct Remnant: Sendable, Hashable {
         isForOtherDevices = now.info.isDeviceBound && before.info.device != now.info.device
     }
 
-    /// Whether anybody opens the record who does not open the item.
+    /// Whether anyone who cannot open the item can open the record.
     var isReadable: Bool { group != nil || isOpenWhenLocked || isForOtherDevices }
 }
 
-/// What the scoped slots of a vault open. A slot of an unknown kind could open every group: nothing is hidden from it
-/// by another group.
+/// The groups that the scoped slots of a vault open. A slot of an unknown kind could open every group, so moving an
+/// item to another group does not hide it from that slot.
 struct SlotGrants {
     private let groups: [Set<UInt64>]
 
@@ -48,7 +48,7 @@ struct SlotGrants {
         self.groups = groups
     }
 
-    /// How many slots open one group, and not the other.
+    /// Returns the number of slots that open one group but not the other.
     func count(with group: UInt64, without other: UInt64) -> Int {
         groups.count { $0.contains(group) && !$0.contains(other) }
     }

@@ -1,34 +1,35 @@
-internal import Synchronization
+internal import VaultStore
 
-/// A transaction with a begin and an end of its own, for callers that have no closures, as the C interface's.
+/// A transaction with an explicit beginning and end, for callers without closures, such as the C interface.
 ///
-/// Until it ends it holds the vault: what the thread that began it asks of the vault itself throws `invalidArgument`,
-/// other threads wait for a limited time. It belongs to this object: any thread may use and end it, one at a time, and
-/// without its last user it is rolled back.
+/// It locks the vault until it ends: using the vault directly throws `invalidArgument` on the thread that began the
+/// transaction, and other threads wait for a limited time. Any thread may use and end the transaction, one at a time.
+/// It is rolled back when its last reference is released.
 package final class OpenTransaction: Sendable {
     private let vault: Vault
     private let thread: UInt64
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
-    private struct State: @unchecked Sendable {  // Only touched under the mutex.
-        /// Nil once it has ended.
+    private struct State: @unchecked Sendable {  // Accessed only under the mutex.
+        /// The transaction; nil once it has ended.
         var transaction: Transaction?
     }
 
     fileprivate init(_ vault: Vault, _ transaction: Transaction) {
         self.vault = vault
         thread = ThisThread.number
-        state = Mutex(State(transaction: transaction))
+        state = Guarded(State(transaction: transaction))
     }
 
     deinit { state.withLock { rollBack(&$0) } }
 
-    /// Whether this thread began it.
+    /// Whether this thread began the transaction.
     package var isOfThisThread: Bool { thread == ThisThread.number }
 
     package var hasEnded: Bool { state.withLock { $0.transaction == nil } }
 
-    /// Runs a part of it. Throws `invalidArgument` after its end, and while another thread is within it.
+    /// Runs a part of the transaction. Throws `invalidArgument` if the transaction has ended, or while another thread
+    /// is using it.
     package func perform<R: ~Copyable>(_ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R {
         try using { (state) throws(VaultError) in
             guard let transaction = state.transaction else { throw Self.ended }
@@ -36,7 +37,8 @@ package final class OpenTransaction: Sendable {
         }
     }
 
-    /// Makes its changes durable. It has ended then, also if that fails; but for the errors of `perform`.
+    /// Makes the transaction's changes durable. The transaction ends even if this fails, except with an error of
+    /// `perform`.
     package func commit() throws(VaultError) {
         try using { (state) throws(VaultError) in
             guard let transaction = state.transaction.take() else { throw Self.ended }
@@ -46,7 +48,7 @@ package final class OpenTransaction: Sendable {
         }
     }
 
-    /// Gives up its changes.
+    /// Discards the transaction's changes.
     package func rollBack() throws(VaultError) {
         try using { (state) throws(VaultError) in
             guard state.transaction != nil else { throw Self.ended }
@@ -56,7 +58,7 @@ package final class OpenTransaction: Sendable {
 
     private func rollBack(_ state: inout State) {
         guard let transaction = state.transaction.take() else { return }
-        // In a child process, the transaction is its parent's.
+        // In a child process, the transaction belongs to the parent.
         guard vault.exclusive.isOfThisProcess else { return }
         vault.core.rollBack(transaction)
         vault.exclusive.release()
@@ -74,10 +76,10 @@ package final class OpenTransaction: Sendable {
 }
 
 extension Vault {
-    /// Whether this is the process that opened it, and not a child.
+    /// Whether this process opened the vault, rather than its parent.
     package var isOfThisProcess: Bool { exclusive.isOfThisProcess }
 
-    /// Starts a transaction. Throws as `transaction` does.
+    /// Begins a transaction. Throws the same errors as `transaction`.
     package func begin() throws(VaultError) -> OpenTransaction {
         try exclusive.acquire(waitingForTransaction: core.lockWait)
         do throws(VaultError) {

@@ -1,16 +1,16 @@
 internal import VaultBytes
 
-/// The changes of one transaction: the last one for each key. Kept in large pieces, since a transaction can have a
-/// million of them.
+/// The changes of one transaction: the last one for each key. They are kept in large pieces, because a transaction can
+/// have a million changes.
 struct PendingChanges: TreeChanges {
     private static let pieceSize = 1 << 20
     private static let removed = UInt32.max
 
-    /// Key length, value length (all ones: removed), key, value; one after the other.
+    /// The changes, one after the other: key length, value length (all ones if removed), key and value.
     private var pieces: [[UInt8]] = []
-    /// Where each change is: piece, then offset.
+    /// The position of each change: piece, then offset.
     private var places: [UInt64] = []
-    /// Open addressing: index of a change plus one, or zero.
+    /// A hash table with open addressing: the index of a change plus one, or zero.
     private var table = [UInt32](repeating: 0, count: 16)
     private var isSorted = true
 
@@ -27,7 +27,8 @@ struct PendingChanges: TreeChanges {
         return Array(pieces[piece][start + keyLength..<start + keyLength + valueLength])
     }
 
-    /// A change to this key: its new value, or removed; none where the inner optional is the outer's nil.
+    /// Returns the change to this key: a new value, or an inner nil if the key was removed; the outer nil means no
+    /// change.
     func find(_ key: [UInt8]) -> [UInt8]?? {
         let slot = slot(of: key)
         guard table[slot] != 0 else { return nil }
@@ -36,7 +37,7 @@ struct PendingChanges: TreeChanges {
 
     /// Sets the value of a key; nil removes it.
     mutating func set(_ key: [UInt8], _ value: [UInt8]?) {
-        precondition(isSorted, "changes come before they are sorted")
+        precondition(isSorted, "changes must be set before they are sorted")
         let place = store(key, value)
         let slot = slot(of: key)
         if table[slot] != 0 {
@@ -48,7 +49,7 @@ struct PendingChanges: TreeChanges {
         if places.count * 2 > table.count { grow() }
     }
 
-    /// Brings the changes in the order of their keys; none can be set after that.
+    /// Sorts the changes by key; after this, no further changes can be set.
     mutating func sort() {
         table = []
         isSorted = false
@@ -66,7 +67,7 @@ struct PendingChanges: TreeChanges {
         let size = 8 + key.count + (value?.count ?? 0)
         if pieces.isEmpty || pieces[pieces.count - 1].count + size > Self.pieceSize {
             pieces.append([])
-            // A single item's transaction must not pay for a thousand's.
+            // A transaction with a single item should not bear the cost of one with a thousand.
             if pieces.count > 1 { pieces[pieces.count - 1].reserveCapacity(max(Self.pieceSize, size)) }
         }
         let last = pieces.count - 1
@@ -95,7 +96,7 @@ struct PendingChanges: TreeChanges {
         UInt32(bytes[at]) | UInt32(bytes[at + 1]) << 8 | UInt32(bytes[at + 2]) << 16 | UInt32(bytes[at + 3]) << 24
     }
 
-    /// Where the key is in the table, or would go.
+    /// Returns the key's slot in the table, or the slot where it would be inserted.
     private func slot(of key: [UInt8]) -> Int {
         var slot = hash(key)
         while table[slot] != 0, !isKey(Int(table[slot]) - 1, key) { slot = (slot + 1) & (table.count - 1) }

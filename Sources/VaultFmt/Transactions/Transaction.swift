@@ -1,15 +1,16 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Changes that become durable together, or not at all. Only to be used within the closure that it was given to.
+/// Changes that become durable together or not at all. A transaction must be used only within the closure that it is
+/// passed to.
 ///
-/// It sees its own changes. Other handles see none of them before the transaction has ended.
+/// It sees its own changes; other handles see none of them before the transaction has ended.
 public final class Transaction: RecordReading {
-    /// What becomes of records that this transaction leaves behind, and that open with fewer rights than their items
-    /// ask for from now on.
+    /// Determines what happens to records that this transaction leaves behind and that can be opened with fewer rights
+    /// than their items now require.
     public var narrowing = Narrowing.atOnce
-    /// Those records, in the order in which they were left behind. They go with the commit, or, where `narrowing` is
-    /// `.later`, stay until the vault is compacted.
+    /// The records that this transaction has left behind, in order. They are removed by the commit or, if `narrowing`
+    /// is `.later`, when the vault is compacted.
     public private(set) var remnants: [Remnant] = []
 
     let core: VaultCore
@@ -18,27 +19,28 @@ public final class Transaction: RecordReading {
     var ring: WritableKeyring
     var tally = Tally()
     private let locatorKey: SecretBox
-    /// What the scoped slots open, once it is needed.
+    /// The grants of the scoped slots, determined when first needed.
     private var grants: SlotGrants?
     private var hasEnded = false
-    /// Whether it makes items of classes that this version does not define: only for what another vault has.
+    /// Whether items of classes that this version does not define may be created; only for items copied from another
+    /// vault.
     var makesAnyClass = false
-    /// The branch that the commit merges, if it does.
+    /// The branch that the commit merges, if any.
     private var merging: MergedBranch?
 
-    /// How the counts of the state change.
+    /// The changes to the state's counts.
     struct Tally {
         var items: Int64 = 0
         var tombstones: Int64 = 0
         var versions: Int64 = 0
         var liveBytes: Int64 = 0
-        /// Whether frames went that nothing names any more, so that those that stay must be counted.
+        /// Whether frames of unknown size were dropped, in which case the remaining ones must be counted.
         var isLiveBytesLost = false
     }
 
     init(_ core: VaultCore) throws(VaultError) {
         self.core = core
-        let refusal = VaultError(.notPermitted, "the slot that opened this vault grants reading only")
+        let refusal = VaultError(.notPermitted, "the slot that opened this vault grants only read access")
         locatorKey = try core.store.slot.keys.asOwner(else: refusal) { (owner) throws(VaultError) in
             SecretBox(owner.locator.copy())
         }
@@ -48,33 +50,35 @@ public final class Transaction: RecordReading {
 
     // MARK: reading
 
-    /// The item with this key, without its secret; nil if there is none.
+    /// Returns the item with this key, without its secret; nil if it does not exist.
     public func item(_ key: ItemKey) throws(VaultError) -> Item? {
         try requireOpen()
         guard let change = changes.find(key.bytes) else { return try core.find(key) }
         guard let value = change else { return nil }
-        // What this transaction appended ends before the page that will refer to it, which is not there yet.
+        // Records appended by this transaction end before the page that will refer to them, which has not been written
+        // yet.
         return try ItemCodec.item(key, value, entryCheck, before: appender.position)
     }
 
-    /// The item with its secret; nil if there is none.
+    /// Returns the item with its secret; nil if it does not exist.
     public func get(_ key: ItemKey) throws(VaultError) -> OpenedItem? {
         guard let item = try item(key) else { return nil }
         return try opened(item)
     }
 
-    /// The item with its secret and all of its attributes, including large ones; nil if there is none.
+    /// Returns the item with its secret and all of its attributes, including large ones; nil if it does not exist.
     package func whole(_ key: ItemKey) throws(VaultError) -> OpenedItem? {
         guard let item = try item(key) else { return nil }
         return try whole(item)
     }
 
-    /// The value of an attribute, of any size; nil if the item has none of this name. Throws `noSuchItem`.
+    /// Returns the value of an attribute, whatever its size; nil if the item has no attribute of this name. Throws
+    /// `noSuchItem`.
     public func attribute(_ name: String, of key: ItemKey) throws(VaultError) -> Secret? {
         try value(of: name, try existing(key))
     }
 
-    /// All matching items as they were when the transaction began, in the order of their keys.
+    /// Returns all matching items as they were when the transaction began, sorted by key.
     package func items(matching query: Query = Query()) throws(VaultError) -> ItemCursor {
         try requireOpen()
         return ItemCursor(core, query)
@@ -88,7 +92,7 @@ public final class Transaction: RecordReading {
 
     func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8] {
         guard ref.offset >= appender.start else { return try core.frame(ref, type, before: referrer) }
-        // A page of the file can claim anything, also what is being appended.
+        // A page of the file can contain any reference, even one to data that is being appended.
         try decoding { () throws(FormatError) in
             try ref.check(type, from: core.store.pages.bodyStart, before: referrer)
         }
@@ -104,23 +108,23 @@ public final class Transaction: RecordReading {
 
     // MARK: changing
 
-    /// Adds an item. Throws `duplicateItem` if the key exists, `limitExceeded` beyond a limit, `deviceBound` where a
-    /// device is needed and none given, `invalidArgument` for an attribute whose value was not read, and for a class
-    /// that this version does not define.
+    /// Adds an item. Throws `duplicateItem` if the key exists, `limitExceeded` if a limit is exceeded, `deviceBound` if
+    /// a device is needed but none was given, and `invalidArgument` for an attribute whose value was not read or a
+    /// class that this version does not define.
     public func add(
         _ key: ItemKey, secret: borrowing Secret, attributes: Attributes = .init(),
         accessibility: Accessibility = .whenUnlocked,
         created: Int64? = nil, modified: Int64? = nil
     ) throws(VaultError) {
-        guard try item(key) == nil else { throw VaultError(.duplicateItem, "the item exists already") }
+        guard try item(key) == nil else { throw VaultError(.duplicateItem, "the item already exists") }
         try make(key, secret, attributes, accessibility, created: created, modified: modified)
     }
 
-    /// Adds an item, or replaces its secret and the attributes named; the others stay. Without an accessibility, an
-    /// item keeps its own.
+    /// Adds an item, or replaces its secret and the given attributes; all other attributes are kept. If no
+    /// accessibility is given, an existing item keeps its own.
     ///
-    /// Another secret, or another value of a sealed attribute, makes the old one an earlier value, if the vault keeps
-    /// any.
+    /// If the secret or the value of a sealed attribute changes, the old one becomes an earlier value, provided that
+    /// the vault keeps any.
     public func set(
         _ key: ItemKey, secret: borrowing Secret, attributes: AttributeChanges = .init(),
         accessibility: Accessibility? = nil,
@@ -139,8 +143,7 @@ public final class Transaction: RecordReading {
         var failure: VaultError?
         guard let opened = try opened(old, else: &failure) else {
             guard !isNeeded, let failure else { throw failure ?? Self.noSuchItem }
-            // Another device's value is kept as it is. What is damaged cannot be kept, and a new secret repairs the
-            // item.
+            // Another device's value is kept unchanged. A damaged value cannot be kept; a new secret repairs the item.
             change.replaces = failure.code == .deviceBound
             return try apply(change, secret: secret)
         }
@@ -150,7 +153,7 @@ public final class Transaction: RecordReading {
         try apply(change, secret: secret)
     }
 
-    /// Nil, and why, for an item that another device or nobody can open.
+    /// Opens an item; returns nil and sets `failure` if the item belongs to another device or is damaged.
     func opened(_ item: Item, else failure: inout VaultError?) throws(VaultError) -> OpenedItem? {
         do throws(VaultError) { return try opened(item) } catch {
             guard Self.cannotBeRead.contains(error.code) else { throw error }
@@ -164,9 +167,10 @@ public final class Transaction: RecordReading {
         .deviceBound, .authenticationFailed, .structureInvalid, .unsupportedForm,
     ]
 
-    /// Changes attributes or accessibility of an item, not its secret. Throws `noSuchItem`.
+    /// Changes the attributes or accessibility of an item, but not its secret. Throws `noSuchItem`.
     ///
-    /// Another value of a sealed attribute makes the old one an earlier value, if the vault keeps any.
+    /// If the value of a sealed attribute changes, the old one becomes an earlier value, provided that the vault keeps
+    /// any.
     public func update(_ key: ItemKey, attributes: AttributeChanges = .init(), accessibility: Accessibility? = nil)
         throws(VaultError)
     {
@@ -183,21 +187,23 @@ public final class Transaction: RecordReading {
         try apply(change, secret: opened.secret)
     }
 
-    /// Gives an item another key; it keeps its id, secret, attributes and earlier values. Throws `noSuchItem`, or
+    /// Changes an item's key; the item keeps its id, secret, attributes and earlier values. Throws `noSuchItem`, or
     /// `duplicateItem` if the new key exists.
     public func move(_ key: ItemKey, to newKey: ItemKey) throws(VaultError) {
         let old = try existing(key)
         guard key != newKey else { return }
-        guard key.itemClass == newKey.itemClass else { throw VaultError(.invalidArgument, "an item keeps its class") }
-        guard try item(newKey) == nil else { throw VaultError(.duplicateItem, "the item exists already") }
+        guard key.itemClass == newKey.itemClass else {
+            throw VaultError(.invalidArgument, "an item's class cannot be changed")
+        }
+        guard try item(newKey) == nil else { throw VaultError(.duplicateItem, "the item already exists") }
         let opened = try opened(old)
         var change = ItemChange(old, opened.item.attributes)
         change.key = newKey
         try apply(change, secret: opened.secret)
     }
 
-    /// Removes an item with its earlier values, and leaves a tombstone; false if there is none. What was sealed stays
-    /// in the file until it is compacted.
+    /// Removes an item with its earlier values and leaves a tombstone; returns false if the item does not exist. Its
+    /// ciphertext stays in the file until the file is compacted.
     public func remove(_ key: ItemKey) throws(VaultError) -> Bool {
         guard let old = try item(key) else { return false }
         let tombstone = TombstoneEntry(
@@ -213,8 +219,8 @@ public final class Transaction: RecordReading {
         return true
     }
 
-    /// Sets how many earlier values an item keeps, 0 to 50. Those that there are beyond that stay until another value
-    /// of their item is kept, or the vault is compacted.
+    /// Sets the number of earlier values that an item keeps, 0 to 50. Existing excess values are kept until another
+    /// value of their item is kept or the vault is compacted.
     public func keepVersions(_ count: Int) throws(VaultError) {
         try requireOpen()
         try ItemLimits.check(keptVersions: count)
@@ -230,10 +236,10 @@ public final class Transaction: RecordReading {
             sealing: core.store.sealing)
     }
 
-    // MARK: what is left behind
+    // MARK: records left behind
 
-    /// Notes a record that is replaced by one in another compartment, if somebody could open it who cannot open the new
-    /// one.
+    /// Makes a note of a record that is replaced by one in another compartment, if anyone who cannot open the new
+    /// record could open the old one.
     func note(_ old: Item, now key: ItemKey, in compartment: UInt64) throws(VaultError) {
         guard old.entry.compartment != compartment, let before = ring.compartment(old.entry.compartment),
             let now = ring.compartment(compartment)
@@ -244,18 +250,18 @@ public final class Transaction: RecordReading {
         if remnant.isReadable { remnants.append(remnant) }
     }
 
-    /// Whether items for this device only can be made.
+    /// Whether device-only items can be created.
     var hasDevice: Bool { core.deviceID != .zero }
 
     // MARK: ending
 
-    /// Makes the commit one that merges a branch: it is made even if nothing is changed.
+    /// Marks the commit as the merge of a branch; such a commit is made even if nothing has changed.
     func merge(_ branch: MergedBranch) {
         merging = branch
         core.advance(to: branch.clock)
     }
 
-    /// Writes everything; nothing if nothing was changed.
+    /// Writes and commits all changes; does nothing if there are none.
     func commit() throws(VaultError) {
         try requireOpen()
         let store = core.store
@@ -292,8 +298,8 @@ public final class Transaction: RecordReading {
         core.stateChanged()
     }
 
-    /// The live bytes of the state that is made, counted where what was removed was too damaged to tell its own; nil if
-    /// something that stays is as damaged.
+    /// Counts the live bytes of the new state, which is necessary if a removed part was too damaged to determine its
+    /// size. Returns nil if a remaining part is just as damaged.
     private func counted(_ next: Commit) throws(VaultError) -> UInt64? {
         try appender.flush()
         let store = core.store
@@ -306,8 +312,8 @@ public final class Transaction: RecordReading {
         return store.header.bodyStart + UInt64(fixed) + live.bytes
     }
 
-    /// Ends it with a tree in the file that is given up, for a new file that takes its place: it is read from there, and
-    /// no commit ever names it.
+    /// Ends the transaction by writing its tree to the old file, from which the replacement file is made. No commit
+    /// ever refers to that tree.
     func endInReplacement() throws(VaultError) -> Rebuild.Content {
         try requireOpen()
         hasEnded = true
@@ -320,7 +326,7 @@ public final class Transaction: RecordReading {
         return Rebuild.Content(root: root, items: items, keyring: ring.keyring, merging: merging)
     }
 
-    /// The history that a merged branch brings along.
+    /// Appends the history that a merged branch contributes.
     private func appendHistory(_ merging: MergedBranch) throws(VaultError) -> ObjectRef {
         let store = core.store
         let history = try History.appended(store, merging: merging)
@@ -329,17 +335,19 @@ public final class Transaction: RecordReading {
         return ref
     }
 
-    /// Gives up what was not committed.
+    /// Ends the transaction, discarding anything that was not committed.
     func end() {
         hasEnded = true
         if appender.hasWritten { core.store.abandon() }
     }
 
     func requireOpen() throws(VaultError) {
-        guard !hasEnded else { throw VaultError(.invalidArgument, "a transaction ends with its closure") }
+        guard !hasEnded else {
+            throw VaultError(.invalidArgument, "a transaction cannot be used after its closure has returned")
+        }
     }
 
-    /// A count of the file and a change to it: the file could claim anything.
+    /// Adds a change to a count from the file, checking the result because the file could contain any number.
     private static func sum(_ count: UInt64, _ change: Int64) throws(VaultError) -> UInt64 {
         let (sum, overflow) = Int64(clamping: count).addingReportingOverflow(change)
         guard !overflow, sum >= 0 else { throw VaultError(.structureInvalid, "the vault's counts are wrong") }

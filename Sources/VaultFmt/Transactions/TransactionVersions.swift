@@ -1,31 +1,31 @@
 internal import VaultBytes
 internal import VaultStore
 
-// Earlier values within a transaction: kept when a value is replaced, brought along, restored, forgotten
-// (specification, section 6.4).
+// Earlier values within a transaction: keeping, moving, restoring and forgetting them (specification, section 6.4).
 extension Transaction {
-    // MARK: the caller's
+    // MARK: for callers
 
-    /// The earlier values of an item, the oldest first. Throws `noSuchItem`.
+    /// Returns the earlier values of an item, oldest first. Throws `noSuchItem`.
     public func earlierValues(of key: ItemKey) throws(VaultError) -> [EarlierValue] {
         try allEarlierValues(of: try existing(key))
     }
 
-    /// The secret of an earlier value, with the attributes of the time.
+    /// Opens the secret of an earlier value, with its attributes at the time.
     public func open(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
         try requireOpen()
         return try opened(value)
     }
 
-    /// The value of an attribute that an item had, of any size; nil if it had none of this name.
+    /// Returns the value that an attribute had at the time, whatever its size; nil if the item had no attribute of this
+    /// name.
     package func attribute(_ name: String, of value: EarlierValue) throws(VaultError) -> Secret? {
         try requireOpen()
         return try self.value(of: name, value)
     }
 
-    /// Makes an item what it was: secret and attributes. What it is now becomes an earlier value, if the vault keeps
-    /// any, unless it is damaged; the restored one stays among them. Its key and accessibility stay. Throws `noSuchItem`
-    /// if the item, or this earlier value of it, is not there.
+    /// Restores the secret and attributes of an earlier value of an item. The current value becomes an earlier one, if
+    /// the vault keeps any and it is not damaged; the restored value remains in the list. The key and accessibility do
+    /// not change. Throws `noSuchItem` if the item or this earlier value does not exist.
     public func restore(_ value: EarlierValue, of key: ItemKey) throws(VaultError) {
         let old = try existing(key)
         guard value.item.bytes == old.entry.id,
@@ -46,10 +46,10 @@ extension Transaction {
         try apply(change, secret: earlier.secret)
     }
 
-    /// Forgets earlier values of an item: these, or all of them. Returns how many. What was sealed stays in the file
-    /// until it is compacted.
+    /// Forgets these earlier values of an item, or all of them, and returns how many were forgotten. Their records stay
+    /// in the file until it is compacted.
     ///
-    /// Throws `noSuchItem` if the item, or one of these values, is not there.
+    /// Throws `noSuchItem` if the item or one of these values does not exist.
     @discardableResult
     public func forgetEarlierValues(of key: ItemKey, _ values: [EarlierValue]? = nil) throws(VaultError) -> Int {
         let old = try existing(key)
@@ -72,11 +72,11 @@ extension Transaction {
         return before.versions.count - versions.versions.count
     }
 
-    /// Adds earlier values to an item, the oldest first: those of an import. Returns how many were added: as many as
-    /// the vault keeps, the last ones.
+    /// Adds earlier values, oldest first, to an item, as an import does. Only the newest ones are added, up to the
+    /// number that the vault keeps; returns how many were added.
     ///
-    /// They come after those that the item has. Throws `noSuchItem`, and what adding an item with such a secret and
-    /// such attributes would throw.
+    /// They are sorted after existing ones. Throws `noSuchItem`, and the same errors as adding an item with such a
+    /// secret and such attributes.
     @discardableResult
     public func addEarlierValues(_ values: [NewEarlierValue], to key: ItemKey) throws(VaultError) -> Int {
         let old = try existing(key)
@@ -102,6 +102,18 @@ extension Transaction {
         return new.count
     }
 
+    /// Sets the earlier values of an item to those of an earlier state of the file, up to the number that the vault
+    /// keeps.
+    func setEarlierValues(of key: ItemKey, to new: Versions?) throws(VaultError) {
+        let item = try existing(key)
+        let before = try versions(of: item)
+        let placed = PlacedAttributes(listed: item.attributes.listed, large: item.largeRecords)
+        let kept = Array((new?.versions ?? []).suffix(ring.kept))
+        let versions = Versions(item: item.entry.id, versions: try withdrawn(kept, of: item.entry.id, placed))
+        guard versions.versions != before?.versions ?? [] else { return }
+        replaceVersions(item, before, try write(versions), versions)
+    }
+
     private static let noSuchValue = VaultError(.noSuchItem, "the item has no such earlier value")
 
     private func sealed(
@@ -122,15 +134,15 @@ extension Transaction {
 
     // MARK: keeping
 
-    /// An item's earlier values after a change, where they are, and what they were as far as that was looked at.
+    /// An item's earlier values after a change, their place, and the previous ones if they were read.
     struct ChangedVersions {
         var ref: ItemEntry.Versions?
         var before: Versions?
         var now: Versions?
     }
 
-    /// Keeps what a change replaces, and reseals for owners what only earlier values refer to from now on (R-6.10,
-    ///
+    /// Keeps the value that a change replaces, and reseals for owners the records that only earlier values now refer to
+    ///
     func changedVersions(
         _ change: ItemChange, _ placed: PlacedAttributes, _ compartment: UInt64, at now: Int64
     ) throws(VaultError) -> ChangedVersions {
@@ -154,11 +166,11 @@ extension Transaction {
         }
         if keeps {
             let version = Versions.Version(old.entry, replaced: now, old.attributes)
-            // What is damaged cannot be kept.
+            // A damaged value cannot be kept.
             do throws(VaultError) { new.append(try withdrawn(version, &withdrawal)) } catch {
                 guard Self.cannotBeRead.contains(error.code) else { throw error }
             }
-            // A merge can leave an earlier value of the item's own revision, by another device.
+            // A merge can produce an earlier value with the item's own revision from another device.
             new.sort(by: Versions.Version.precedes)
             new = new.suffix(ring.kept)
         }
@@ -169,7 +181,7 @@ extension Transaction {
         return ChangedVersions(ref: try write(versions), before: before, now: versions)
     }
 
-    /// The device that an item is bound to from now on, and was not before.
+    /// Returns the device to which an item is now bound, if it was not bound to it before.
     private func newDevice(_ before: UInt64, _ now: UInt64) -> Bytes16? {
         guard let before = ring.compartment(before), let now = ring.compartment(now), now.info.isDeviceBound,
             now.info.device != before.info.device
@@ -177,7 +189,7 @@ extension Transaction {
         return now.info.device
     }
 
-    /// What is resealed where the records of an item's earlier values are.
+    /// The compartments in which to reseal the records of an item's earlier values.
     private struct Withdrawal {
         let item: Bytes16
         let placed: PlacedAttributes
@@ -186,7 +198,7 @@ extension Transaction {
         var done: [RecordRef: RecordRef] = [:]
     }
 
-    /// The earlier values that a merge has united, with the records that the live item does not share under group 0.
+    /// Returns the earlier values united by a merge; records that the live item does not share are moved under group 0.
     func withdrawn(
         _ versions: [Versions.Version], of id: Bytes16, _ placed: PlacedAttributes
     ) throws(VaultError) -> [Versions.Version] {
@@ -196,8 +208,8 @@ extension Transaction {
         return out
     }
 
-    /// An earlier value with the records that the live item does not share under group 0. What belongs to another
-    /// device stays where it is.
+    /// Returns an earlier value; records that the live item does not share are moved under group 0. Records of another
+    /// device are not moved.
     private func withdrawn(
         _ version: Versions.Version, _ withdrawal: inout Withdrawal
     ) throws(VaultError) -> Versions.Version {
@@ -243,11 +255,12 @@ extension Transaction {
 
     // MARK: frames
 
-    /// The same for what goes with the item; those that cannot be read do not keep it from going.
+    /// Reads the earlier values that are removed with an item; returns nil if they are unreadable, which does not
+    /// prevent the removal.
     func versionsToRemove(_ item: Item) throws(VaultError) -> Versions? {
         do throws(VaultError) { return try versions(of: item) } catch {
             guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
-            // Which records they had is not known any more.
+            // The records to which they referred can no longer be determined.
             tally.isLiveBytesLost = true
             return nil
         }
@@ -260,7 +273,7 @@ extension Transaction {
         return ItemEntry.Versions(count: versions.versions.count, frame: ref)
     }
 
-    /// An item with other earlier values, and otherwise as it was, or as a new entry says.
+    /// Replaces an item's earlier values. The rest of its entry stays the same unless a new entry is given.
     private func replaceVersions(
         _ old: Item, _ before: Versions?, _ ref: ItemEntry.Versions?, _ now: Versions?, _ new: ItemEntry? = nil
     ) {
@@ -273,7 +286,8 @@ extension Transaction {
 }
 
 extension Versions.Version {
-    /// What an item is until it is changed; its record is still under the item's compartment.
+    /// Makes an earlier value from the current value of an item, before a change; its record is still in the item's
+    /// compartment.
     init(_ entry: ItemEntry, replaced: Int64, _ attributes: Attributes) {
         self.init(
             revision: entry.revision, device: entry.device, replaced: replaced, modified: entry.modified,
@@ -283,7 +297,7 @@ extension Versions.Version {
 }
 
 extension Attributes {
-    /// As a page has them, where all large ones have a record.
+    /// The attributes in the form of a page, in which all large attributes have their own records.
     var listed: [PageAttribute] {
         all.map { attribute in
             let value: PageAttribute.Value =

@@ -2,16 +2,16 @@ internal import VaultBytes
 internal import VaultStore
 
 extension Vault {
-    /// Runs changes that become durable together, in one commit, or not at all.
+    /// Runs changes that become durable together in one commit, or not at all.
     ///
-    /// `body` runs under the writer's lock and on the newest state; if it throws, nothing has changed. Within it, use
-    /// the transaction and not the vault.
-    /// Throws `readOnly`, `locked`, `notPermitted`, `busy`, `noSpace`, `io`, and `outcomeUnknown` if syncing failed.
-    /// Other threads that use the vault meanwhile wait as long as they would for another process, and get `busy` then.
+    /// `body` runs under the writer's lock and on the newest state; if it throws, nothing changes. Within it, use the
+    /// transaction rather than the vault. Throws `readOnly`, `locked`, `notPermitted`, `busy`, `noSpace`, `io`, and
+    /// `outcomeUnknown` if syncing failed. Other threads that use the vault meanwhile wait as long as they would for
+    /// another process; then `busy` is thrown.
     public func transaction<R>(_ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R {
         try withCore { (core) throws(VaultError) in
             try core.transaction { (transaction) throws(VaultError) in
-                // Only while the caller's code runs: what comes before and after ends by itself.
+                // This applies only while the caller's code runs; the steps before and after it end on their own.
                 exclusive.beginTransaction()
                 defer { exclusive.endTransaction() }
                 return try body(transaction)
@@ -19,7 +19,7 @@ extension Vault {
         }
     }
 
-    /// Adds an item. Throws `duplicateItem` if the key exists, else as `transaction`.
+    /// Adds an item. Throws `duplicateItem` if the key exists, and the same errors as `transaction`.
     public func add(
         _ key: ItemKey, secret: borrowing Secret, attributes: Attributes = .init(),
         accessibility: Accessibility = .whenUnlocked,
@@ -32,7 +32,7 @@ extension Vault {
         }
     }
 
-    /// Adds an item, or replaces its secret and the attributes named; those not named stay.
+    /// Adds an item, or replaces its secret and the given attributes; all other attributes are kept.
     public func set(
         _ key: ItemKey, secret: borrowing Secret, attributes: AttributeChanges = .init(),
         accessibility: Accessibility? = nil,
@@ -45,7 +45,7 @@ extension Vault {
         }
     }
 
-    /// Changes attributes or accessibility, not the secret. Throws `noSuchItem`.
+    /// Changes the attributes or accessibility of an item, but not its secret. Throws `noSuchItem`.
     public func update(_ key: ItemKey, attributes: AttributeChanges = .init(), accessibility: Accessibility? = nil)
         throws(VaultError)
     {
@@ -54,40 +54,40 @@ extension Vault {
         }
     }
 
-    /// Gives an item another key of the same class. Throws `noSuchItem`, `duplicateItem`.
+    /// Changes an item's key to another one of the same class. Throws `noSuchItem`, `duplicateItem`.
     public func move(_ key: ItemKey, to newKey: ItemKey) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in try transaction.move(key, to: newKey) }
     }
 
-    /// Removes an item; false if there is none. Its ciphertext stays in the file until `compact()`, and in copies of
-    /// it.
+    /// Removes an item; returns false if it does not exist. Its ciphertext remains in the file until `compact()`, and
+    /// in any copies of the file.
     @discardableResult
     public func remove(_ key: ItemKey) throws(VaultError) -> Bool {
         try transaction { (transaction) throws(VaultError) in try transaction.remove(key) }
     }
 
-    /// Sets how many earlier values an item keeps, 0 to 50. Those beyond that go when an item changes, or the vault is
-    /// compacted.
+    /// Sets the number of earlier values that an item keeps, 0 to 50. Excess values are dropped when their item changes
+    /// or the vault is compacted.
     public func keepVersions(_ count: Int) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in try transaction.keepVersions(count) }
     }
 
-    /// Makes an item what it was. Throws as `Transaction.restore` does.
+    /// Restores an earlier value of an item. Throws the same errors as `Transaction.restore`.
     public func restore(_ value: EarlierValue, of key: ItemKey) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in try transaction.restore(value, of: key) }
     }
 
-    /// Forgets earlier values of an item: these, or all of them. Returns how many. Throws as
-    /// `Transaction.forgetEarlierValues` does.
+    /// Forgets these earlier values of an item, or all of them, and returns how many were forgotten. Throws the same
+    /// errors as `Transaction.forgetEarlierValues`.
     @discardableResult
     public func forgetEarlierValues(of key: ItemKey, _ values: [EarlierValue]? = nil) throws(VaultError) -> Int {
         try transaction { (transaction) throws(VaultError) in try transaction.forgetEarlierValues(of: key, values) }
     }
 
-    /// Checks what `Transaction.add` would refuse of an item, and changes nothing: limits, dates, the rights of the
-    /// slot and the device.
+    /// Checks whether `Transaction.add` would accept an item (limits, dates, and the rights of the slot and the device)
+    /// without changing anything.
     ///
-    /// Throws what `add` would throw, but for a key that exists.
+    /// Throws the same errors as `add`, except `duplicateItem`.
     package func rehearseAdding(
         secretBytes: Int, attributes: Attributes, accessibility: Accessibility, group: String, created: Int64?,
         modified: Int64?
@@ -100,7 +100,7 @@ extension Vault {
         }
     }
 
-    /// Commits that a branch was merged; `body` makes the changes. The commit is made even if there are none.
+    /// Commits the merge of a branch; `body` makes the changes. The commit is made even if there are none.
     package func merge<R>(_ branch: MergedBranch, _ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R
     {
         try transaction { (transaction) throws(VaultError) in
@@ -111,7 +111,7 @@ extension Vault {
 }
 
 extension VaultCore {
-    /// Runs a transaction and, if that is due, a compaction after it was acknowledged.
+    /// Runs a transaction, followed by a compaction if one is due.
     func transaction<R>(_ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R {
         let transaction = try begin()
         let result: R
@@ -123,7 +123,7 @@ extension VaultCore {
         return result
     }
 
-    /// Starts a transaction, which `commit` or `rollBack` ends.
+    /// Begins a transaction, which is ended by `commit` or `rollBack`.
     func begin() throws(VaultError) -> Transaction {
         try beginWriting()
         do throws(VaultError) { return try Transaction(self) } catch {
@@ -147,7 +147,7 @@ extension VaultCore {
         store.endWriting()
     }
 
-    /// Compacts the file once dead bytes exceed live ones by 4 MiB. The commit stands whatever becomes of it.
+    /// Compacts the file once dead bytes exceed live ones by 4 MiB. The commit remains valid even if this fails.
     func compactIfDue() {
         guard deadBytes > store.state.commit.liveBytes + (4 << 20) else { return }
         do throws(VaultError) {

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The keyring as a transaction changes it: with the groups, compartments and devices that its items need.
+/// The keyring as changed by a transaction, with the groups, compartments and devices that its items need.
 struct WritableKeyring {
     private let core: VaultCore
     private(set) var keyring: Keyring
@@ -15,15 +15,15 @@ struct WritableKeyring {
         view = core.view
     }
 
-    /// Whether anything differs from the state that the transaction began with.
+    /// Whether the keyring differs from that of the state in which the transaction began.
     var isChanged: Bool { keyring != core.store.keyring }
 
-    /// The compartment with a number, if there is one.
+    /// Returns the compartment with the given number, if it exists.
     func compartment(_ number: UInt64) -> KeyringView.Compartment? { view.compartment(number) }
 
     // MARK: keys
 
-    /// The key of a compartment.
+    /// Returns the key of a compartment.
     func key(_ number: UInt64) throws(VaultError) -> SecretBox {
         if let new = newKeys[number] { return new }
         guard let compartment = view.compartment(number) else {
@@ -43,7 +43,7 @@ struct WritableKeyring {
 
     // MARK: compartments
 
-    /// The compartment for an item of this group; a new one if need be.
+    /// Returns the compartment for an item of this group, adding it if necessary.
     mutating func compartment(_ group: String, _ accessibility: Accessibility) throws(VaultError) -> UInt64 {
         let device = accessibility.isThisDeviceOnly ? core.deviceID : .zero
         if accessibility.isThisDeviceOnly, device == .zero { throw ItemLimits.noDevice }
@@ -54,12 +54,12 @@ struct WritableKeyring {
         return try compartment(try addGroup(group), accessibility, device)
     }
 
-    /// The compartment for earlier values of items that are for this device, or for any.
+    /// Returns the compartment for earlier values of items that are for this device, or for any device.
     mutating func owners(_ device: Bytes16) throws(VaultError) -> UInt64 {
         try compartment(Keyring.ownersGroup, device == .zero ? .whenUnlocked : .whenUnlockedThisDeviceOnly, device)
     }
 
-    /// That with the least number whose key is to be had here (section 5.4).
+    /// Returns the compartment with the smallest number whose key is available here (section 5.4).
     private mutating func compartment(
         _ group: UInt64, _ accessibility: Accessibility, _ device: Bytes16
     ) throws(VaultError) -> UInt64 {
@@ -69,7 +69,7 @@ struct WritableKeyring {
                 _ = try key(info.number)
                 return info.number
             } catch {
-                // Another device's of the same id, or one that is damaged.
+                // The compartment belongs to another device with the same id, or is damaged.
                 guard error.code == .deviceBound || error.code == .authenticationFailed else { throw error }
             }
         }
@@ -79,7 +79,7 @@ struct WritableKeyring {
     private mutating func addGroup(_ name: String) throws(VaultError) -> UInt64 {
         guard name.utf8.count <= Format.Limit.field else { throw ItemLimits.groupTooLong }
         guard keyring.groups.count < Format.Limit.groups else {
-            throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.groups) access groups")
+            throw VaultError(.limitExceeded, "a vault can have at most \(Format.Limit.groups) access groups")
         }
         let number = core.store.random.number(besides: Set(keyring.groups.map(\.number)))
         let key = core.store.random.secret(Format.keySize)
@@ -94,10 +94,10 @@ struct WritableKeyring {
         _ group: UInt64, _ accessibility: Accessibility, _ device: Bytes16
     ) throws(VaultError) -> UInt64 {
         guard device == .zero || device == core.deviceID else {
-            throw VaultError(.deviceBound, "this secret is for another device only (\(Hex.encode(device.bytes)))")
+            throw VaultError(.deviceBound, "this secret is bound to another device (\(Hex.encode(device.bytes)))")
         }
         guard keyring.compartments.count < Format.Limit.compartments else {
-            throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.compartments) compartments")
+            throw VaultError(.limitExceeded, "a vault can have at most \(Format.Limit.compartments) compartments")
         }
         let number = core.store.random.number(besides: Set(keyring.compartments.map(\.number)))
         var info = Keyring.Compartment(
@@ -113,10 +113,10 @@ struct WritableKeyring {
 
     // MARK: devices and settings
 
-    /// This device's position in the keyring; 0 if none was given, or there is no room for it.
+    /// Returns this device's position in the keyring; 0 if no device was given, or if there is no room for it.
     mutating func devicePosition() -> Int { position(of: core.deviceID) }
 
-    /// The same of any device; zero has none.
+    /// Returns any device's position in the keyring; 0 for a device id of zero.
     mutating func position(of device: Bytes16) -> Int {
         guard device != .zero else { return 0 }
         if let known = view.position(of: device) { return known }
@@ -126,19 +126,19 @@ struct WritableKeyring {
         return keyring.devices.count
     }
 
-    /// Goes on from another keyring, which has what this one has: that of a merge.
+    /// Continues with the keyring of a merge, which includes everything in this one.
     mutating func unite(_ other: Keyring) {
         keyring = other
         view = KeyringView(keyring)
     }
 
-    /// Records that a slot is gone.
+    /// Records that a slot was removed.
     mutating func noteRemoval(of slot: Bytes16) throws(VaultError) {
         keyring.noteRemoval(of: slot, try core.tick())
         view = KeyringView(keyring)
     }
 
-    /// How many earlier values an item keeps.
+    /// The number of earlier values that an item keeps.
     var kept: Int { keyring.keeping.count }
 
     mutating func keep(_ count: Int) throws(VaultError) {

@@ -1,31 +1,31 @@
 package import VaultBytes
 
-/// A state of a vault to be remembered: whoever keeps one notices if the file was put back, split, or made by others
-/// (specification, section 7.2).
+/// A state of a vault that a program can remember, in order to detect that the file was rolled back, forked, or
+/// replaced by someone else (specification, section 7.2).
 public struct Anchor: Hashable, Sendable, LosslessStringConvertible {
-    /// How the current state stands to an anchor, in the order in which they are decided.
+    /// How the current state relates to an anchor. The cases are checked in this order.
     public enum Verdict: Sendable, Hashable {
-        /// It is under another owners' key, and no hand-over leads there: somebody else made it.
+        /// The current state has a different owners' key, to which no hand-over leads: someone else made it.
         case foreign
-        /// It is that state.
+        /// The current state is the anchor's own state.
         case same
-        /// It is older than that state: the file was put back.
+        /// The current state is older than the anchor's state: the file was rolled back.
         case older
-        /// It came from that state.
+        /// The current state is a descendant of the anchor's state.
         case descends
-        /// The file no longer holds what would tell.
+        /// The file no longer contains enough information to decide.
         case unprovable
-        /// It has another past.
+        /// The current state has a different history.
         case forked
     }
 
     /// The vault.
     public let vault: VaultID
-    /// The state's generation: at least 1, and greater than that of every state before it.
+    /// The state's generation, which is at least 1 and greater than that of every state before it.
     public let generation: UInt64
     /// The chain value, 32 bytes.
     public let chain: [UInt8]
-    /// The key that signs for the vault's owners.
+    /// The public key of the vault's owners.
     public let owners: OwnersPublicKey
 
     package let value: Bytes32
@@ -38,7 +38,7 @@ public struct Anchor: Hashable, Sendable, LosslessStringConvertible {
         value = chain
     }
 
-    /// Reads `VAULT:GENERATION:CHAIN:OWNERS`, as `description` writes it; nil for anything else.
+    /// Parses `VAULT:GENERATION:CHAIN:OWNERS`, as written by `description`; returns nil for anything else.
     public init?(_ description: String) {
         let parts = description.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 4, let vault = VaultID(hex: String(parts[0])), let generation = UInt64(parts[1]),
@@ -50,34 +50,35 @@ public struct Anchor: Hashable, Sendable, LosslessStringConvertible {
     }
 
     /// `VAULT:GENERATION:CHAIN:OWNERS`: the vault's id, 32 hexadecimal digits; the generation, decimal; the chain value
-    /// and the owners' public key, 64 hexadecimal digits each. This form stays as it is.
+    /// and the owners' public key, 64 hexadecimal digits each. This form will not change.
     public var description: String { "\(vault):\(generation):\(Hex.encode(chain)):\(owners)" }
 }
 
-/// The public key of a vault's owners: the same for all of its slots, and another one after a rotation (specification,
+/// The public key of a vault's owners. It is the same for all slots, and changes with a rotation (specification,
 /// section 3.4).
 ///
-/// It reveals nothing. A program that has it needs no memory to refuse a vault that somebody else made.
+/// It is not secret. A program that knows it can refuse a vault made by someone else without having seen the vault
+/// before.
 public struct OwnersPublicKey: Hashable, Sendable, LosslessStringConvertible {
     package let value: Bytes32
 
     package init(_ value: Bytes32) { self.value = value }
 
-    /// Makes one of its 32 bytes; nil for another number of them.
+    /// Makes a key from its 32 bytes; returns nil for any other length.
     public init?(bytes: [UInt8]) {
         guard let value = Bytes32(bytes) else { return nil }
         self.value = value
     }
 
-    /// Reads 64 hexadecimal digits; nil for anything else.
+    /// Parses 64 hexadecimal digits; returns nil for anything else.
     public init?(_ description: String) {
         guard let bytes = Hex.decode(description) else { return nil }
         self.init(bytes: bytes)
     }
 
-    /// 32 bytes.
+    /// The 32 bytes of the key.
     public var bytes: [UInt8] { value.bytes }
 
-    /// 64 hexadecimal digits, lower-case.
+    /// The key as 64 lower-case hexadecimal digits.
     public var description: String { Hex.encode(value.bytes) }
 }

@@ -1,38 +1,38 @@
 internal import VaultBytes
 
-/// Goes through items in the order of their keys, as they were when the cursor was made. Reads ahead, on two threads,
-/// the further it gets.
+/// Iterates over items in key order, as they were when the cursor was made. It reads ahead, using more threads the
+/// further it gets.
 public struct ItemCursor: Sendable {
     private var leaves: LeafBatches<Item>
-    /// The items of the leaves that were read last, and which is next; then those that the other thread has read.
+    /// The items of the most recently read leaves, and the index of the next item; then the items of further leaves.
     private var items: [Item] = []
     private var index = 0
-    private var further: [Item] = []
+    private var further: [[Item]] = []
     private var hasEnded = false
-    /// What was met after the items that were read: it is thrown once those were given.
+    /// The error that occurred after the items that were read; it is thrown once these have been returned.
     private var failure: VaultError?
 
     private let vaultProcess = OwnProcess()
 
-    /// What is compared in the end; only for a cursor that goes through all items.
+    /// The counts to compare at the end, for a cursor that visits all items.
     private var tally: TreeTally?
 
     init(_ core: VaultCore, _ query: Query) {
         let reader = LeafReader(source: core.store.pages, check: core.entryCheck, query: query)
-        leaves = LeafBatches(core.store.tree, from: reader.prefix) { (leaf, inPassing, items) throws(VaultError) in
+        leaves = LeafBatches(core.store.tree, from: reader.prefix, on: Workers(core.store.threads)) {
+            (leaf, inPassing, items) throws(VaultError) in
             try reader.read(leaf, inPassing: inPassing, into: &items)
         }
         tally = query == Query() ? TreeTally(core.store.tree, core.store.state.commit, core.entryCheck) : nil
     }
 
-    /// The next matching item, or nil after the last. Throws what reading a page can throw: `authenticationFailed`,
-    /// `structureInvalid`, `io`.
+    /// Returns the next matching item, or nil after the last. Throws the errors of reading a page:
+    /// `authenticationFailed`, `structureInvalid`, `io`.
     public mutating func next() throws(VaultError) -> Item? {
         while index == items.count {
             index = 0
-            items = further
-            further = []
-            guard items.isEmpty else { break }
+            items = further.popLast() ?? []
+            guard items.isEmpty, further.isEmpty else { continue }
             if let failure { throw failure }
             guard !hasEnded else {
                 try tally?.finish()
@@ -47,27 +47,29 @@ public struct ItemCursor: Sendable {
 
     private mutating func readOn() throws(VaultError) {
         try vaultProcess.require()
-        guard let batch = try leaves.next() else {
-            hasEnded = true
-            return
+        let parts = try leaves.next()
+        hasEnded = parts.isEmpty
+        for part in parts {
+            further.append(part.outputs)
+            (hasEnded, failure) = (part.isLast, part.failure)
+            if hasEnded || failure != nil { break }
         }
-        (items, hasEnded, failure) = batch.first
-        if !hasEnded, failure == nil, let second = batch.second { (further, hasEnded, failure) = second }
+        further.reverse()
     }
 }
 
 extension ItemCursor: AsyncSequence, AsyncIteratorProtocol {
-    /// The cursor itself: a loop goes on from where it is.
+    /// Returns the cursor itself, so a loop continues from its current position.
     public func makeAsyncIterator() -> ItemCursor { self }
 }
 
-/// Turns leaves into the items of a query.
+/// Converts leaves into the items of a query.
 struct LeafReader: Sendable {
     let source: PageSource
     private let check: EntryCheck
     private let query: Query
     private let takesAll: Bool
-    /// What all wanted keys start with.
+    /// The prefix of all wanted keys.
     let prefix: [UInt8]
 
     init(source: PageSource, check: EntryCheck, query: Query) {
@@ -78,7 +80,7 @@ struct LeafReader: Sendable {
         prefix = query.keyPrefix
     }
 
-    /// Adds the matching items of a leaf; true if no further leaf can have any.
+    /// Adds the matching items of a leaf; returns true if no further leaf can contain any.
     func read(_ leaf: PageRef, inPassing: Bool, into items: inout [Item]) throws(VaultError) -> Bool {
         let page = inPassing ? try source.inPassing(leaf) : try source.page(leaf)
         var check = check
@@ -96,7 +98,7 @@ struct LeafReader: Sendable {
     }
 }
 
-/// Compares what the whole tree has with what the commit states, and ids of items with those of tombstones
+/// Compares the whole tree with the counts of the commit, and the ids of items with those of tombstones
 ///
 struct TreeTally: Sendable {
     private let tree: TreeReader
@@ -104,7 +106,7 @@ struct TreeTally: Sendable {
     private let check: EntryCheck
     private var items: UInt64 = 0
     private var versions: UInt64 = 0
-    /// Of all items, if there are tombstones to compare them with.
+    /// The ids of all items, collected if there are tombstones to compare them with.
     private var ids: [Bytes16] = []
 
     init(_ tree: TreeReader, _ commit: Commit, _ check: EntryCheck) {
@@ -113,14 +115,14 @@ struct TreeTally: Sendable {
         self.check = check
     }
 
-    /// Counts an item; each comes once, in the order of keys.
+    /// Counts an item; called once for each item, in key order.
     mutating func add(_ item: Item) {
         items += 1
         versions += UInt64(item.earlierValues)
         if commit.tombstones > 0 { ids.append(item.entry.id) }
     }
 
-    /// After the last item: reads the tombstones, which follow, and compares.
+    /// Reads the tombstones, which follow the last item, and compares the counts.
     mutating func finish() throws(VaultError) {
         var tombstones: UInt64 = 0
         ids.sort()
@@ -131,11 +133,11 @@ struct TreeTally: Sendable {
             }
         }
         guard items == commit.items, versions == commit.versions, tombstones == commit.tombstones else {
-            throw VaultError(.structureInvalid, "the newest commit states other numbers than the index has")
+            throw VaultError(.structureInvalid, "the newest commit's counts differ from the index")
         }
     }
 
-    /// Binary search.
+    /// Searches for an id by binary search.
     private func contains(_ id: Bytes16) -> Bool {
         var low = 0
         var high = ids.count
@@ -150,8 +152,7 @@ struct TreeTally: Sendable {
 
 /// The tombstones of a tree.
 enum Tombstones {
-    /// Calls `body` with each one and the id of the item, in the order of ids; throws for a malformed one when it gets
-    /// there.
+    /// Calls `body` with each tombstone and the id of its item, sorted by id; throws when it reaches a malformed one.
     static func forEach(
         _ tree: TreeReader, _ check: EntryCheck, _ body: (Bytes16, TombstoneEntry) throws(VaultError) -> Void
     ) throws(VaultError) {

@@ -1,56 +1,68 @@
 internal import VaultStore
 
-/// Goes over the leaves of a tree and reads them, on two threads the further it gets. What is made of them comes in
-/// their order.
+/// Reads the leaves of a tree, using more threads the further it gets, and returns the outputs in leaf order.
 struct LeafBatches<Output: Sendable>: Sendable {
-    /// Adds what is made of a leaf; true if no further leaf is wanted. The flag says whether many leaves are being
-    /// read, so that none should push others out of the cache.
+    /// Adds the outputs of a leaf; returns true if no further leaf is wanted. `inPassing` is set if many leaves are
+    /// being read, so that they do not evict other pages from the cache.
     typealias Reader = @Sendable (PageRef, _ inPassing: Bool, inout [Output]) throws(VaultError) -> Bool
-    /// What was made of some leaves, whether no further one is wanted, and what was met instead of the rest.
+    /// The outputs of some leaves, whether no further leaf is wanted, and the error that prevented reading the rest.
     typealias Part = (outputs: [Output], isLast: Bool, failure: VaultError?)
 
     private let tree: TreeReader
     private let start: [UInt8]
     private let isCaching: Bool
     private let reader: Reader
-    private let helper = SecondThread()
+    private let workers: Workers
     private var walker: LeafWalker?
-    /// How many leaves are read at a time.
+    /// The number of leaves to read at a time.
     private var window = 1
     private static var mostLeaves: Int { 256 }
-    /// Fewer take less time than a thread does to start.
+    /// The minimum number of leaves to divide: reading fewer takes less time than starting a thread.
     private static var leastDivided: Int { 8 }
 
-    /// Goes from the leaf on that may hold `key`. What is read once only should not be kept in the cache.
-    init(_ tree: TreeReader, from key: [UInt8] = [], isCaching: Bool = true, _ reader: @escaping Reader) {
+    /// Starts at the leaf that may contain `key`. Leaves that will be read only once should not be cached.
+    init(
+        _ tree: TreeReader, from key: [UInt8] = [], on workers: Workers, isCaching: Bool = true,
+        _ reader: @escaping Reader
+    ) {
+        self.workers = workers
         self.tree = tree
         self.isCaching = isCaching
         start = key
         self.reader = reader
     }
 
-    /// The next leaves' part, and the one after it that another thread has read; nil after the last leaf.
-    mutating func next() throws(VaultError) -> (first: Part, second: Part?)? {
+    /// Returns the outputs of the next leaves, in consecutive parts; empty after the last leaf. Parts that follow the
+    /// last one, or one with an error, must be ignored.
+    mutating func next() throws(VaultError) -> [Part] {
         let leaves = try nextLeaves()
-        guard !leaves.isEmpty else { return nil }
+        guard !leaves.isEmpty else { return [] }
         let inPassing = window > 4
         window = min(window * 4, Self.mostLeaves)
-        guard leaves.count >= Self.leastDivided else { return (Self.read(leaves[...], inPassing, reader), nil) }
-        let middle = leaves.count - leaves.count / 2
-        return helper.both({ Self.read(leaves[..<middle], inPassing, reader) }) { [reader] in
-            Self.read(leaves[middle...], inPassing, reader)
+        guard leaves.count >= Self.leastDivided, workers.count > 1 else {
+            return [Self.read(leaves[...], inPassing, reader)]
+        }
+        // There are more parts than threads, so that a slower thread takes fewer of them.
+        let size = max(Self.leastDivided / 2, leaves.count / (workers.count * 4))
+        return workers.map((leaves.count + size - 1) / size) { [reader] part, _ in
+            Self.read(leaves[part * size..<min((part + 1) * size, leaves.count)], inPassing, reader)
         }
     }
 
-    /// The same as one part; throws what was met.
+    /// Returns the outputs of the next leaves as a single part, or throws its error; nil after the last leaf.
     mutating func nextOutputs() throws(VaultError) -> [Output]? {
-        guard let (first, second) = try next() else { return nil }
-        for part in [first, second] { if let failure = part?.failure { throw failure } }
-        return second.map { first.outputs + $0.outputs } ?? first.outputs
+        let parts = try next()
+        guard var all = parts.first?.outputs else { return nil }
+        if let failure = parts[0].failure { throw failure }
+        for part in parts.dropFirst() {
+            all.append(contentsOf: part.outputs)
+            if let failure = part.failure { throw failure }
+        }
+        return all
     }
 
     private mutating func nextLeaves() throws(VaultError) -> [PageRef] {
-        // Moved out while it changes, so that its path is not copied.
+        // The walker is moved out while it changes, so that its path is not copied.
         var walker: LeafWalker
         if let known = self.walker.take() {
             walker = known

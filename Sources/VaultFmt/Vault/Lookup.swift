@@ -1,12 +1,12 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Which of an item's earlier values is meant, for callers that hold no `EarlierValue`: an item has no two of one
-/// revision and device.
+/// Identifies one of an item's earlier values, for callers without an `EarlierValue`. No two earlier values of an item
+/// have the same revision and device.
 package struct EarlierValueID: Sendable, Hashable {
-    /// The revision that the item had when this was its value.
+    /// The item's revision when this was its value.
     package let revision: UInt64
-    /// The device that made it, if it had a name then.
+    /// The device that made the value, if it is known.
     package let device: DeviceID?
 
     package init(revision: UInt64, device: DeviceID?) {
@@ -16,7 +16,7 @@ package struct EarlierValueID: Sendable, Hashable {
 
     private func names(_ value: EarlierValue) -> Bool { value.revision == revision && value.device == device }
 
-    /// The value among those of an item. Throws `noSuchItem`.
+    /// Finds the value among those of an item. Throws `noSuchItem`.
     package func find(among values: [EarlierValue]) throws(VaultError) -> EarlierValue {
         guard let found = values.first(where: { names($0) }) else {
             throw VaultError(.noSuchItem, "the item has no such earlier value")
@@ -25,23 +25,23 @@ package struct EarlierValueID: Sendable, Hashable {
     }
 }
 
-// Reading by names alone: each call finds the item and reads from one and the same state, whatever other threads do.
+// Reading by key: each call finds the item and reads it from the same state, whatever other threads do.
 extension Vault {
-    /// The value of an attribute, of any size; nil if the item has none of this name. Throws `noSuchItem`, else as
-    /// `get` does.
+    /// Returns the value of an attribute, whatever its size; nil if the item has no attribute of this name. Throws
+    /// `noSuchItem`, and the same errors as `get`.
     package func attribute(_ name: String, of key: ItemKey) throws(VaultError) -> Secret? {
         try withCore { (core) throws(VaultError) in
             try core.value(of: name, try core.existing(key))
         }
     }
 
-    /// An earlier value with its secret. Throws `noSuchItem`, else as `open` does.
+    /// Opens an earlier value with its secret. Throws `noSuchItem`, and the same errors as `open`.
     package func openEarlierValue(_ id: EarlierValueID, of key: ItemKey) throws(VaultError) -> OpenedEarlierValue {
         try withCore { (core) throws(VaultError) in try core.open(try core.earlierValue(id, of: key)) }
     }
 
-    /// The value of an attribute that an item had, of any size; nil if it had none of this name. Throws `noSuchItem`,
-    /// else as `open` does.
+    /// Returns the value that an attribute had at the time, whatever its size; nil if the item had no attribute of this
+    /// name. Throws `noSuchItem`, and the same errors as `open`.
     package func attribute(_ name: String, of id: EarlierValueID, of key: ItemKey) throws(VaultError) -> Secret? {
         try withCore { (core) throws(VaultError) in
             try core.attribute(name, of: try core.earlierValue(id, of: key))
@@ -62,15 +62,15 @@ extension VaultCore {
 }
 
 extension VaultCore {
-    ///
+    /// Throws unless the slot that opened the vault grants earlier values.
     func requireEarlierValues() throws(VaultError) {
         guard !isLocked else { throw VaultError(.locked, "the vault is locked") }
         guard isOwner else {
-            throw VaultError(.notPermitted, "the slot that opened this vault does not grant earlier values")
+            throw VaultError(.notPermitted, "the slot that opened this vault does not grant access to earlier values")
         }
     }
 
-    /// An item's earlier values, the oldest first.
+    /// Returns an item's earlier values, oldest first.
     func earlierValues(of item: Item) throws(VaultError) -> [EarlierValue] {
         try requireEarlierValues()
         return try allEarlierValues(of: item)

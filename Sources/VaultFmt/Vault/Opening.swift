@@ -1,22 +1,26 @@
 package import VaultBytes
 
-/// How a vault is opened.
+/// Options for opening a vault.
 public struct OpenOptions: ~Copyable, Sendable {
-    /// Whether it can be changed.
+    /// Whether the vault can be changed.
     public var writable = false
-    /// How much key derivation the file may ask for.
+    /// The limits on key derivation.
     public var limits = ReaderLimits()
-    /// This device, for items of this device only; without one they are listed, and their secrets refused.
+    /// This device, for device-only items. Without it, such items are listed, but their secrets are refused.
     public var device: Device?
     /// How long to wait for another writer.
     public var lockWait: Duration = .seconds(10)
-    /// A state that the vault must have come from: else `foreignOwner`, `rolledBack`, `forked` or `ancestryUnprovable`
+    /// A state that the vault must continue; otherwise `foreignOwner`, `rolledBack`, `forked` or `ancestryUnprovable`
     /// is thrown.
     public var anchor: Anchor?
-    /// The owners' public key that the vault must have: else `foreignOwner` is thrown, before anything of it is served.
+    /// The owners' public key that the vault must have; otherwise `foreignOwner` is thrown before any of its contents
+    /// are returned.
     public var owners: OwnersPublicKey?
+    /// The number of threads for lists, scans, compaction and rotation, 1 to 64; nil for one per processor, up to 16.
+    /// Threads are started when there is work for them, and end with the call or cursor that uses them.
+    public var threads: Int?
 
-    /// The defaults: for reading, without a device.
+    /// Makes the default options: for reading, without a device.
     public init() {}
 
     /// Whether there is a device.
@@ -30,22 +34,24 @@ public struct OpenOptions: ~Copyable, Sendable {
     }
 }
 
-/// How a vault is created.
+/// Options for creating a vault.
 public struct CreateOptions: ~Copyable, Sendable {
-    /// The cost of its first slot's key derivation.
+    /// The cost of the first slot's key derivation.
     public var cost: KDFCost = .moderate
     /// Whether a cost below the floor is accepted.
     public var allowWeak = false
     /// The first slot's name, at most 63 bytes.
     public var slotName = ""
-    /// How many earlier values an item keeps, 0 to 50.
+    /// The number of earlier values that an item keeps, 0 to 50.
     public var keptVersions = 10
-    /// This device, as when opening.
+    /// This device, as in the options for opening.
     public var device: Device?
     /// How long later changes wait for another writer.
     public var lockWait: Duration = .seconds(10)
+    /// The number of threads, as in the options for opening.
+    public var threads: Int?
 
-    /// The defaults.
+    /// Makes the default options.
     public init() {}
 
     /// Whether there is a device.
@@ -59,20 +65,19 @@ public struct CreateOptions: ~Copyable, Sendable {
     }
 }
 
-/// What a slot opens.
+/// The access granted by the slot that opened a vault.
 public enum Access: Sendable, Hashable {
-    /// Everything, and may change it.
+    /// Everything, including changes.
     case owner
-    /// The index, and the secrets of these access groups; may change nothing.
+    /// The index and the secrets of these access groups, for reading only.
     case scoped(groups: [String])
 }
 
 extension Vault {
     /// Creates a vault with one full slot, and opens it for changing.
     ///
-    /// An existing file is never overwritten, nor a symbolic link that leads nowhere (`fileExists`). Throws `weakKDF`
-    /// for a cost below the floor unless that is allowed, `kdfLimit` for one that readers would refuse, `noSpace` and
-    /// `io`.
+    /// An existing file or a dangling symbolic link is never overwritten (`fileExists`). Throws `weakKDF` for a cost
+    /// below the floor unless that is allowed, `kdfLimit` for a cost that readers would refuse, `noSpace` and `io`.
     public static func create(at path: String, factors: borrowing Factors, options: consuming CreateOptions = .init())
         throws(VaultError)
         -> Vault
@@ -87,13 +92,16 @@ extension Vault {
         let cost = try options.cost.checked(for: factors.kinds, allowWeak: options.allowWeak)
         try SlotMaking.checkName(options.slotName)
         try ItemLimits.check(keptVersions: options.keptVersions)
+        try Workers.check(threads: options.threads)
+        var place = place
+        place.threads = options.threads ?? place.threads
         let random = place.random
         let id = random.bytes16()
         let epoch = random.bytes32()
         let keys = VaultKeys(vaultKey: random.secret(Format.keySize), epoch: epoch)
         let clock = try Clock.revision(place.fileSystem)
         let deviceID = options.deviceID
-        let new = try NewSlot(factors.copy(), cost: cost, name: options.slotName)
+        let new = try NewSlot(factors.copy(), cost: cost, name: options.slotName, vault: id, random)
         let (slot, wrappingKey) = try SlotMaking.fullSlot(
             keys, new, vault: id, revision: clock, device: deviceID, random)
         let header = Header(id: id, epoch: epoch, slots: [slot])
@@ -112,7 +120,7 @@ extension Vault {
     /// `noSlotOpens`, `authenticationFailed`, `structureInvalid`, `tampered`, `noSuchFile`, `io`; with an owners'
     /// public key, `foreignOwner`; with an anchor, `foreignOwner`, `rolledBack`, `forked` and `ancestryUnprovable`.
     ///
-    /// What this machine remembers of the vault is not looked at: `VaultLocal` does that.
+    /// The state that this machine remembers is not checked here; `VaultLocal` checks it.
     public static func open(_ path: String, factors: borrowing Factors, options: consuming OpenOptions = .init())
         throws(VaultError)
         -> Vault
@@ -125,7 +133,7 @@ extension Vault {
     ) throws(VaultError) -> Vault {
         let store = try Store.open(
             path, writable: options.writable, factors: factors.keys, limits: options.limits, external: factors.provider,
-            place: options.asked(at: place))
+            place: try options.asked(at: place))
         return try Vault(opened: store, options: options)
     }
 
@@ -136,28 +144,28 @@ extension Vault {
         if let anchor { try require(anchor) }
     }
 
-    /// Throws if the vault has not come from this state.
+    /// Throws an error if the vault does not continue this state.
     private func require(_ anchor: Anchor) throws(VaultError) {
         switch try verdict(on: anchor) {
         case .same, .descends: return
         case .foreign:
             throw VaultError(
                 .foreignOwner,
-                "the vault belongs to other owners than the state remembered from generation \(anchor.generation): its key was replaced "
-                    + "without a hand-over, or somebody else made it")
+                "the vault belongs to other owners: after the remembered generation \(anchor.generation), its key was replaced "
+                    + "without a hand-over, or someone else created the vault")
         case .unprovable:
             throw VaultError(
                 .ancestryUnprovable,
-                "the file no longer proves that it continues generation \(anchor.generation), which is remembered; "
-                    + "it is at generation \(self.anchor.generation) now")
+                "the file no longer proves that it continues the remembered generation \(anchor.generation); "
+                    + "it is now at generation \(self.anchor.generation)")
         case .older:
             throw VaultError(
                 .rolledBack,
-                "the vault is at generation \(self.anchor.generation), but was at \(anchor.generation) before: an older copy was put in its place"
+                "the vault is at generation \(self.anchor.generation), but was previously at \(anchor.generation): it was replaced with an older copy"
             )
         case .forked:
             throw VaultError(
-                .forked, "the vault has another past than the state remembered from generation \(anchor.generation)")
+                .forked, "the vault's history differs from that of the remembered generation \(anchor.generation)")
         }
     }
 }
@@ -165,7 +173,7 @@ extension Vault {
 extension CreateOptions {
     consuming func takeDevice() -> Device? { device }
 
-    /// Zeros without one.
+    /// The device's id; zero if there is none.
     fileprivate var deviceID: Bytes16 {
         borrowing get {
             switch device {
@@ -179,18 +187,19 @@ extension CreateOptions {
 extension OpenOptions {
     consuming func takeDevice() -> Device? { device }
 
-    /// The place with the owners' public key that is insisted on.
-    borrowing func asked(at place: Store.Place) -> Store.Place {
-        guard let owners else { return place }
+    /// Returns the place with the required owners' public key and the number of threads.
+    borrowing func asked(at place: Store.Place) throws(VaultError) -> Store.Place {
+        try Workers.check(threads: threads)
         var place = place
-        place.owner = owners.value
+        if let owners { place.owner = owners.value }
+        place.threads = threads ?? place.threads
         return place
     }
 }
 
-/// What opens a vault again without its factors: `VaultLocal` keeps it, in the kernel's keyring.
+/// Opening a vault again without its factors. `VaultLocal` stores the key in the kernel keyring.
 extension Vault {
-    /// The slot that opened this vault and its wrapping key. Throws `locked`.
+    /// Returns the slot that opened this vault and its wrapping key. Throws `locked`.
     package func keptKey() throws(VaultError) -> KeptKey {
         try withCore { (core) throws(VaultError) in
             guard !core.isLocked else { throw VaultError(.locked, "the vault is locked") }
@@ -198,23 +207,24 @@ extension Vault {
         }
     }
 
-    /// Opens a vault with what `keptKey` returned. Throws as `open` does, and `noSuchSlot` if the slot is gone.
+    /// Opens a vault with the result of `keptKey`. Throws the same errors as `open`, or `noSuchSlot` if the slot no
+    /// longer exists.
     package static func open(
         _ path: String, kept key: borrowing KeptKey, of vault: VaultID, options: consuming OpenOptions,
         place: Store.Place
     ) throws(VaultError) -> Vault {
         let store = try Store.open(
-            path, writable: options.writable, kept: key, vault: vault.bytes, place: options.asked(at: place))
+            path, writable: options.writable, kept: key, vault: vault.bytes, place: try options.asked(at: place))
         return try Vault(opened: store, options: options)
     }
 
-    /// The id that a file's header shows; nothing of it is authenticated.
+    /// Returns the vault id in a file's header, which is not authenticated.
     package static func id(at path: String, place: Store.Place = Store.Place()) throws(VaultError) -> VaultID {
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
         return VaultID(try Store.readHeader(file).0.id)
     }
 
-    /// Whether the state that is read has this slot.
+    /// Returns whether the current state has this slot.
     package func has(slot: Bytes16) throws(VaultError) -> Bool {
         try withCore { (core) throws(VaultError) in core.store.header.slots.contains { $0.id == slot } }
     }

@@ -1,9 +1,9 @@
-internal import Synchronization
+internal import VaultStore
 
 extension Vault {
-    /// Opens a vault on a thread of its own, so that the key derivation holds up nobody else.
+    /// Opens a vault on a thread of its own, so that the key derivation does not block the caller.
     ///
-    /// - Throws: As `open`.
+    /// - Throws: The same errors as `open`.
     public static func openInBackground(
         _ path: String, factors: consuming Factors, options: consuming OpenOptions = .init()
     ) async throws(VaultError) -> Vault {
@@ -13,9 +13,9 @@ extension Vault {
         }
     }
 
-    /// Creates a vault on a thread of its own, so that the key derivation holds up nobody else.
+    /// Creates a vault on a thread of its own, so that the key derivation does not block the caller.
     ///
-    /// - Throws: As `create`.
+    /// - Throws: The same errors as `create`.
     public static func createInBackground(
         at path: String, factors: consuming Factors, options: consuming CreateOptions = .init()
     ) async throws(VaultError) -> Vault {
@@ -26,14 +26,14 @@ extension Vault {
     }
 }
 
-/// Factors and options on their way to another thread.
+/// Passes factors and options to another thread.
 private final class Asked<Options: ~Copyable & Sendable>: Sendable {
     private let factors: Factors
-    private let options: Mutex<Options?>
+    private let options: Guarded<Options?>
 
     init(_ factors: consuming Factors, _ options: consuming Options) {
         self.factors = factors
-        self.options = Mutex(options)
+        self.options = Guarded(options)
     }
 
     func answered(
@@ -42,7 +42,7 @@ private final class Asked<Options: ~Copyable & Sendable>: Sendable {
         let result: Result<Vault, VaultError> = await withCheckedContinuation { continuation in
             BackgroundThread.run {
                 guard let options = self.options.withLock({ $0.take() }) else {
-                    preconditionFailure("options are used once")
+                    preconditionFailure("the options must be used only once")
                 }
                 do throws(VaultError) {
                     continuation.resume(returning: .success(try body(self.factors, options)))

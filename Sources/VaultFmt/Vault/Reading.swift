@@ -4,12 +4,12 @@ internal import VaultStore
 extension Vault {
     // MARK: reading
 
-    /// The item with this key, without its secret; nil if there is none.
+    /// Returns the item with this key, without its secret; nil if it does not exist.
     public func item(_ key: ItemKey) throws(VaultError) -> Item? {
         try withCore { (core) throws(VaultError) in try core.find(key) }
     }
 
-    /// The item with this key and its secret; nil if there is none.
+    /// Returns the item with this key and its secret; nil if it does not exist.
     ///
     /// Throws `locked`, `notPermitted` (a scoped slot without the item's group), `deviceBound`, `authenticationFailed`,
     /// `structureInvalid`, `io`.
@@ -20,14 +20,15 @@ extension Vault {
         }
     }
 
-    /// The secret of an item that a cursor gave, with its attributes of at most 4096 bytes. The item must be of the
-    /// state that is being read: after a compaction or rotation, get it again. Throws as `get` does.
+    /// Opens the secret of an item returned by a cursor, with its attributes of at most 4096 bytes. The item must be
+    /// from the state that is being read: after a compaction or rotation, get it again. Throws the same errors as
+    /// `get`.
     public func open(_ item: Item) throws(VaultError) -> OpenedItem {
         try withCore { (core) throws(VaultError) in try core.opened(item) }
     }
 
-    /// The item with this key, its secret and all of its attributes, large ones too; nil if there is none. Throws as
-    /// `get` does.
+    /// Returns the item with this key, its secret and all of its attributes, including large ones; nil if it does not
+    /// exist. Throws the same errors as `get`.
     package func whole(_ key: ItemKey) throws(VaultError) -> OpenedItem? {
         try withCore { (core) throws(VaultError) -> OpenedItem? in
             guard let item = try core.find(key) else { return nil }
@@ -35,24 +36,24 @@ extension Vault {
         }
     }
 
-    /// All matching items of the current state, in the order of their keys, read a page at a time. No secret is
-    /// decrypted.
+    /// Returns a cursor over all matching items of the current state, sorted by key and read a page at a time. No
+    /// secret is decrypted.
     public func items(matching query: Query = Query()) throws(VaultError) -> ItemCursor {
         try withCore { (core) throws(VaultError) in ItemCursor(core, query) }
     }
 
-    /// The value of an attribute, of any size and sealed or not; nil if the item has none of this name. The item must
-    /// be of the state that is being read. Throws as `get` does.
+    /// Returns the value of an attribute, whatever its size and whether or not it is sealed; nil if the item has no
+    /// attribute of this name. The item must be from the state that is being read. Throws the same errors as `get`.
     public func attribute(_ name: String, of item: Item) throws(VaultError) -> Secret? {
-        // What is at hand is read without the vault.
+        // A value that is already in memory is returned without accessing the vault.
         if let attribute = item.attributes.attribute(name), attribute.isRead { return attribute.secret }
         return try withCore { (core) throws(VaultError) in try core.value(of: name, item) }
     }
 
     // MARK: earlier values
 
-    /// The earlier values of an item, the oldest first. No secret is decrypted. Throws `noSuchItem`, `notPermitted` for
-    /// a scoped slot, `locked`.
+    /// Returns the earlier values of an item, oldest first. No secret is decrypted. Throws `noSuchItem`, `notPermitted`
+    /// for a scoped slot, and `locked`.
     public func earlierValues(of key: ItemKey) throws(VaultError) -> [EarlierValue] {
         try withCore { (core) throws(VaultError) in
             try core.requireEarlierValues()
@@ -60,26 +61,28 @@ extension Vault {
         }
     }
 
-    /// The same for an item that a cursor gave, of the state that is being read.
+    /// Returns the earlier values of an item returned by a cursor; it must be from the state that is being read.
     public func earlierValues(of item: Item) throws(VaultError) -> [EarlierValue] {
         try withCore { (core) throws(VaultError) in try core.earlierValues(of: item) }
     }
 
-    /// The secret of an earlier value, with the attributes of the time. It must be of the state that is being read:
-    /// after a compaction or rotation, ask for the item's earlier values again. Throws as `get` does.
+    /// Opens the secret of an earlier value, with the attributes at the time. The value must be from the state that is
+    /// being read: after a compaction or rotation, get the item's earlier values again. Throws the same errors as
+    /// `get`.
     public func open(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
         try withCore { (core) throws(VaultError) in try core.open(value) }
     }
 
-    /// The secret of an earlier value. Throws as `open` does.
+    /// Returns the secret of an earlier value. Throws the same errors as `open`.
     public func secret(of value: EarlierValue) throws(VaultError) -> Secret { try open(value).takeSecret() }
 
-    /// The value of an attribute that an item had, of any size; nil if it had none of this name. Throws as `open` does.
+    /// Returns the value that an attribute had at the time, whatever its size; nil if the item had no attribute of this
+    /// name. Throws the same errors as `open`.
     public func attribute(_ name: String, of value: EarlierValue) throws(VaultError) -> Secret? {
         if let attribute = value.attributes.attribute(name), attribute.isRead { return attribute.secret }
         return try withCore { (core) throws(VaultError) in try core.attribute(name, of: value) }
     }
 
-    /// How many earlier values an item keeps.
+    /// The number of earlier values that an item keeps.
     public var keptVersions: Int { reading(0) { $0.store.keyring.keeping.count } }
 }

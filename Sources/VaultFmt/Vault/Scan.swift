@@ -1,62 +1,61 @@
-internal import Synchronization
 internal import VaultBytes
 internal import VaultStore
 
-/// A secret as a scan meets it.
+/// A secret during a scan.
 public enum ScannedSecret {
-    /// The secret, lent for the call: it must not be kept.
+    /// The secret, valid only during the call: it must not be kept.
     case opened(UnsafeRawBufferPointer)
-    /// Why this item's secret cannot be read: `deviceBound`, `notPermitted` or `locked`.
+    /// The reason why this item's secret cannot be read: `deviceBound`, `notPermitted` or `locked`.
     case refused(VaultError)
 }
 
 extension Vault {
-    /// Calls `body` with every matching item and its secret, in the order of keys, as they are at the start.
+    /// Calls `body` with every matching item and its secret, sorted by key, as of the start of the call.
     ///
-    /// Reads in pieces, on two threads, into memory that is reused and wiped. An item whose key is not to be had comes
-    /// with the reason; one that is damaged ends the scan with `authenticationFailed` or `structureInvalid`. `body` may
-    /// use the vault.
+    /// Items are read in batches, on several threads, into memory that is reused and wiped. If an item's key is not
+    /// available, `body` is passed the reason; a damaged item ends the scan with `authenticationFailed` or
+    /// `structureInvalid`. `body` may use the vault.
     public func forEachSecret(
         matching query: Query = Query(), _ body: (Item, ScannedSecret) throws(VaultError) -> Void
     ) throws(VaultError) {
-        let (leafReader, reader, tree, whole) = try withCore { (core) throws(VaultError) in
+        let (leafReader, reader, tree, whole, workers) = try withCore { (core) throws(VaultError) in
             (
                 LeafReader(source: core.store.pages, check: core.entryCheck, query: query),
                 ScanReader(file: core.store.file, sealing: core.store.sealing, bodyStart: core.store.header.bodyStart),
                 core.store.tree,
-                TreeTally(core.store.tree, core.store.state.commit, core.entryCheck)
+                TreeTally(core.store.tree, core.store.state.commit, core.entryCheck), Workers(core.store.threads)
             )
         }
         var tally = whole
         var leaves = tree.leaves(from: leafReader.prefix)
-        let first = ScanPart(leafReader, reader)
-        let second = ScanPart(leafReader, reader)
-        let helper = SecondThread()
+        var parts: [ScanPart] = []
         var keys = ScanKeys()
         var window = 1
-        while true {
+        var isLast = false
+        while !isLast {
             let next = try leaves.next(window)
-            window = min(window * 4, 64)
             guard !next.isEmpty else { break }
-            let middle = next.count - next.count / 2
-            // Again for each batch: `body` may have locked the vault.
+            let count = window < Self.leastDivided ? 1 : min(workers.count, next.count)
+            window = min(window * 4, Self.mostLeaves(workers))
+            while parts.count < count { parts.append(ScanPart(leafReader, reader, threads: workers.count)) }
+            // This is repeated for each batch, because `body` may have locked the vault.
             try keys.renew(self)
-            first.assign(next[..<middle], keys)
-            second.assign(next[middle...], keys)
-            if next.count < Self.leastDivided {
-                first.read()
-                second.read()
-            } else {
-                helper.run({ first.read() }, alongside: { second.read() })
+            for (index, part) in parts.prefix(count).enumerated() {
+                part.assign(next[next.count * index / count..<next.count * (index + 1) / count], keys)
             }
-            if try first.deliver(&keys, &tally, self, to: body) { break }
-            if try second.deliver(&keys, &tally, self, to: body) { break }
+            workers.run(count) { [parts] part, _ in parts[part].read() }
+            for part in parts.prefix(count) where !isLast {
+                isLast = try part.deliver(&keys, &tally, self, to: body)
+            }
         }
         if query == Query() { try tally.finish() }
     }
 
-    /// Leaves; opening the records of fewer takes less time than a thread does to start.
+    /// The minimum number of leaves to divide: opening the records of fewer takes less time than starting a thread.
     private static var leastDivided: Int { 8 }
+
+    /// Returns the number of leaves to read at a time, which limits the memory for their contents.
+    private static func mostLeaves(_ workers: Workers) -> Int { min(max(workers.count * 32, 64), 256) }
 
     fileprivate func compartmentKey(_ number: UInt64) throws(VaultError) -> Result<SecretBox, VaultError> {
         try withCore { (core) throws(VaultError) -> Result<SecretBox, VaultError> in
@@ -71,14 +70,14 @@ extension Vault {
     }
 }
 
-/// What reading records takes.
+/// The data needed to read records.
 struct ScanReader: Sendable {
     let file: any FileHandle
     let sealing: Sealing
     let bodyStart: UInt64
 }
 
-/// The keys of the compartments that a scan has met, or why they are not to be had.
+/// The keys of the compartments that a scan has encountered, or the reasons why they are not available.
 struct ScanKeys: Sendable {
     private var known: [UInt64: Result<SecretBox, VaultError>] = [:]
 
@@ -93,35 +92,41 @@ struct ScanKeys: Sendable {
     }
 }
 
-/// Leaves whose records one thread opens, and where their secrets then are. Used again for the next batch, with the
-/// same memory.
+/// Leaves whose records one thread opens, and the places of their secrets. The part and its memory are reused for the
+/// next batch.
 final class ScanPart: Sendable {
     private struct State: ~Copyable {
         var leaves: ArraySlice<PageRef> = []
         var keys = ScanKeys()
         var items: [Item] = []
         var isLast = false
-        /// What was met instead of further items.
+        /// The error that prevented reading further items.
         var failure: VaultError?
-        /// The next item whose record is to be opened.
+        /// The next item whose record will be opened.
         var next = 0
         var memory = Secret(count: 0)
         var frame: [UInt8] = []
-        /// Where the secrets are in the memory, or why they are not; of the items up to `next`.
+        /// For the items up to `next`: the places of their secrets in memory, or the reasons why these could not be
+        /// read.
         var results: [Result<Range<Int>, VaultError>] = []
-        /// Items that have attributes in their records, with those, by position.
+        /// The items that have attributes in their records, with these attributes, by position.
         var whole: [Int: Item] = [:]
     }
 
-    /// Where secrets are small, one of these is enough for a batch; beyond, there is only as much as one secret takes.
-    private static let memorySizes = [32_768, 65_536, 262_144]
+    /// The possible sizes of the memory. If secrets are small, one of these is enough for a batch; otherwise, the
+    /// memory holds a single secret.
+    private static let memorySizes = [32_768, 65_536, 131_072, 262_144]
     private let leafReader: LeafReader
     private let reader: ScanReader
-    private let state = Mutex(State())
+    private let sizes: [Int]
+    private let state = Guarded(State())
 
-    init(_ leafReader: LeafReader, _ reader: ScanReader) {
+    /// Makes a part. All threads together use as much memory as two parts, unless each would then have less than the
+    /// minimum.
+    init(_ leafReader: LeafReader, _ reader: ScanReader, threads: Int) {
         self.leafReader = leafReader
         self.reader = reader
+        sizes = Self.memorySizes.filter { $0 <= max(524_288 / threads, 32_768) }
     }
 
     func assign(_ leaves: ArraySlice<PageRef>, _ keys: ScanKeys) {
@@ -152,8 +157,9 @@ final class ScanPart: Sendable {
         state.whole.removeAll(keepingCapacity: true)
         guard state.next < state.items.count else { return }
         let rest = state.items[state.next...].reduce(0) { $0 + Self.size($1) }
-        let size = max(Self.memorySizes.first { $0 >= rest } ?? Self.memorySizes[2], Self.size(state.items[state.next]))
-        // Bodies are opened over what the batch before left: it is wiped with the memory.
+        let usual = sizes.first { $0 >= rest } ?? sizes[sizes.count - 1]
+        let size = max(usual, Self.size(state.items[state.next]))
+        // Bodies are written over the contents of the previous batch, which are wiped with the memory.
         if size > state.memory.count {
             do throws(VaultError) { state.memory = try Secret(allocating: size) } catch {
                 state.results.append(.failure(error))
@@ -162,9 +168,9 @@ final class ScanPart: Sendable {
             }
         }
         var start = 0
-        // Items that follow each other are mostly in one compartment.
+        // Consecutive items are usually in the same compartment.
         var last: (compartment: UInt64, key: Result<SecretBox, VaultError>)?
-        // A constant, so that its items are not copied.
+        // This is a constant so that its items are not copied.
         let items = state.items
         while state.next < items.count {
             let item = items[state.next]
@@ -183,7 +189,8 @@ final class ScanPart: Sendable {
         }
     }
 
-    /// What an item's record takes when it is open. Its reference is checked then: until then it can state any length.
+    /// Returns the memory needed for an item's opened record. The reference is checked later; until then, it can
+    /// contain any length.
     private static func size(_ item: Item) -> Int { min(max(item.paddedSize, 0), Format.Limit.recordFrame) }
 
     private func open(
@@ -206,8 +213,9 @@ final class ScanPart: Sendable {
         }
     }
 
-    /// Calls `body` with all items of the leaves; true if there are no further ones. Both threads have ended: nobody
-    /// else asks for the state, but `body` must be called without holding it, as it may do anything.
+    /// Calls `body` with all items of the leaves; returns true if there are no further items. All threads have
+    /// finished, so nothing else uses the state, but it must not be held while `body` runs, because `body` may do
+    /// anything.
     func deliver(
         _ keys: inout ScanKeys, _ tally: inout TreeTally, _ vault: Vault,
         to body: (Item, ScannedSecret) throws(VaultError) -> Void
@@ -232,7 +240,7 @@ final class ScanPart: Sendable {
                 open(&state)
             }
         }
-        // The memory belongs to this part.
+        // The memory belongs to this part, which must therefore stay alive.
         return try withExtendedLifetime(self) { () throws(VaultError) in
             try state.withLock { (state) throws(VaultError) in
                 if let failure = state.failure { throw failure }

@@ -4,22 +4,22 @@ package import VaultStore
 
 /// A vault: one encrypted file of items.
 ///
-/// A handle reads one consistent state: the newest when it was opened. `refresh()` and every change move it to the
-/// one that is newest then. Any number of threads may use one handle, and any number of processes one file; one of them writes
-/// at a time, and the others wait. A handle belongs to the process that opened it: in a child, after fork(2), all its
-/// functions throw `otherProcess`, and nothing of it changes the file or releases the lock. The format is described in
-/// `Spec/vaultfmt-1.md`.
+/// A handle reads one consistent state: the newest one when it was opened. `refresh()` and every change move it to the
+/// newest state at that time. Any number of threads may use one handle, and any number of processes may use one file;
+/// only one of them writes at a time, and the others wait. A handle belongs to the process that opened it: in a child
+/// process after fork(2), all of its functions throw `otherProcess`, and it neither changes the file nor releases the
+/// lock. The format is described in `Spec/vaultfmt-1.md`.
 public final class Vault: Sendable {
     let exclusive = ExclusiveLock()
-    // Only touched within `exclusive`: a mutex that would own it cannot lend it to the caller's closures.
+    // Accessed only within `exclusive`: a mutex that owned it could not pass it to the caller's closures.
     nonisolated(unsafe) let core: VaultCore
-    /// The file, with symbolic links followed.
+    /// The path of the file, with symbolic links resolved.
     public let path: String
     /// The vault's id.
     public let id: VaultID
-    /// Whether it was opened for changing.
+    /// Whether the vault was opened for writing.
     public let isWritable: Bool
-    /// The device that it was opened with.
+    /// The device with which the vault was opened.
     public let device: DeviceID?
 
     init(_ core: VaultCore) {
@@ -34,23 +34,23 @@ public final class Vault: Sendable {
         try exclusive.withLock(waitingForTransaction: core.lockWait) { () throws(VaultError) in try body(core) }
     }
 
-    /// Lets others write to a vault that was created with its lock kept.
+    /// Releases the lock of a vault that was created with its lock held, so that others can write to it.
     func releaseLock() { core.store.releaseLock() }
 
-    /// The store beneath, for tools that look at what is not shown here.
+    /// Passes the underlying store to a closure, for tools that need information not available here.
     package func withStore<R>(_ body: (Store) throws(VaultError) -> R) throws(VaultError) -> R {
         try withCore { (core) throws(VaultError) in try body(core.store) }
     }
 
-    /// The keys of compartments that this handle has in memory: all that a locked one opens secrets with.
+    /// The keys of compartments that this handle has in memory; a locked handle opens secrets only with these.
     package var keptKeys: [SecretBox] { reading([]) { $0.compartments.held } }
 
     // MARK: state
 
-    /// Whether it is locked.
+    /// Whether the vault is locked.
     public var isLocked: Bool { reading(false) { $0.isLocked } }
 
-    /// What the slot that opened it grants.
+    /// The access granted by the slot that opened the vault.
     public var access: Access {
         reading(.owner) { core in
             if core.isOwner { return .owner }
@@ -60,22 +60,22 @@ public final class Vault: Sendable {
         }
     }
 
-    /// The state that is being read, to be remembered.
+    /// The state that is being read, in a form that can be remembered.
     public var anchor: Anchor {
         reading(Anchor(vault: id, generation: 0, chain: .zero, owners: OwnersPublicKey(.zero))) { $0.anchor }
     }
 
-    /// The public key of the vault's owners, the same for all slots: another one means that the vault was rotated, or
-    /// is somebody else's.
+    /// The public key of the vault's owners, which is the same for all slots. A different key means that the vault's
+    /// keys were rotated, or that the vault belongs to someone else.
     public var owners: OwnersPublicKey { anchor.owners }
 
-    /// What follows in the file after the state that is being read.
+    /// The state of the bytes that follow the current state in the file.
     public var tail: TailState { reading(.clean) { $0.store.tail } }
 
-    /// Reads something that cannot fail but within one's own transaction, where it has the value `otherwise`.
+    /// Reads a value. This can fail only within this thread's own transaction, in which case `otherwise` is returned.
     func reading<R>(_ otherwise: R, _ body: (VaultCore) -> R) -> R {
         guard exclusive.isOfThisProcess else {
-            // What is in memory is whole, unless another thread was at work on it.
+            // The data in memory is consistent unless another thread was changing it.
             guard exclusive.acquireIfFree() else { return otherwise }
             defer { exclusive.release() }
             return body(core)
@@ -85,13 +85,13 @@ public final class Vault: Sendable {
         } catch { return otherwise }
     }
 
-    /// Moves to the newest committed state of the file. A locked vault stays where it is.
+    /// Moves to the newest committed state of the file. A locked vault stays at its current state.
     ///
-    /// Throws `rolledBack`, `forked` or `ancestryUnprovable` if that state does not come from the current one,
-    /// `noSlotOpens` if the keys were replaced, and what opening throws.
+    /// Throws `rolledBack`, `forked` or `ancestryUnprovable` if that state does not descend from the current one,
+    /// `noSlotOpens` if the keys were replaced, and the same errors as opening.
     public func refresh() throws(VaultError) { try withCore { (core) throws(VaultError) in try core.refresh() } }
 
-    /// How the current state stands to one that was remembered. Throws `invalidArgument` for an anchor of another
+    /// Returns how the current state relates to a remembered one. Throws `invalidArgument` for an anchor of another
     /// vault.
     public func verdict(on anchor: Anchor) throws(VaultError) -> Anchor.Verdict {
         guard anchor.vault == id else {
@@ -109,13 +109,13 @@ public final class Vault: Sendable {
         }
     }
 
-    /// What the properties say, of one moment, for callers that can take an error: as `refresh` throws.
+    /// The values of several properties at a single moment, for callers that can handle an error.
     package struct StateSnapshot {
         package let isLocked: Bool
         package let isOwner: Bool
         package let anchor: Anchor
         package let tail: TailState
-        /// How many earlier values an item keeps.
+        /// The number of earlier values that an item keeps.
         package let keptVersions: Int
     }
 
@@ -129,9 +129,9 @@ public final class Vault: Sendable {
 
     // MARK: locking
 
-    /// Wipes the vault key, the wrapping keys, and the keys of items that are accessible when unlocked only. Metadata
-    /// can still be read, in the state of now, and secrets that are accessible after the first unlocking. Nothing can
-    /// be changed until `unlock`.
+    /// Wipes the vault key, the wrapping keys, and the keys of items that are accessible only when unlocked. The
+    /// metadata of the current state can still be read, and so can secrets that are accessible after first unlock.
+    /// Nothing can be changed until `unlock` is called.
     public func lock() {
         guard exclusive.isOfThisProcess else {
             guard exclusive.acquireIfFree() else { return }
@@ -141,23 +141,24 @@ public final class Vault: Sendable {
         do throws(VaultError) {
             try exclusive.withLock(waitingForTransaction: .infinity) { () throws(VaultError) in core.lock() }
         } catch {
-            // Only within this thread's own transaction, whose end needs the keys.
+            // This happens only within this thread's own transaction, which needs the keys when it ends.
             preconditionFailure("a vault cannot be locked within a transaction")
         }
     }
 
-    /// The same for callers that can take an error: `invalidArgument` within this thread's own transaction, `busy` and
-    /// `otherProcess`.
+    /// Locks the vault like `lock`, for callers that can handle an error: `invalidArgument` within this thread's own
+    /// transaction, `busy` or `otherProcess`.
     package func tryLock() throws(VaultError) { try withCore { (core) throws(VaultError) in core.lock() } }
 
-    /// Unlocks it with the factors of any of its slots, and moves to the newest state. Throws as opening does.
+    /// Unlocks the vault with the factors of any of its slots, and moves to the newest state. Throws the same errors as
+    /// opening.
     public func unlock(_ factors: borrowing Factors, limits: ReaderLimits = .init()) throws(VaultError) {
         try withCore { (core) throws(VaultError) in try core.unlock(factors, limits) }
     }
 }
 
 extension Anchor {
-    /// Without the vault's id.
+    /// The anchor without the vault's id.
     package var point: AnchorPoint { AnchorPoint(generation: generation, chain: value, ownersPublicKey: owners.value) }
 }
 

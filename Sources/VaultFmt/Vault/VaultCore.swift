@@ -1,7 +1,8 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// What a `Vault` guards: the store, the keys of compartments, and what this device is. One thread at a time.
+/// The state guarded by a `Vault`: the store, the keys of compartments, and this device. Only one thread may use it at
+/// a time.
 final class VaultCore: RecordReading {
     let store: Store
     let device: SecretBox?
@@ -10,13 +11,14 @@ final class VaultCore: RecordReading {
     let compartments = CompartmentKeys()
     private(set) var view: KeyringView
     private(set) var isLocked = false
-    /// The greatest revision given out or seen.
+    /// The greatest revision that was issued or seen.
     private var clock: UInt64
-    /// Whether the slot that opened the vault is a full one: kept apart, since a locked vault no longer shows it.
+    /// Whether a full slot opened the vault. This is stored separately, because it cannot be determined once the vault
+    /// is locked.
     private(set) var isOwner: Bool
-    /// Of the header that the keys were derived under.
+    /// The epoch of the header under which the keys were derived.
     private var epoch: Bytes32
-    /// Why the last compaction that would have been due did not happen.
+    /// The reason why the last compaction that was due did not take place.
     var compactionBlocked: String?
 
     init(_ store: Store, device: consuming Device?, lockWait: Double) {
@@ -42,11 +44,11 @@ final class VaultCore: RecordReading {
         CompartmentKeys.Context(store: store, device: device, deviceID: deviceID, isLocked: isLocked)
     }
 
-    /// After the store's state has changed.
+    /// Updates everything that depends on the store's state after it has changed.
     func stateChanged() {
         if view.keyring != store.keyring {
             view = KeyringView(store.keyring)
-            // Keys may have been replaced: removing a scoped slot does that.
+            // Keys may have been replaced, for example by removing a scoped slot.
             compartments.forgetAll()
         }
         if epoch != store.header.epoch {
@@ -56,13 +58,13 @@ final class VaultCore: RecordReading {
         clock = max(clock, store.state.commit.clock)
     }
 
-    /// A revision that is greater than all before (specification, section 1).
+    /// Returns a revision greater than all previous ones (specification, section 1).
     func tick() throws(VaultError) -> UInt64 {
         let now = try Clock.revision(store.fileSystem)
         let (next, overflow) = clock.addingReportingOverflow(1)
         let tick = max(now, next)
         guard !overflow, tick <= Format.Limit.number else {
-            throw VaultError(.limitExceeded, "the vault's clock has reached its greatest value")
+            throw VaultError(.limitExceeded, "the vault's clock has reached its maximum value")
         }
         clock = tick
         return tick
@@ -70,7 +72,7 @@ final class VaultCore: RecordReading {
 
     var lastTick: UInt64 { clock }
 
-    /// Makes later revisions greater than those of a branch that is merged.
+    /// Makes later revisions greater than those of a branch that is being merged.
     func advance(to clock: UInt64) { self.clock = max(self.clock, clock) }
 
     // MARK: reading
@@ -80,7 +82,7 @@ final class VaultCore: RecordReading {
         if try store.refresh() { stateChanged() }
     }
 
-    /// What entries of the current state are checked against.
+    /// The check for entries of the current state.
     var entryCheck: EntryCheck { EntryCheck(view, clock: store.clock) }
 
     func find(_ key: ItemKey) throws(VaultError) -> Item? {
@@ -90,10 +92,11 @@ final class VaultCore: RecordReading {
 
     // MARK: records
 
-    /// From here on, a thread to start takes little beside hashing or opening a record.
+    /// The minimum size of a record for which starting a thread takes little time compared with hashing or opening the
+    /// record.
     private static let largeRecord = 1 << 20
 
-    /// A frame that another one, at `referrer`, refers to; its hash and head are checked.
+    /// Returns a frame that another frame, at `referrer`, refers to, after checking its hash and head.
     func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8] {
         let pages = store.pages
         try decoding { () throws(FormatError) in try ref.check(type, from: pages.bodyStart, before: referrer) }
@@ -116,10 +119,11 @@ final class VaultCore: RecordReading {
             try FrameReader.check(frame, ref, .record)
             throw error
         }
-        return try Self.openLarge(frame, ref, record.identity(of: item), key, pages.sealing)
+        return try Self.openLarge(
+            frame, ref, record.identity(of: item), key, pages.sealing, Workers(store.threads))
     }
 
-    /// The key of a compartment, by its number.
+    /// Returns the key of a compartment, given by its number.
     func key(_ number: UInt64) throws(VaultError) -> SecretBox {
         if let known = compartments.known(number) { return known }
         guard let compartment = view.compartment(number) else {
@@ -128,13 +132,14 @@ final class VaultCore: RecordReading {
         return try compartments.key(compartment, context)
     }
 
-    /// Hashes and opens a frame at the same time; nothing comes out before both are right.
+    /// Hashes and opens a frame at the same time; nothing is returned unless both succeed.
     private static func openLarge(
-        _ frame: [UInt8], _ ref: ObjectRef, _ identity: Sealing.RecordIdentity, _ key: SecretBox, _ sealing: Sealing
+        _ frame: [UInt8], _ ref: ObjectRef, _ identity: Sealing.RecordIdentity, _ key: SecretBox, _ sealing: Sealing,
+        _ workers: Workers
     ) throws(VaultError) -> Secret {
         var opened: Secret?
         var failure: VaultError?
-        let (_, checked) = SecondThread().both({
+        let (_, checked) = workers.both({
             do throws(VaultError) {
                 opened = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
                     try RecordCodec.open(frame, identity, key: key.secret, sealing, at: ref.offset)
@@ -147,7 +152,7 @@ final class VaultCore: RecordReading {
         }
         try checked.get()
         if let failure { throw failure }
-        guard let result = opened.take() else { preconditionFailure("it was opened, or failed to") }
+        guard let result = opened.take() else { preconditionFailure("opening must have succeeded or failed") }
         return result
     }
 
@@ -173,7 +178,9 @@ final class VaultCore: RecordReading {
 
     func requireOwner() throws(VaultError) {
         guard !isLocked else { throw VaultError(.locked, "the vault is locked") }
-        guard isOwner else { throw VaultError(.notPermitted, "the slot that opened this vault grants reading only") }
+        guard isOwner else {
+            throw VaultError(.notPermitted, "the slot that opened this vault grants only read access")
+        }
     }
 
     /// Runs a change under the writer's lock, on the newest state.
@@ -186,39 +193,40 @@ final class VaultCore: RecordReading {
     func beginWriting() throws(VaultError) {
         guard store.isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
         try requireOwner()
-        // It may have moved to another state before it fails.
+        // The store may have moved to another state before it failed.
         defer { stateChanged() }
         try store.beginWriting(wait: lockWait) { () throws(VaultError) in try refuseReadOnlyExtensions() }
     }
 
-    /// This version knows no extension.
+    /// Throws if a writer must know an extension; this version knows none.
     func refuseReadOnlyExtensions() throws(VaultError) {
         guard let unknown = (store.header.extensions + store.keyring.extensions).first(where: \.isReadOnly) else {
             return
         }
         throw VaultError(
             .readOnlyExtension,
-            "only programs that know the extension \"\(unknown.name)\" can change this vault; this one can read it")
+            "only programs that support the extension \"\(unknown.name)\" can change this vault; this program can only read it"
+        )
     }
 
     var deadBytes: UInt64 { store.state.commit.end - min(store.state.commit.liveBytes, store.state.commit.end) }
 }
 
-/// The machine's time as the format can hold it: a revision has 47 bits for milliseconds (specification, section 1).
+/// The machine's time within the format's range: a revision has 47 bits for milliseconds (specification, section 1).
 enum Clock {
-    /// The machine's time as the beginning of a revision, which is at least 1. A clock before 1970 counts as 1970.
+    /// Returns the machine's time as the beginning of a revision, which is at least 1. Times before 1970 count as 1970.
     static func revision(_ fileSystem: any FileSystem) throws(VaultError) -> UInt64 {
         let now = UInt64(clamping: fileSystem.now())
         guard now < 1 << 47 else {
             throw VaultError(
-                .io, "the machine's clock shows a time that no vault can hold (\(now) ms after 1970): set it")
+                .io, "the machine's clock shows a time that vaults cannot store (\(now) ms after 1970): set the clock")
         }
         return max(now << 16, 1)
     }
 }
 
 extension VaultCore {
-    /// What a slot's owner part says, and for a slot whose kind depends on the epoch, its wrapping key.
+    /// Returns a slot's owner part and, if its kind depends on the epoch, its wrapping key.
     func ownerPart(of slot: Slot) throws(VaultError) -> (
         part: OwnerPart, wrappingKey: SecretBox
     ) {
@@ -227,12 +235,12 @@ extension VaultCore {
             try SlotSeal.openOwner(slot, vault: store.vault, keys: owner)
         }
         guard opened.part.revision <= store.state.commit.clock else {
-            throw VaultError(.structureInvalid, "a slot's revision is after the vault's clock")
+            throw VaultError(.structureInvalid, "a slot's revision is later than the vault's clock")
         }
         return opened
     }
 
-    /// The groups that a scoped slot grants; nil for a slot of another kind.
+    /// Returns the groups that a scoped slot grants; nil for a slot of another kind.
     func grantedGroups(of slot: Slot) throws(VaultError) -> Set<UInt64>? {
         guard slot.kind == .scoped else { return nil }
         let part = try ownerPart(of: slot)

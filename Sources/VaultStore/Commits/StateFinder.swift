@@ -2,19 +2,19 @@ internal import Glibc
 package import VaultBytes
 internal import VaultCrypto
 
-/// What follows the newest committed state (section 7.1).
+/// The contents of the file after the newest committed state (section 7.1).
 public enum TailState: Sendable, Equatable {
     /// Nothing, or a reserve of zeros.
     case clean
-    /// Bytes that no commit belongs to: the trace of a crash. The next writer cuts them off.
+    /// Bytes that belong to no commit, left by a crash. The next writer truncates them.
     case torn(bytes: UInt64)
-    /// A commit whose contents did not all reach the disk; the state before it is served. The next writer keeps it in
-    /// `FILE.incomplete-G` and cuts it off.
+    /// A commit whose contents did not all reach the disk; the previous state is served. The next writer saves it as
+    /// `FILE.incomplete-G` and truncates it.
     case incomplete(generation: UInt64)
-    /// Bytes with the head of a commit that does not open: damage, or somebody else's bytes, but not the trace of a
-    /// crash. A writer refuses until the tail was repaired.
+    /// Bytes that include the head of a commit that does not open: damage or foreign data, not the result of a crash.
+    /// Writing is refused until the tail is repaired.
     case damaged(bytes: UInt64)
-    /// Another process is writing at the moment.
+    /// Another process is currently writing.
     case writeInProgress
 }
 
@@ -23,26 +23,26 @@ package struct StateFinder {
     package let file: any FileHandle
     package let codec: CommitCodec
     package let vault: Bytes16
-    /// Where the first object starts.
+    /// The offset of the first object.
     package let bodyStart: UInt64
-    /// The hash that the header states of itself.
+    /// The header hash stored in the header.
     package let headerHash: Bytes32
 
     package struct Found: Sendable {
         package let state: CommittedState
-        /// The frame of its commit.
+        /// The frame of the state's commit.
         package let frame: [UInt8]
         package let tail: TailState
-        /// The commit that was passed over since what it appended is incomplete.
+        /// The commit that was skipped because its contents are incomplete.
         package let incomplete: CommittedState?
     }
 
-    /// A commit that opened, at its place.
+    /// A commit that opened, and where it was found.
     private struct Candidate {
         let offset: UInt64
         let frame: [UInt8]
         let opened: OpenedCommit
-        /// Heads after it that did not open.
+        /// The number of heads after it that did not open.
         let unopened: Int
     }
 
@@ -57,7 +57,7 @@ package struct StateFinder {
     package func newest() throws(VaultError) -> Found {
         let found = try findState()
         if found.tail == .clean { return found }
-        // somebody is writing, or was a moment ago.
+        // Another process is writing, or was writing a moment ago.
         let wasLocked = try file.isLockedByAnother()
         let again = try findState()
         let isLocked = try file.isLockedByAnother()
@@ -69,7 +69,8 @@ package struct StateFinder {
         while true {
             let size = try file.size()
             do throws(VaultError) { return try findState(size) } catch {
-                // A writer that gives up a change cuts off what it has written: perhaps while that was read.
+                // A writer that abandons a change truncates the data that it wrote, possibly while this process was
+                // reading it.
                 guard try file.size() < size else { throw error }
             }
         }
@@ -99,7 +100,7 @@ package struct StateFinder {
         return unopened > 0 ? .damaged(bytes: end - served) : .torn(bytes: end - served)
     }
 
-    /// Step 8: the state before one whose contents are incomplete.
+    /// Returns the state before one whose contents are incomplete (step 8).
     private func predecessor(ofIncomplete newest: CommittedState) throws(VaultError) -> (CommittedState, [UInt8]) {
         let place = newest.commit.predecessorOffset(from: bodyStart)
         guard let place, let (frame, opened) = try read(at: place) else {
@@ -118,26 +119,27 @@ package struct StateFinder {
         return (before, frame)
     }
 
-    /// Step 6: the proof, the table, and the header.
+    /// Checks the proof, the table and the header (step 6).
     private func checked(_ opened: OpenedCommit, at offset: UInt64) throws(VaultError) -> CommittedState {
         try codec.checkProof(opened, at: offset)
         let state = try state(opened, at: offset)
         guard state.commit.header == headerHash else {
             throw VaultError(
-                .tampered, "the newest commit belongs to another header: the file was put together from two", at: offset
+                .tampered, "the newest commit belongs to another header: the file was assembled from two files",
+                at: offset
             )
         }
         return state
     }
 
-    /// The state of a commit that opened; its proof is not checked.
+    /// Returns the state of a commit that opened, without checking its proof.
     package func state(_ opened: OpenedCommit, at offset: UInt64) throws(VaultError) -> CommittedState {
         let commit = try decoding { () throws(FormatError) in try Commit(opened.core.span, at: offset, from: bodyStart)
         }
         return CommittedState(commit: commit, chain: opened.chain)
     }
 
-    /// Whether a state's commit is still the newest: its frame is unchanged, and followed by zeros only.
+    /// Returns whether a state's commit is still the newest: its frame is unchanged and followed only by zeros.
     package func isNewest(_ commit: Commit, _ frame: [UInt8]) throws(VaultError) -> Bool {
         let more = Int(Format.commitAlignment)
         return try withUnsafeTemporaryAllocation(byteCount: frame.count + more, alignment: 8) {
@@ -150,13 +152,13 @@ package struct StateFinder {
         }
     }
 
-    /// Whether all bytes are zero: the first is, and each is what the one before it is.
+    /// Returns whether all bytes are zero: the first one is, and each byte equals the one before it.
     private static func isZero(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard !bytes.isEmpty, let start = bytes.baseAddress else { return true }
         return bytes[0] == 0 && memcmp(start, start + 1, bytes.count - 1) == 0
     }
 
-    /// The commit at an offset, if one opens there.
+    /// Returns the commit at an offset, or nil if none opens there.
     package func read(at offset: UInt64) throws(VaultError) -> (frame: [UInt8], opened: OpenedCommit)? {
         let size = try file.size()
         guard offset >= bodyStart, offset % Format.commitAlignment == 0, offset <= size,
@@ -169,16 +171,16 @@ package struct StateFinder {
 
     // MARK: looking backward
 
-    /// Steps 4 and 5: the last head that opens, at multiples of 512 before `end`.
+    /// Finds the last head that opens, at multiples of 512 before `end` (steps 4 and 5).
     private func search(_ end: UInt64) throws(VaultError) -> Candidate {
         let alignment = Format.commitAlignment
         guard end >= bodyStart + UInt64(Format.commitSize) else { throw Self.nothingFound(bodyStart) }
         let last = (end - UInt64(Format.commitSize)) / alignment * alignment
         let least = max(bodyStart, end > Format.searchBound ? Padding.commitOffset(end - Format.searchBound) : 0)
-        // One that the end cuts off does not open, and is not one of those that are counted.
+        // A commit that extends past the end cannot open, and does not count as tried.
         var unopened = try isHead(at: last + alignment, before: end) ? 1 : 0
         var tried = 0
-        // The newest commit is the last thing in the file as a rule: one read finds it.
+        // The newest commit is usually the last thing in the file, so a single read finds it.
         if let (frame, opened) = try read(at: last) {
             return Candidate(offset: last, frame: frame, opened: opened, unopened: unopened)
         }
@@ -210,13 +212,13 @@ package struct StateFinder {
         )
     }
 
-    /// Whether a head starts at an offset, with all of its eight bytes.
+    /// Returns whether a head starts at an offset, with all eight of its bytes before `end`.
     private func isHead(at offset: UInt64, before end: UInt64) throws(VaultError) -> Bool {
         guard offset < end, end - offset >= UInt64(Format.frameHeadSize) else { return false }
         return Self.isHead(try file.bytes(Format.frameHeadSize, at: offset), 0)
     }
 
-    /// How many heads in a region do not open.
+    /// Returns the number of heads in a region that do not open.
     private func unopenedHeads(_ region: Range<UInt64>) throws(VaultError) -> Int {
         var count = 0
         for offset in stride(from: region.lowerBound, to: region.upperBound, by: Int(Format.commitAlignment)) {
@@ -231,17 +233,19 @@ package struct StateFinder {
             == FrameHead.commit
     }
 
-    // MARK: what a commit appended
+    // MARK: the contents of a commit
 
-    /// Step 7: whether what a small commit appended is all there; a large one was synced before it was written.
+    /// Returns whether everything that a small commit appended is present (step 7). The contents of a large commit were
+    /// synced before the commit was written.
     private func isComplete(_ commit: Commit) throws(VaultError) -> Bool {
         if commit.wasSyncedFirst { return true }
-        // At most 32 KiB: decoding has checked it.
+        // At most 32 KiB, as checked during decoding.
         let bytes = try file.bytes(Int(commit.offset - commit.start), at: commit.start)
         return Self.digest(of: bytes, at: commit.start) == commit.digest
     }
 
-    /// The digest of frames that fill a region, up to the zeros before a commit; nil if they do not.
+    /// Returns the digest of the frames that fill a region up to the zeros before a commit, or nil if they do not fill
+    /// it.
     static func digest(of bytes: [UInt8], at start: UInt64) -> Bytes32? {
         var digest = Blake2b()
         digest.update(Label.digest)

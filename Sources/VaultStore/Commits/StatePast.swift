@@ -1,7 +1,7 @@
 package import VaultBytes
 internal import VaultCrypto
 
-/// How a remembered state stands to the current one.
+/// How a remembered state is related to the current one.
 package enum Ancestry: Sendable, Equatable {
     case foreign
     case same
@@ -11,7 +11,7 @@ package enum Ancestry: Sendable, Equatable {
     case forked
 }
 
-/// What a program remembers of a state whose proof it checked, but for the vault's id (section 7.2).
+/// A program's record of a state whose proof it has checked, without the vault's id (section 7.2).
 package struct AnchorPoint: Hashable, Sendable {
     package let generation: UInt64
     package let chain: Bytes32
@@ -24,7 +24,7 @@ package struct AnchorPoint: Hashable, Sendable {
     }
 }
 
-/// What a file shows of the states before the one that it serves: the commits in it, and its history (section 7.2).
+/// The information that a file contains about earlier states: its commits and its history (section 7.2).
 package struct StatePast {
     let finder: StateFinder
     let pages: PageSource
@@ -34,20 +34,19 @@ package struct StatePast {
         self.pages = pages
     }
 
-    /// Whether a state is among the ancestors of another, or the same.
+    /// Whether a state is an ancestor of another state, or the same state.
     package enum Membership: Sendable {
         case same
         case ancestor
-        /// Too old to tell: what would show it was left out.
+        /// Too old to tell: the ancestors that would answer the question were omitted.
         case belowFloor
         case no
     }
 
-    ///
+    /// Returns how a remembered state is related to `state`.
     ///
-    /// - Parameters:
-    ///   - keyring: That of `state`, for its hand-overs.
-    ///   - ownersPublicKey: That of the keys which opened `state`.
+    /// `keyring`: the keyring of `state`, used for its hand-overs.
+    /// `ownersPublicKey`: the key derived from the keys that opened `state`.
     package func verdict(
         on anchor: AnchorPoint, state: CommittedState, keyring: Keyring, ownersPublicKey: Bytes32
     ) throws(VaultError) -> Ancestry {
@@ -66,7 +65,7 @@ package struct StatePast {
         }
     }
 
-    /// whether hand-overs lead from an anchor's key to the state's.
+    /// Returns whether hand-overs lead from an anchor's key to the state's.
     private func handedOver(
         _ anchor: AnchorPoint, to current: Bytes32, _ state: CommittedState, _ keyring: Keyring
     ) throws(VaultError) -> Membership {
@@ -94,14 +93,14 @@ package struct StatePast {
         guard isItsState || anchor.generation < first.generation else { return .no }
         var states = handOvers.map { (generation: $0.generation, chain: $0.chain) }
         if !isItsState { states.append((anchor.generation, anchor.chain)) }
-        // All of them, so that a past that cannot be read is an error whatever else there is.
+        // Check all of the states, so that an unreadable past is an error in every case.
         var answers: [Membership] = []
         for one in states { answers.append(try ancestry(generation: one.generation, chain: one.chain, of: state)) }
         if answers.contains(.no) { return .no }
         return answers.contains(.belowFloor) ? .belowFloor : .ancestor
     }
 
-    /// Looks for a state among those before another, in the file and then in its history.
+    /// Looks for a state among the predecessors of another state, first in the file and then in its history.
     package func membership(generation: UInt64, chain: Bytes32, of state: CommittedState) throws(VaultError)
         -> Membership
     {
@@ -110,7 +109,7 @@ package struct StatePast {
         return try ancestry(generation: generation, chain: chain, of: state)
     }
 
-    /// The same of a state that is another one; the walk ends where it has passed the generation.
+    /// Does the same for two different states; the walk ends once it has passed the generation.
     private func ancestry(generation: UInt64, chain: Bytes32, of state: CommittedState) throws(VaultError) -> Membership
     {
         var hasPassed = generation >= state.commit.generation
@@ -132,18 +131,18 @@ package struct StatePast {
         return generation < (history?.floor ?? 1) ? .belowFloor : .no
     }
 
-    /// The history of a file that starts after a state: as many ancestors of it as fit, in the order in which
-    /// they became that, the state itself last.
+    /// Returns the history for a file that starts after a state: as many of the state's ancestors as fit, in
+    /// the order in which they became ancestors, followed by the state itself.
     package func historyForCompaction(after state: CommittedState) throws(VaultError) -> History {
         let past = try ancestors(of: state)
         let own = Ancestor(generation: state.commit.generation, clock: state.commit.clock, chain: state.chain)
         return History.folded(floor: past.floor, past.ancestors, with: [own])
     }
 
-    /// All ancestors of a state that the file shows, in the order in which they became that, and the floor below which
-    /// some are missing.
+    /// Returns all ancestors of a state that the file contains, in the order in which they became ancestors, and the
+    /// floor below which some are missing.
     ///
-    /// Where an earlier commit is damaged, what is before it is left out, and the floor says so.
+    /// If an earlier commit is damaged, its predecessors are omitted, and the floor is raised accordingly.
     package func ancestors(of state: CommittedState) throws(VaultError) -> (floor: UInt64, ancestors: [Ancestor]) {
         let newest = try history(of: state)
         var walked: [(ancestor: Ancestor, history: ObjectRef?)] = []
@@ -171,11 +170,11 @@ package struct StatePast {
         return (floor, all.filter { known.insert($0).inserted })
     }
 
-    /// What each of the commits brought into the history besides its predecessor; `refs` are their histories, the
-    /// oldest commit's first.
+    /// Returns the ancestors that each commit added to the history in addition to its predecessor. `refs` are the
+    /// histories of the commits, oldest first.
     ///
-    /// Where an earlier history does not open any more, all that is not known otherwise counts as brought by the first
-    /// commit.
+    /// If an earlier history no longer opens, every ancestor that cannot be attributed otherwise is attributed to the
+    /// first commit.
     private func merges(_ refs: [ObjectRef?], before newest: History) -> [[Ancestor]] {
         var brought = [[Ancestor]](repeating: [], count: refs.count)
         var last: ObjectRef?
@@ -202,10 +201,10 @@ package struct StatePast {
         } catch { return nil }
     }
 
-    /// The states before another one whose commits are in the file, the newest first: at most so many, and only those
-    /// after the last that `isWanted` names.
+    /// Returns the earlier states whose commits are in the file, newest first: at most `most`, stopping at the first
+    /// for which `isWanted` is false.
     ///
-    /// Throws `authenticationFailed` where an earlier commit is damaged.
+    /// Throws `authenticationFailed` if an earlier commit is damaged.
     package func states(
         before state: CommittedState, most: Int = .max, while isWanted: (Ancestor) -> Bool = { _ in true }
     ) throws(VaultError) -> [CommittedState] {
@@ -218,7 +217,7 @@ package struct StatePast {
         return found
     }
 
-    /// An ancestor of a state, if its commit is in the file and can be read.
+    /// Returns an ancestor of a state, or nil if the file does not contain its commit or it cannot be read.
     package func state(_ wanted: Ancestor, before state: CommittedState) throws(VaultError) -> CommittedState? {
         var walk = PastWalk(finder, from: state)
         do throws(VaultError) {
@@ -238,13 +237,14 @@ package struct StatePast {
         return try finder.state(opened, at: offset)
     }
 
-    /// The history that a state names; nil if every ancestor is in the file.
+    /// Returns the history named by a state, or nil if every ancestor is in the file.
     package func history(of state: CommittedState) throws(VaultError) -> History? {
         let isCut = state.commit.predecessorOffset(from: finder.bodyStart) == nil && state.commit.predecessor != nil
         guard let ref = state.commit.history else {
             guard !isCut else {
                 throw VaultError(
-                    .structureInvalid, "a commit whose predecessor is missing names no history", at: state.commit.offset
+                    .structureInvalid, "a commit whose predecessor is missing does not refer to a history",
+                    at: state.commit.offset
                 )
             }
             return nil
@@ -257,19 +257,19 @@ package struct StatePast {
         if isCut, let before = state.commit.predecessor {
             guard history.ancestors.contains(where: { $0.generation == before.generation && $0.chain == before.chain })
             else {
-                throw VaultError(.structureInvalid, "a history without the predecessor of its commit", at: ref.offset)
+                throw VaultError(.structureInvalid, "a history lacks the predecessor of its commit", at: ref.offset)
             }
         }
         return history
     }
 }
 
-/// Goes back over the commits of a file. Each must open, and be the one that its successor names; nothing else of it is
-/// checked.
+/// Walks backward over the commits of a file. Each commit must open and be the one named by its successor; nothing else
+/// is checked.
 private struct PastWalk {
     private let finder: StateFinder
     private var place: (offset: UInt64, predecessor: Commit.Predecessor)?
-    /// Where the commit is that was met last.
+    /// The offset of the last commit that was read.
     private(set) var last: UInt64 = 0
 
     init(_ finder: StateFinder, from state: CommittedState) {
@@ -283,7 +283,7 @@ private struct PastWalk {
 
     mutating func next() throws(VaultError) -> Ancestor? { try nextLink()?.ancestor }
 
-    /// The next one back, and the history that it names.
+    /// Returns the previous commit and the history that it names.
     mutating func nextLink() throws(VaultError) -> (ancestor: Ancestor, history: ObjectRef?)? {
         guard let (offset, expected) = place else { return nil }
         place = nil
@@ -294,7 +294,7 @@ private struct PastWalk {
         let link = try decoding { () throws(FormatError) in try CommitLink(opened.core.span, at: offset) }
         guard link.generation == expected.generation else { throw Self.broken(offset) }
         if link.start != finder.bodyStart {
-            // Where nothing can be before it, there is no commit either.
+            // If there is no room for an earlier commit, this is the first.
             place = (link.start > finder.bodyStart ? link.start - UInt64(Format.commitSize) : 0, link.predecessor)
         }
         return (Ancestor(generation: link.generation, clock: link.clock, chain: opened.chain), link.history)
@@ -302,12 +302,13 @@ private struct PastWalk {
 
     static func broken(_ offset: UInt64) -> VaultError {
         VaultError(
-            .authenticationFailed, "an earlier commit is damaged, so that older states cannot be compared", at: offset)
+            .authenticationFailed, "an earlier commit is damaged, so older states cannot be compared", at: offset)
     }
 }
 
 extension History {
-    /// A history with newer ancestors behind the old ones; the oldest go where there is no room, and raise the floor.
+    /// Returns a history with newer ancestors appended; if they do not fit, the oldest are dropped, which raises the
+    /// floor.
     package static func folded(floor: UInt64, _ old: [Ancestor], with new: [Ancestor]) -> History {
         var known = Set<Ancestor>()
         let kept = old.filter { known.insert($0).inserted }

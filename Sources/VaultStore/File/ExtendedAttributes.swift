@@ -1,12 +1,12 @@
 internal import CVaultShim
 internal import Glibc
 
-/// Carries a file's extended attributes (access control lists among them) over to its replacement.
+/// Copies a file's extended attributes, including access control lists, to its replacement.
 enum ExtendedAttributes {
     static func copy(from source: Int32, to target: Int32, path: String) throws(VaultError) {
         for name in try names(source, path) {
             guard let value = value(source, name) else { throw failure(name, path) }
-            // Equal already where the system sets it on every new file (SELinux labels).
+            // Already equal if the system sets it on every new file (SELinux labels).
             if self.value(target, name) == value { continue }
             let result = value.withUnsafeBytes { vault_set_attribute(target, name, $0.baseAddress, $0.count) }
             guard result == 0 else { throw failure(name, path) }
@@ -14,7 +14,8 @@ enum ExtendedAttributes {
     }
 
     private static func names(_ descriptor: Int32, _ path: String) throws(VaultError) -> [String] {
-        // As large as the kernel lets a list be: asking for the size first would race with who adds one.
+        // The size of the largest list that the kernel allows; asking for the actual size first would race with a
+        // process that adds an attribute.
         var list = [CChar](repeating: 0, count: 65_536)
         let used = vault_list_attributes(descriptor, &list, list.count)
         if used == Int64(-ENOTSUP) { return [] }
@@ -35,6 +36,6 @@ enum ExtendedAttributes {
     }
 
     private static func failure(_ name: String, _ path: String) -> VaultError {
-        VaultError(.cannotReplace, "the attribute \(name) of \(path) could not be kept on a new file")
+        VaultError(.cannotReplace, "the attribute \(name) of \(path) cannot be preserved on a new file")
     }
 }

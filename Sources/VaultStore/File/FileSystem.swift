@@ -1,36 +1,38 @@
-/// What the store asks of a file system. The real one is its only implementation in the product; the crash harness has
-/// another.
+/// The file system operations that the store needs. The product has one implementation, the real file system; the crash
+/// harness has another.
 package protocol FileSystem: Sendable {
     /// Opens an existing file; a directory or device is refused.
     func open(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle
-    /// As `open`, of a file with a name of our own making: a symbolic link is refused.
+    /// Opens a file whose name was chosen by this library; a symbolic link is refused.
     func openOwn(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle
-    /// Creates a new file with mode 0600 for reading and writing; one that exists is an error.
+    /// Creates a new file with mode 0600 for reading and writing; it is an error if the file already exists.
     func create(_ path: String) throws(VaultError) -> any FileHandle
-    /// The path with all symbolic links followed; of a file that need not exist, but whose directory does.
+    /// Returns the path with all symbolic links resolved; the file need not exist, but its directory must.
     func resolve(_ path: String) throws(VaultError) -> String
-    /// Which file the path names now; nil if none.
+    /// Returns the identity of the file that the path currently names, or nil if there is none.
     func identity(of path: String) throws(VaultError) -> FileIdentity?
-    /// Renames over whatever is there, or fails if something is.
+    /// Renames a file. An existing target is replaced; if `replacing` is false, it is an error instead.
     func rename(_ from: String, to: String, replacing: Bool) throws(VaultError)
     func remove(_ path: String) throws(VaultError)
     /// Makes renames, creations and removals in the file's directory durable.
     func syncDirectory(of path: String) throws(VaultError)
-    /// The file's directory, held open: syncing it cannot fail for want of a descriptor, after the file has got its
-    /// name.
+    /// Opens the file's directory in advance, so that its sync cannot fail for lack of a descriptor after the file has
+    /// been renamed.
     func directory(of path: String) throws(VaultError) -> any Directory
-    /// The names in the file's directory.
+    /// Returns the names in the file's directory.
     func siblings(of path: String) throws(VaultError) -> [String]
-    /// Makes a folder with mode 0700; one that exists is fine, one above it that does not is `noSuchFile`.
+    /// Creates a folder with mode 0700. It is not an error if the folder already exists; a missing parent is reported
+    /// as `noSuchFile`.
     func makeDirectory(_ path: String) throws(VaultError)
-    /// The user that a file or folder belongs to, symbolic links followed; nil where there is none, or no users.
+    /// Returns the owner of a file or folder, following symbolic links, or nil if it does not exist or the system has
+    /// no users.
     func owner(of path: String) -> UInt32?
-    /// Milliseconds since 1970.
+    /// Returns the current time in milliseconds since 1970.
     func now() -> Int64
 }
 
 extension FileSystem {
-    /// Where there are no symbolic links.
+    /// The default implementation, for file systems without symbolic links.
     package func openOwn(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle {
         try open(path, writable: writable)
     }
@@ -38,11 +40,11 @@ extension FileSystem {
 
 /// A directory whose changes can be made durable.
 package protocol Directory {
-    /// As `FileSystem.syncDirectory`.
+    /// Does the same as `FileSystem.syncDirectory`.
     func sync() throws(VaultError)
 }
 
-/// A directory of a file system that needs no descriptors.
+/// A directory on a file system that does not use descriptors.
 private struct DirectoryByPath: Directory {
     let fileSystem: any FileSystem
     let path: String
@@ -56,33 +58,33 @@ extension FileSystem {
     }
 }
 
-/// One open file. Reads and writes are at offsets, whole or failing.
+/// An open file. Reads and writes take an offset, and either complete or fail.
 package protocol FileHandle: AnyObject, Sendable {
-    /// Fills the buffer; a file that ends before is an error.
+    /// Fills the buffer; it is an error if the file ends first.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError)
-    /// Fills as much of the buffer as the file has from there on; says how much.
+    /// Reads until the buffer is full or the file ends, and returns the number of bytes read.
     func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) -> Int
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(VaultError)
     func sync() throws(VaultError)
     func truncate(to size: UInt64) throws(VaultError)
     func size() throws(VaultError) -> UInt64
     func identity() throws(VaultError) -> FileIdentity
-    /// Takes the writer's lock; false if another holds it.
+    /// Acquires the writer's lock; returns false if another process holds it.
     func lock() throws(VaultError) -> Bool
     func unlock()
-    /// Whether another opening holds the writer's lock.
+    /// Returns whether another open file description holds the writer's lock.
     func isLockedByAnother() throws(VaultError) -> Bool
-    /// Who holds the lock, as far as can be found out.
+    /// Returns the lock's holder, as far as it can be determined.
     func lockHolder() -> String?
-    /// Copies a range of another file of the same file system to the same offsets.
+    /// Copies a range of another file on the same file system to the same offsets.
     func copy(from other: any FileHandle, _ range: Range<UInt64>) throws(VaultError)
-    /// The permissions, as chmod takes them; nil where there are none.
+    /// Returns the permission bits, as for `chmod`, or nil if there are none.
     func permissions() throws(VaultError) -> UInt32?
-    /// Gives this file the mode, owner and attributes of another, or says why it cannot.
+    /// Copies the mode, owner and attributes of another file, or throws if that is impossible.
     func adopt(attributesOf other: any FileHandle) throws(VaultError)
 }
 
-/// Device and inode, and how many names the file has.
+/// The identity of a file: device and inode, with the number of hard links.
 package struct FileIdentity: Hashable, Sendable {
     package let device: UInt64
     package let inode: UInt64
@@ -97,7 +99,7 @@ package struct FileIdentity: Hashable, Sendable {
     package func isSameFile(as other: FileIdentity) -> Bool { device == other.device && inode == other.inode }
 }
 
-/// What a file system of bytes in memory has not.
+/// Defaults for an in-memory file system.
 extension FileSystem {
     package func makeDirectory(_ path: String) throws(VaultError) {}
     package func owner(of path: String) -> UInt32? { nil }
@@ -114,9 +116,9 @@ extension FileHandle {
         return count
     }
 
-    /// `count` bytes at `offset`. The caller has checked the count against its limit.
+    /// Reads `count` bytes at `offset`. The caller has checked the count against its limit.
     package func bytes(_ count: Int, at offset: UInt64) throws(VaultError) -> [UInt8] {
-        // Making an array of none would write into the empty array that all threads share.
+        // Reading into an empty array would write to storage that all threads share.
         guard count > 0 else { return [] }
         var out = try Memory.bytes(count)
         var span = out.mutableSpan

@@ -1,10 +1,11 @@
 internal import CVaultShim
 internal import Glibc
 
-/// Guesses who holds a lock: open-file-description locks have no process, but `/proc` lists them for each descriptor.
+/// Guesses the holder of a lock: open-file-description locks do not belong to a process, but `/proc` lists them for
+/// each descriptor.
 enum LockHolder {
-    /// "name (pid)" of the first process seen with a lock on the inode that keeps a writer out. A lock for reading does
-    /// too, and any program that may read the file can take one: then the text says so.
+    /// Returns "name (pid)" of the first process found with a lock on the inode that keeps a writer out. A read lock
+    /// also keeps writers out, and any program that may read the file can acquire one; in that case, the text says so.
     static func find(inode: UInt64) -> String? {
         var reader: String?
         for process in names(in: "/proc") where process.utf8.allSatisfy({ (48...57).contains($0) }) {
@@ -16,7 +17,7 @@ enum LockHolder {
                         content(of: "/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init) ?? "process"
                     if line.contains(" WRITE ") { return "\(name) (\(process))" }
                     if line.contains(" READ ") {
-                        reader = reader ?? "\(name) (\(process)), which holds a lock for reading"
+                        reader = reader ?? "\(name) (\(process)), which holds a read lock"
                     }
                 }
             }

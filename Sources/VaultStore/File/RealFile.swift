@@ -1,7 +1,7 @@
 internal import CVaultShim
 internal import Glibc
 
-/// A file descriptor, closed with its last user.
+/// A file descriptor, closed when its last user releases it.
 final class RealFile: FileHandle {
     private let descriptor: Int32
     private let path: String
@@ -12,11 +12,11 @@ final class RealFile: FileHandle {
         self.path = path
     }
 
-    // In a child process, too: the lock belongs to the open file, which the parent still has.
+    // Close it in a child process too: the lock belongs to the open file description, which the parent still holds.
     deinit { close(descriptor) }
 
-    /// Lock, length and what was read are the parent's: a child that changed any of them would take it from under its
-    /// parent.
+    /// Refuses use in a child process: lock, length and cached data belong to the parent, and changing them in a child
+    /// would pull them out from under it.
     private func requireProcess() throws(VaultError) { try process.require() }
 
     func requireRegular() throws(VaultError) {
@@ -78,7 +78,8 @@ final class RealFile: FileHandle {
             guard errno == EINTR else {
                 throw VaultError(
                     .outcomeUnknown,
-                    "syncing \(path) failed: \(SystemCall.text(errno)); whether the last change is there is unknown")
+                    "syncing \(path) failed: \(SystemCall.text(errno)); it is unknown whether the last change was saved"
+                )
             }
         }
     }
@@ -86,7 +87,7 @@ final class RealFile: FileHandle {
     func truncate(to size: UInt64) throws(VaultError) {
         try requireProcess()
         while ftruncate(descriptor, off_t(size)) != 0 {
-            guard errno == EINTR else { throw SystemCall.error(errno, "cut off the tail of", path) }
+            guard errno == EINTR else { throw SystemCall.error(errno, "truncate", path) }
         }
     }
 
@@ -97,13 +98,13 @@ final class RealFile: FileHandle {
     private func stat() throws(VaultError) -> vault_file {
         var file = vault_file()
         let result = vault_stat(descriptor, nil, &file)
-        guard result == 0 else { throw SystemCall.error(-result, "look at", path) }
+        guard result == 0 else { throw SystemCall.error(-result, "check", path) }
         return file
     }
 
     private func status() throws(VaultError) -> Glibc.stat {
         var status = Glibc.stat()
-        guard fstat(descriptor, &status) == 0 else { throw SystemCall.error(errno, "look at", path) }
+        guard fstat(descriptor, &status) == 0 else { throw SystemCall.error(errno, "check", path) }
         return status
     }
 
@@ -123,7 +124,7 @@ final class RealFile: FileHandle {
 
     func isLockedByAnother() throws(VaultError) -> Bool {
         let result = vault_lock_is_held(descriptor)
-        guard result >= 0 else { throw SystemCall.error(-result, "ask for the lock of", path) }
+        guard result >= 0 else { throw SystemCall.error(-result, "query the lock on", path) }
         return result == 1
     }
 
@@ -141,7 +142,7 @@ final class RealFile: FileHandle {
                 if count > 0 { offset += UInt64(count) } else if count != Int64(-EINTR) { break }
             }
         }
-        // Where the file system cannot copy by itself, or not all, the rest goes through memory.
+        // If the file system cannot copy the range, or copies only part of it, the rest is copied through memory.
         while offset < range.upperBound {
             let count = Int(min(range.upperBound - offset, 1 << 20))
             try write(try other.bytes(count, at: offset), at: offset)
@@ -157,7 +158,7 @@ final class RealFile: FileHandle {
             guard fchown(descriptor, theirs.st_uid, theirs.st_gid) == 0 else {
                 throw VaultError(
                     .cannotReplace,
-                    "\(other.path) belongs to another owner or group, which a new file could not be given")
+                    "\(other.path) has an owner or group that cannot be set on a new file")
             }
         }
         guard fchmod(descriptor, theirs.st_mode & 0o7777) == 0 else {

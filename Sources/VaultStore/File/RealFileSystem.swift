@@ -2,7 +2,7 @@ internal import CVaultShim
 internal import Glibc
 internal import VaultBytes
 
-/// The operating system's files.
+/// The operating system's file system.
 package struct RealFileSystem: FileSystem {
     package init() {}
 
@@ -15,7 +15,7 @@ package struct RealFileSystem: FileSystem {
     }
 
     private func open(_ path: String, _ flags: Int32) throws(VaultError) -> any FileHandle {
-        // Not blocking: a FIFO named by mistake must not hang.
+        // Non-blocking, so that a FIFO named by mistake does not hang.
         let descriptor = vault_open(path, flags | O_NONBLOCK | O_NOCTTY, 0)
         if flags & O_NOFOLLOW != 0 {
             guard descriptor != -ELOOP else { throw VaultError(.notAVault, "\(path) is a symbolic link") }
@@ -28,7 +28,9 @@ package struct RealFileSystem: FileSystem {
     }
 
     package func makeDirectory(_ path: String) throws(VaultError) {
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemCall.error(errno, "make the folder", path) }
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+            throw SystemCall.error(errno, "create the folder", path)
+        }
     }
 
     package func owner(of path: String) -> UInt32? {
@@ -109,7 +111,7 @@ package struct RealFileSystem: FileSystem {
     }
 }
 
-/// A directory, closed with its last user.
+/// A directory, closed when its last user releases it.
 private final class RealDirectory: Directory {
     private let descriptor: Int32
     private let path: String
@@ -123,7 +125,7 @@ private final class RealDirectory: Directory {
 
     func sync() throws(VaultError) {
         while fsync(descriptor) != 0 {
-            // Some file systems cannot sync directories, and need not.
+            // Some file systems cannot sync directories, and do not need to.
             if errno == EINVAL || errno == EROFS { return }
             guard errno == EINTR else {
                 throw VaultError(.outcomeUnknown, "the folder \(path) could not be synced: \(SystemCall.text(errno))")
@@ -136,7 +138,7 @@ extension FileIdentity {
     init(_ file: vault_file) { self.init(device: file.device, inode: file.inode, links: file.links) }
 }
 
-/// The operating system's words.
+/// Errors, as described by the operating system.
 enum SystemCall {
     static func text(_ number: Int32) -> String {
         guard let text = strerror(number) else { return "error \(number)" }
@@ -146,11 +148,11 @@ enum SystemCall {
     static func error(_ number: Int32, _ action: String, _ path: String) -> VaultError {
         switch number {
         case ENOENT: VaultError(.noSuchFile, "cannot \(action) \(path): no such file")
-        case EEXIST: VaultError(.fileExists, "\(path) exists already")
+        case EEXIST: VaultError(.fileExists, "\(path) already exists")
         case ENOSPC, EDQUOT: VaultError(.noSpace, "no space left for \(path)")
         case EFBIG:
             VaultError(
-                .noSpace, "\(path) would be larger than this process may make files (ulimit -f), or its file system can"
+                .noSpace, "\(path) would exceed the maximum file size of this process (ulimit -f) or of its file system"
             )
         default: VaultError(.io, "cannot \(action) \(path): \(text(number))")
         }

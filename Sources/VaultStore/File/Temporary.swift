@@ -1,15 +1,41 @@
 internal import VaultBytes
 package import VaultCrypto
 
-/// Files on their way to replace another: `.NAME.vaultfmt-XXXXXXXX` beside it.
+/// The names of files that are being written to replace another: `.NAME.vaultfmt-XXXXXXXX` in the same directory.
 package enum Temporary {
+    /// Creates a new file with such a name and locks it; the lock shows other processes that its writer is still
+    /// running.
+    package static func create(
+        beside path: String, _ fileSystem: any FileSystem, _ random: Randomness
+    ) throws(VaultError) -> (file: any FileHandle, path: String) {
+        for _ in 0..<100 {
+            let temporary = name(beside: path, random)
+            let file = try fileSystem.create(temporary)
+            do throws(VaultError) {
+                // Before the file was locked, another process may have removed it, mistaking it for a dead writer's
+                // file.
+                guard try file.lock(), let named = try fileSystem.identity(of: temporary),
+                    try named.isSameFile(as: file.identity())
+                else {
+                    continue
+                }
+                return (file, temporary)
+            } catch {
+                do throws(VaultError) { try fileSystem.remove(temporary) } catch {}
+                throw error
+            }
+        }
+        throw VaultError(.busy, "other processes keep removing the temporary files next to \(path)")
+    }
+
     package static func name(beside path: String, _ random: Randomness) -> String {
         let (directory, name) = RealFileSystem.split(path)
         let file = ".\(name).vaultfmt-\(Hex.encode(random.bytes(4)))"
         return directory == "/" ? "/" + file : directory + "/" + file
     }
 
-    /// Whether it is a name that `name(beside:)` gives for a file of this name, or for one that has such a name itself.
+    /// Returns whether a name comes from `name(beside:)`, for the file with this name or for one of its temporary
+    /// files.
     private static func isTemporary(_ sibling: String, of name: String) -> Bool {
         var rest = sibling[...]
         while rest.hasPrefix("."), rest.dropLast(8).hasSuffix(".vaultfmt-") {
@@ -19,21 +45,21 @@ package enum Temporary {
         return false
     }
 
-    /// Removes what an interrupted replacement left; one whose writer lives is locked.
+    /// Removes files left by an interrupted replacement. A file whose writer is still running is locked, and is kept.
     package static func removeStale(beside path: String, _ fileSystem: any FileSystem) throws(VaultError) {
         let (directory, name) = RealFileSystem.split(path)
         for sibling in try fileSystem.siblings(of: path) where isTemporary(sibling, of: name) {
             let stale = directory == "/" ? "/" + sibling : directory + "/" + sibling
             do throws(VaultError) {
                 let file = try fileSystem.openOwn(stale, writable: true)
-                // A second name of the vault itself, where one was made without RENAME_NOREPLACE: its lock says
-                // nothing.
+                // This may be a second name for the vault itself, left behind because RENAME_NOREPLACE is not
+                // available; in that case, its lock tells us nothing.
                 let (own, vault) = (try file.identity(), try fileSystem.identity(of: path))
                 let isSecondName = vault.map(own.isSameFile) ?? false
                 let isAbandoned = try isSecondName ? true : file.lock()
                 if isAbandoned { try fileSystem.remove(stale) }
             } catch {
-                // Another process may have removed it just now; one that cannot be removed harms nobody.
+                // Another process may just have removed it; a file that cannot be removed does no harm.
             }
         }
     }

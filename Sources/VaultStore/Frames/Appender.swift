@@ -1,51 +1,55 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// Collects the frames of one commit, hashes them, and writes them after the newest committed state: at once with the
-/// commit if they are few, in pieces before it if they are many.
+/// Collects and hashes the frames of one commit, and writes them after the newest committed state: a few frames in a
+/// single write with the commit, many frames in pieces before it.
 package final class Appender {
     private var file: any FileHandle
     private let sealing: Sealing
-    /// Where the first frame goes.
+    /// The offset of the first frame.
     package let start: UInt64
-    /// The bytes not written so far; they go to `base`.
+    /// The bytes not written yet; they belong at `base`.
     private var buffer: [UInt8] = []
     private var base: UInt64
     private var digest = Blake2b()
-    /// Whether frames are placed elsewhere than at the end.
+    /// Whether frames may be written out of order before the end.
     private var hasRoom = false
-    /// Whether the file may be longer than before, also by a part of what could not be written.
+    /// Whether the file may have grown, even if a write succeeded only in part.
     package private(set) var hasWritten = false
-    /// The commit, once it is made.
+    /// The commit's frame, once it is sealed.
     package private(set) var commitFrame: [UInt8] = []
     private let keepsReserve: Bool
-    /// Whether the file is one that is put in place by renaming: it is synced as a whole.
+    private let threads: Int?
+    /// Whether the file will be renamed into place; it is then synced as a whole.
     private var isUnnamed: Bool
-    /// Gives a new file with all of this one, for a change that is too large to be appended in place.
+    /// Creates a new file with a copy of this one, for a change that is too large to be appended in place.
     private let relocate: ((_ written: UInt64) throws(VaultError) -> any FileHandle)?
     private static let flushSize = 1 << 20
-    /// What the commit of one change takes at most, as a rule.
+    /// The usual upper bound for the commit of a single change.
     private static let usualCommit = 16_384
 
-    /// For a file that is changed in place.
+    /// Creates an appender for a file that is changed in place.
     ///
-    /// - Parameter relocate: Called once, if the change is too large for that, with the end of what was written so far.
+    /// `relocate`: called once, with the end of the bytes written so far, if the change is too large to be appended in
+    /// place.
     init(
-        file: any FileHandle, sealing: Sealing, start: UInt64, keepsReserve: Bool,
+        file: any FileHandle, sealing: Sealing, start: UInt64, keepsReserve: Bool, threads: Int? = nil,
         relocate: @escaping (_ written: UInt64) throws(VaultError) -> any FileHandle
     ) {
         self.file = file
         self.sealing = sealing
         self.start = start
         self.keepsReserve = keepsReserve
+        self.threads = threads
         self.relocate = relocate
         isUnnamed = false
         base = start
         digest.update(Label.digest)
     }
 
-    /// For a file that nobody reads before all of it is synced.
-    package init(unnamed file: any FileHandle, sealing: Sealing, start: UInt64) {
+    /// Creates an appender for a file that is not read before it is completely synced.
+    package init(unnamed file: any FileHandle, sealing: Sealing, start: UInt64, threads: Int? = nil) {
+        self.threads = threads
         self.file = file
         self.sealing = sealing
         self.start = start
@@ -56,10 +60,10 @@ package final class Appender {
         digest.update(Label.digest)
     }
 
-    /// Where the next frame goes.
+    /// The offset of the next frame.
     package var position: UInt64 { base + UInt64(buffer.count) }
 
-    /// Where a frame of this length goes.
+    /// Returns the offset for a frame of this length.
     private func place(of length: Int) throws(VaultError) -> UInt64 {
         let offset = position
         guard offset + UInt64(length) <= Format.Limit.fileSize else {
@@ -74,7 +78,7 @@ package final class Appender {
         return offset
     }
 
-    /// Appends a frame that `fill` writes, and says where and what it is.
+    /// Appends a frame that `fill` writes, and returns a reference to it.
     package func append(
         _ type: FrameType, length: Int,
         _ fill: (UnsafeMutableRawBufferPointer, _ offset: UInt64, _ head: UInt64) -> Void
@@ -93,7 +97,7 @@ package final class Appender {
         return ObjectRef(offset: offset, length: length, hash: hash)
     }
 
-    /// Appends a frame as it is; a large one goes to the file at once.
+    /// Appends a sealed frame; a large one is written to the file immediately.
     package func append(sealed frame: UnsafeRawBufferPointer) throws(VaultError) -> ObjectRef {
         let offset = try place(of: frame.count)
         let hash: Bytes32
@@ -113,7 +117,7 @@ package final class Appender {
     private func writeLarge(_ frame: UnsafeRawBufferPointer) throws(VaultError) -> Bytes32 {
         let lent = LentFrame(bytes: frame)
         var failure: VaultError?
-        let (_, hash) = SecondThread().both({
+        let (_, hash) = Workers(threads).both({
             do throws(VaultError) { try file.write(frame, at: base) } catch { failure = error }
         }) { Bytes32(hashing: lent.bytes) }
         if let failure { throw failure }
@@ -130,32 +134,32 @@ package final class Appender {
         }
     }
 
-    /// A frame that was appended: from the buffer, or from the file if it went there already.
+    /// Returns a frame that was appended, from the buffer or, if it was already written, from the file.
     package func frame(_ ref: ObjectRef) throws(VaultError) -> [UInt8] {
         guard ref.offset >= base else { return try file.bytes(ref.length, at: ref.offset) }
         let start = Int(ref.offset - base)
         return Array(buffer[start..<start + ref.length])
     }
 
-    // MARK: frames that do not come in their order
+    // MARK: frames written out of order
 
-    /// Leaves room at the start for frames that are put there in any order. What they are is hashed at the end, from
-    /// the file.
+    /// Reserves space at the start for frames that are written there in any order. They are read back from the file and
+    /// hashed at the end.
     package func leaveRoom(for bytes: UInt64) throws(VaultError) -> RecordRoom {
-        precondition(position == start, "room is left before anything is appended")
+        precondition(position == start, "room must be reserved before anything is appended")
         hasRoom = true
         hasWritten = true
         base = start + bytes
         return RecordRoom(file: file, range: start..<start + bytes)
     }
 
-    /// The digest of everything from start to position, read back from the file in order.
+    /// Returns the digest of everything from `start` to `position`, read back from the file in order.
     private func digestFromFile() throws(VaultError) -> Bytes32 {
         try flush()
-        return try RegionDigest.of(file, start..<position)
+        return try RegionDigest.of(file, start..<position, on: Workers(threads))
     }
 
-    /// Writes what was appended so far, so that it can be read from the file.
+    /// Writes everything appended so far, so that it can be read from the file.
     package func flush() throws(VaultError) {
         hasWritten = true
         try file.write(buffer, at: base)
@@ -163,9 +167,9 @@ package final class Appender {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Completes a commit with what was appended, writes it behind that, and syncs.
+    /// Completes a commit for the appended frames, writes it, and syncs.
     ///
-    /// - Returns: The state that is durable from now on.
+    /// - Returns: The state, which is now durable.
     package func finish(_ commit: Commit, _ codec: CommitCodec) throws(VaultError) -> CommittedState {
         var commit = commit
         commit.start = start
@@ -187,18 +191,18 @@ package final class Appender {
         return state
     }
 
-    /// Zeros for the commits to come, if the file has none left. Where there is no room for them, it goes on without.
+    /// Appends zeros for later commits if none are left, and if there is room for them.
     private func addReserve() {
         do throws(VaultError) {
             guard try file.size() == base else { return }
             try file.write([UInt8](repeating: 0, count: Reserve.step), at: base)
         } catch {
-            // Zeros that were written in part are a shorter reserve.
+            // If only part of the zeros was written, the reserve is merely shorter.
         }
     }
 }
 
-/// A part of a new file whose frames do not come in their order; any thread may place them.
+/// A part of a new file in which any thread can write frames in any order.
 package struct RecordRoom: Sendable {
     private let file: any FileHandle
     private let range: Range<UInt64>
@@ -208,31 +212,30 @@ package struct RecordRoom: Sendable {
         self.range = range
     }
 
-    /// Writes a frame to where there is room for it.
+    /// Writes a frame at an offset in the reserved space.
     package func place(_ frame: [UInt8], at offset: UInt64) throws(VaultError) -> ObjectRef {
         guard range.contains(offset), range.upperBound - offset >= UInt64(frame.count) else {
-            throw VaultError(.structureInvalid, "the index changed while it was read", at: offset)
+            throw VaultError(.structureInvalid, "the index changed while it was being read", at: offset)
         }
         try file.write(frame, at: offset)
         return ObjectRef(offset: offset, length: frame.count, hash: Bytes32(hashing: frame))
     }
 }
 
-/// Bytes that nobody changes while a second thread reads them.
+/// Bytes that do not change while another thread is reading them.
 private struct LentFrame: @unchecked Sendable {
     let bytes: UnsafeRawBufferPointer
 }
 
-/// The digest (section 5.6) of frames that were written just now, read back from the file in their order and hashed on
-/// two threads.
+/// Computes the digest (section 5.6) of frames that were just written, by reading them back from the file in order and
+/// hashing them on several threads.
 enum RegionDigest {
     private static let pieceSize = 1 << 20
     private static let leastDivided = 64
 
-    static func of(_ file: any FileHandle, _ region: Range<UInt64>) throws(VaultError) -> Bytes32 {
+    static func of(_ file: any FileHandle, _ region: Range<UInt64>, on workers: Workers) throws(VaultError) -> Bytes32 {
         var digest = Blake2b()
         digest.update(Label.digest)
-        let helper = SecondThread()
         var position = region.lowerBound
         while position < region.upperBound {
             var piece = try file.bytes(Int(min(UInt64(pieceSize), region.upperBound - position)), at: position)
@@ -243,7 +246,7 @@ enum RegionDigest {
                 piece = try file.bytes(length, at: position)
                 frames = [0..<length]
             }
-            for hash in hashes(piece, frames, helper) { digest.update(hash) }
+            for hash in hashes(piece, frames, workers) { digest.update(hash) }
             position += UInt64(frames[frames.count - 1].upperBound)
         }
         return digest.finish()
@@ -272,11 +275,12 @@ enum RegionDigest {
         VaultError(.structureInvalid, "the file ends within an object", at: offset)
     }
 
-    private static func hashes(_ piece: [UInt8], _ frames: [Range<Int>], _ helper: SecondThread) -> [Bytes32] {
-        guard frames.count >= leastDivided else { return hash(piece, frames[...]) }
-        let middle = frames.count / 2
-        let (first, second) = helper.both({ hash(piece, frames[..<middle]) }, { hash(piece, frames[middle...]) })
-        return first + second
+    private static func hashes(_ piece: [UInt8], _ frames: [Range<Int>], _ workers: Workers) -> [Bytes32] {
+        guard frames.count >= leastDivided, workers.count > 1 else { return hash(piece, frames[...]) }
+        let size = max(leastDivided / 2, frames.count / (workers.count * 4))
+        return workers.map((frames.count + size - 1) / size) { part, _ in
+            hash(piece, frames[part * size..<min((part + 1) * size, frames.count)])
+        }.flatMap { $0 }
     }
 
     private static func hash(_ piece: [UInt8], _ frames: ArraySlice<Range<Int>>) -> [Bytes32] {

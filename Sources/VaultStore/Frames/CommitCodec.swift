@@ -1,7 +1,7 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// A commit's frame, opened: authentic as far as the index key goes, and nothing more.
+/// A commit's frame after it was opened. So far, it has been authenticated only with the index key.
 package struct OpenedCommit: Sendable {
     package let core: [UInt8]
     package let mac: Bytes32
@@ -9,20 +9,21 @@ package struct OpenedCommit: Sendable {
     package let chain: Bytes32
 }
 
-/// Opens and seals commits (section 5.6). Holds its keys itself; one without owner keys checks signatures, and seals
-/// nothing.
+/// Opens and seals commits (section 5.6). It holds its own keys; without owner keys, it can check signatures but cannot
+/// seal.
 package final class CommitCodec: Sendable {
     private let index: Secret
     private let owner: Secret?
     private let signingSeed: Secret?
-    /// What signatures are checked under; an owner checks MACs, and derives it if asked to check signatures too.
+    /// The key that verifies signatures. An owner checks MACs, and derives this key only when signatures are to be
+    /// checked as well.
     private let statedPublicKey: Bytes32?
     /// Whether new commits are signed.
     private let isSigning: Bool
     private let sealing: Sealing
     private let vault: Bytes16
 
-    /// - Parameter isSigning: Whether the header of new commits has a slot that is not a known full one.
+    /// `isSigning`: whether the header of new commits has any slots that are not known full slots.
     package init(_ keys: borrowing VaultKeys, sealing: Sealing, vault: Bytes16, isSigning: Bool) {
         index = keys.index.copy()
         switch keys.owner {
@@ -50,10 +51,11 @@ package final class CommitCodec: Sendable {
         vault = codec.vault
     }
 
-    /// One that checks the same proofs and makes none, for a vault that is locked. The key of owner MACs opens nothing.
+    /// Returns a codec for a locked vault, which checks the same proofs but cannot make any. The key for owner MACs
+    /// does not open anything.
     func checkingOnly(publicKey: Bytes32) -> CommitCodec { CommitCodec(checkingAs: self, publicKey: publicKey) }
 
-    /// The parts, if the frame is a commit that opens at this offset; its proof is not yet checked.
+    /// Returns the parts of a frame if it is a commit that opens at this offset; its proof is not checked yet.
     package func open(_ frame: [UInt8], at offset: UInt64) -> OpenedCommit? {
         guard frame.count == Format.commitSize else { return nil }
         var isOpen = false
@@ -78,7 +80,7 @@ package final class CommitCodec: Sendable {
             chain: chain)
     }
 
-    /// an owner checks the MAC, anybody else the signature.
+    /// Checks the MAC for an owner, or the signature for anyone else.
     package func checkProof(_ commit: OpenedCommit, at offset: UInt64) throws(VaultError) {
         let isProven =
             switch owner {
@@ -87,11 +89,11 @@ package final class CommitCodec: Sendable {
             }
         guard isProven else {
             throw VaultError(
-                .tampered, "a commit was not made by an owner of this vault: forged, or damaged", at: offset)
+                .tampered, "a commit was not made by an owner of this vault: it is forged or damaged", at: offset)
         }
     }
 
-    /// Whether the signature is valid under the owners' public key, for verification.
+    /// Returns whether the signature is valid under the owners' public key, for verification.
     package func isSigned(_ commit: OpenedCommit) -> Bool {
         CommitProof.isSigned(commit.chain, commit.signature, under: publicKey)
     }
@@ -103,7 +105,7 @@ package final class CommitCodec: Sendable {
         }
     }
 
-    /// A whole frame, and the chain value of its state. Only a holder of the owner keys calls this.
+    /// Seals a whole frame and returns it with its new state, including the chain value. Requires the owner keys.
     package func seal(_ commit: Commit) -> (frame: [UInt8], state: CommittedState) {
         var body = commit.encode()
         let chain = body.withUnsafeBytes { CommitProof.chain(vault: vault, core: $0) }
@@ -117,12 +119,12 @@ package final class CommitCodec: Sendable {
         return (frame, CommittedState(commit: commit, chain: chain))
     }
 
-    /// Owner MAC ‖ signature.
+    /// Returns owner MAC ‖ signature.
     private func proof(_ chain: Bytes32) -> [UInt8] {
         var out: [UInt8] = []
         switch owner {
         case .some(let owner): out.append(CommitProof.mac(chain, key: owner))
-        case .none: preconditionFailure("only owners make commits")
+        case .none: preconditionFailure("only owners can make commits")
         }
         if isSigning, let seed = signingSeed.copied() {
             out.append(contentsOf: CommitProof.sign(chain, SigningKey(seed: seed)))
@@ -133,7 +135,7 @@ package final class CommitCodec: Sendable {
     }
 }
 
-/// A committed state: its commit, and its chain value.
+/// A committed state: its commit and its chain value.
 package struct CommittedState: Sendable, Equatable {
     package let commit: Commit
     package let chain: Bytes32
@@ -145,10 +147,10 @@ package struct CommittedState: Sendable, Equatable {
 }
 
 extension CommittedState {
-    /// What a commit that follows says of it.
+    /// The reference to this state that the next commit contains.
     package var asPredecessor: Commit.Predecessor { Commit.Predecessor(generation: commit.generation, chain: chain) }
 
-    /// The commit that follows this state and changes nothing, before it is completed and sealed.
+    /// The next commit, so far without changes; the caller completes and seals it.
     package var successor: Commit {
         var next = commit
         next.generation += 1

@@ -1,9 +1,9 @@
 package import VaultBytes
 internal import VaultCrypto
 
-/// Frames that a reference names.
+/// Reads the frames that references point to.
 package enum FrameReader {
-    /// One read; head and hash are checked before anything else is done with the bytes.
+    /// Reads a frame with a single read; its head and hash are checked before the bytes are used.
     package static func read(_ ref: ObjectRef, _ type: FrameType, _ file: any FileHandle) throws(VaultError) -> [UInt8]
     {
         let frame = try file.bytes(ref.length, at: ref.offset)
@@ -11,7 +11,7 @@ package enum FrameReader {
         return frame
     }
 
-    /// The same into a buffer that is reused.
+    /// Does the same, but reads into a buffer that is reused.
     package static func read(_ ref: ObjectRef, _ type: FrameType, _ file: any FileHandle, into frame: inout [UInt8])
         throws(VaultError)
     {
@@ -31,20 +31,22 @@ package enum FrameReader {
     package static func check(_ frame: [UInt8], _ ref: ObjectRef, _ type: FrameType) throws(VaultError) {
         guard Bytes32(hashing: frame) == ref.hash else {
             throw VaultError(
-                .authenticationFailed, "a \(type.name) is not the one that the index names: damaged or altered",
+                .authenticationFailed,
+                "a \(type.name) is not the one that the index refers to: it is damaged or altered",
                 at: ref.offset)
         }
         let head = FrameHead(type, length: ref.length).encoded.littleEndian
         guard withUnsafeBytes(of: head, { frame.starts(with: $0) }) else {
             throw VaultError(
-                .structureInvalid, "another frame where a \(type.name) of \(ref.length) bytes should be", at: ref.offset
+                .structureInvalid, "a different frame was found instead of a \(type.name) of \(ref.length) bytes",
+                at: ref.offset
             )
         }
     }
 }
 
 extension Bytes32 {
-    /// `H(bytes)`.
+    /// Computes `H(bytes)`.
     package init(hashing bytes: UnsafeRawBufferPointer) { self = Blake2b.hash(bytes) }
 
     package init(hashing bytes: [UInt8]) { self = bytes.withUnsafeBytes { Bytes32(hashing: $0) } }

@@ -1,6 +1,6 @@
 package import VaultBytes
 
-/// Goes through the frames of a region one after the other, in bounded memory.
+/// Walks over the consecutive frames of a region in bounded memory.
 package struct FrameWalker {
     private let file: any FileHandle
     private let region: Range<UInt64>
@@ -11,50 +11,94 @@ package struct FrameWalker {
         self.region = region
     }
 
-    /// Calls `body` with each frame, its head and its offset. Zeros before a commit are passed over and checked;
-    /// anything else that is no frame is an error.
+    /// Consecutive frames, and the bytes that contain them.
+    package struct Piece: Sendable {
+        package struct Frame: Sendable {
+            /// The frame's position in the piece's bytes.
+            package let range: Range<Int>
+            package let head: FrameHead
+            package let offset: UInt64
+        }
+
+        package fileprivate(set) var bytes: [UInt8] = []
+        package fileprivate(set) var frames: [Frame] = []
+        /// The position of the first byte in the file.
+        fileprivate var base: UInt64
+
+        fileprivate init(at base: UInt64) { self.base = base }
+    }
+
+    /// Calls `body` with each frame, its head and its offset. Zeros before a commit are checked and skipped; anything
+    /// else that is not a frame is an error.
     package func walk(_ body: (UnsafeRawBufferPointer, FrameHead, UInt64) throws(VaultError) -> Void) throws(VaultError)
     {
-        var buffer: [UInt8] = []
-        var base = region.lowerBound
-        var position = region.lowerBound
-        while position < region.upperBound {
-            try fill(&buffer, &base, position, Format.frameHeadSize)
-            let end = position
-            position = try passPadding(buffer, base, position)
-            guard position < region.upperBound else { break }
-            try fill(&buffer, &base, position, Format.frameHeadSize)
-            let head = try head(buffer, Int(position - base), position)
-            guard position == end || head.type == .commit else {
-                throw VaultError(.structureInvalid, "zeros between two objects", at: end)
+        try pieces { (piece) throws(VaultError) in
+            try piece.bytes.span.bytes.withUnsafeBytes { (bytes) throws(VaultError) in
+                for frame in piece.frames {
+                    try body(UnsafeRawBufferPointer(rebasing: bytes[frame.range]), frame.head, frame.offset)
+                }
             }
-            guard UInt64(head.length) <= region.upperBound - position else {
-                throw VaultError(.structureInvalid, "a \(head.type.name) reaches past the end", at: position)
-            }
-            try fill(&buffer, &base, position, head.length)
-            let start = Int(position - base)
-            try buffer.span.bytes.withUnsafeBytes { (bytes) throws(VaultError) in
-                try body(UnsafeRawBufferPointer(rebasing: bytes[start..<start + head.length]), head, position)
-            }
-            position += UInt64(head.length)
         }
     }
 
-    /// Makes sure that `count` bytes from `position` on are in the buffer, or all that is left.
-    private func fill(_ buffer: inout [UInt8], _ base: inout UInt64, _ position: UInt64, _ count: Int)
-        throws(VaultError)
-    {
-        let wanted = min(UInt64(count), region.upperBound - position)
-        guard position + wanted > base + UInt64(buffer.count) else { return }
-        let size = min(UInt64(max(count, Self.pieceSize)), region.upperBound - position)
-        buffer = try file.bytes(Int(size), at: position)
-        base = position
+    /// Does the same in pieces, each with the frames of one read, so that they can be divided between threads. Frames
+    /// before an error are passed on before it is thrown.
+    package func pieces(_ body: (Piece) throws(VaultError) -> Void) throws(VaultError) {
+        var piece = Piece(at: region.lowerBound)
+        var position = region.lowerBound
+        var failure: VaultError?
+        do throws(VaultError) {
+            while try step(&piece, &position, body) {}
+        } catch { failure = error }
+        if !piece.frames.isEmpty { try body(piece) }
+        if let failure { throw failure }
     }
 
-    /// Where the next frame starts: at most 511 zeros may come before a commit, which is aligned.
-    private func passPadding(_ buffer: [UInt8], _ base: UInt64, _ position: UInt64) throws(VaultError) -> UInt64 {
-        let start = Int(position - base)
-        guard buffer[start] == 0 else { return position }
+    /// Adds the next frame; returns false at the end.
+    private func step(_ piece: inout Piece, _ position: inout UInt64, _ body: (Piece) throws(VaultError) -> Void)
+        throws(VaultError) -> Bool
+    {
+        guard position < region.upperBound else { return false }
+        try fill(&piece, position, Format.frameHeadSize, body)
+        let end = position
+        position = try passPadding(piece, position)
+        guard position < region.upperBound else { return false }
+        try fill(&piece, position, Format.frameHeadSize, body)
+        let head = try head(piece.bytes, Int(position - piece.base), position)
+        guard position == end || head.type == .commit else {
+            throw VaultError(.structureInvalid, "unexpected zeros between two objects", at: end)
+        }
+        guard UInt64(head.length) <= region.upperBound - position else {
+            throw VaultError(.structureInvalid, "a \(head.type.name) extends past the end", at: position)
+        }
+        try fill(&piece, position, head.length, body)
+        let start = Int(position - piece.base)
+        piece.frames.append(Piece.Frame(range: start..<start + head.length, head: head, offset: position))
+        position += UInt64(head.length)
+        return true
+    }
+
+    /// Ensures that the piece contains `count` bytes from `position`, or all that remain; if it does not, passes the
+    /// piece on and starts another.
+    private func fill(
+        _ piece: inout Piece, _ position: UInt64, _ count: Int, _ body: (Piece) throws(VaultError) -> Void
+    ) throws(VaultError) {
+        let wanted = min(UInt64(count), region.upperBound - position)
+        guard position + wanted > piece.base + UInt64(piece.bytes.count) else { return }
+        if !piece.frames.isEmpty {
+            // Moved out, so that `body` receives each frame only once, even if it throws.
+            let full = piece
+            piece = Piece(at: position)
+            try body(full)
+        }
+        piece = Piece(at: position)
+        let size = min(UInt64(max(count, Self.pieceSize)), region.upperBound - position)
+        piece.bytes = try file.bytes(Int(size), at: position)
+    }
+
+    /// Returns the start of the next frame: at most 511 zeros may precede a commit, which is aligned.
+    private func passPadding(_ piece: Piece, _ position: UInt64) throws(VaultError) -> UInt64 {
+        guard piece.bytes[Int(position - piece.base)] == 0 else { return position }
         let stop = min(Padding.commitOffset(position), region.upperBound)
         let padding = try file.bytes(Int(stop - position), at: position)
         guard stop > position, padding.allSatisfy({ $0 == 0 }) else {

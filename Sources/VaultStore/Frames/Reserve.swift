@@ -1,12 +1,13 @@
 internal import VaultBytes
 
-/// Zeros that a writer keeps after the newest commit (section 7.4): a small commit then overwrites what the file has
-/// already, and its sync need not bring a new length to the disk, which costs more than the bytes.
+/// Zeros that a writer keeps after the newest commit (section 7.4). A small commit then overwrites space that the file
+/// already has, and its sync need not write a new file length, which is slower than writing the bytes.
 package enum Reserve {
-    /// How many zeros a writer adds at a time.
+    /// The number of zeros that a writer adds at a time.
     static let step = 131_072
 
-    /// Where objects end in a file (section 7.1, step 3): its size, less a reserve of at most 262,144 zeros.
+    /// Returns where the objects in a file end (section 7.1, step 3): its size, minus a reserve of at most 262,144
+    /// zeros.
     package static func contentEnd(of file: any FileHandle, size: UInt64) throws(VaultError) -> UInt64 {
         let least = size > Format.Limit.reserve ? size - Format.Limit.reserve : 0
         var end = size
@@ -23,7 +24,8 @@ package enum Reserve {
         return min(max(try contentEnd(before: least, file), least), size)
     }
 
-    /// Where objects end if all that follows is zeros: `least`, unless its last bytes are the rest of a sector.
+    /// Returns where the objects end if only zeros follow: `least`, or the end of the sector with the last nonzero byte
+    /// before it.
     private static func contentEnd(before least: UInt64, _ file: any FileHandle) throws(VaultError) -> UInt64 {
         let count = min(least, Format.commitAlignment)
         let bytes = try file.bytes(Int(count), at: least - count)

@@ -1,20 +1,20 @@
 package import VaultBytes
 
-/// How much work an unauthenticated header may ask of its reader (specification, R-3.11).
+/// The limits on the work that an unauthenticated header may demand of its reader (specification, R-3.11).
 public struct ReaderLimits: Sendable, Hashable {
-    /// Argon2id memory of one slot, in KiB. 2 GiB unless set.
+    /// The maximum Argon2id memory for one slot, in KiB; 2 GiB by default.
     public var memoryKiB: UInt32 = 2 << 20
-    /// Passes of one slot. 16 unless set.
+    /// The maximum number of passes for one slot; 16 by default.
     public var passes: UInt32 = 16
-    /// Lanes of one slot. 16 unless set.
+    /// The maximum number of lanes for one slot; 16 by default.
     public var lanes: UInt32 = 16
-    /// Memory in KiB times passes, summed over all slots tried. 16 GiB·passes unless set.
+    /// The maximum of memory in KiB times passes, summed over all slots tried; 16 GiB·passes by default.
     public var totalKiBPasses: UInt64 = 16 << 20
 
-    /// The default policy.
+    /// Creates the default policy.
     public init() {}
 
-    /// Checks one slot's cost.
+    /// Checks the cost of one slot.
     package func check(_ cost: SlotParameters.Cost) throws(VaultError) {
         if UInt64(cost.memoryKiB) > UInt64(memoryKiB) {
             throw over("memory", "\(cost.memoryKiB) KiB", "\(memoryKiB) KiB")
@@ -23,9 +23,9 @@ public struct ReaderLimits: Sendable, Hashable {
         if cost.lanes > lanes { throw over("lanes", "\(cost.lanes)", "\(lanes)") }
     }
 
-    /// Adds one slot's cost to what was spent already.
+    /// Adds the cost of one slot to the cost already spent.
     package func spend(_ cost: SlotParameters.Cost, _ spent: inout UInt64) throws(VaultError) {
-        // Both factors have 32 bits.
+        // Both factors are 32-bit numbers, so the product cannot overflow.
         let (sum, overflow) = spent.addingReportingOverflow(UInt64(cost.memoryKiB) * UInt64(cost.passes))
         guard !overflow, sum <= totalKiBPasses else {
             throw over("memory × passes of all slots", "\(sum) KiB", "\(totalKiBPasses) KiB")

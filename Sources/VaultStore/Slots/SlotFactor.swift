@@ -1,39 +1,53 @@
-internal import VaultBytes
+package import VaultBytes
 public import VaultCrypto
 
-/// A kind of external key: makes 32 secret bytes for a new slot, and finds the same bytes again (section 3.1, *External
-/// keys*).
+/// A provider of one kind of external key. It makes 32 secret bytes for a new slot, and later recovers the same bytes
+/// (section 3.1, *External keys*).
 ///
-/// A vault calls it with slots of its own provider only, and never because a file names it: the user gave it.
+/// A vault calls a factor only for slots that name its provider, and only because the caller passed that factor, never
+/// because a file names it.
 public protocol SlotFactor: Sendable {
-    /// The provider that slots name: ASCII 33 to 126, 1 to 64 bytes. Names without a dot are reserved for the
+    /// The provider's name in slots: 1 to 64 bytes of ASCII 33 to 126. Names without a dot are reserved for the
     /// specification.
     var provider: String { get }
 
-    /// Makes a key for a new slot. Throws whatever keeps it from doing so.
-    func wrap() throws(VaultError) -> WrappedKey
+    /// Makes a key for a new slot, or throws if it cannot.
+    func wrap(for slot: SlotPlace) throws(VaultError) -> WrappedKey
 
-    /// Makes another key for the slot that `ownersData` was made with, without anybody's identity, or returns nil where
-    /// that cannot be done.
+    /// Makes a new key for the slot that `ownersData` belongs to, without any identity, or returns nil if that is
+    /// impossible.
     ///
-    /// A rotation calls it, and drops a slot for which it returns nil.
-    func rewrap(ownersData: [UInt8]) throws(VaultError) -> WrappedKey?
+    /// Called by a rotation, which drops the slot if the result is nil.
+    func rewrap(ownersData: [UInt8], for slot: SlotPlace) throws(VaultError) -> WrappedKey?
 
-    /// Finds the keys of slots: for each any number of candidates, of which the first 16 count. A slot that it cannot
-    /// open gets none.
+    /// Finds the keys of slots. It may add any number of candidates for each slot; the first 16 are tried. For a slot
+    /// that it cannot open, it adds none.
     func unwrap(_ slots: [ExternalSlot], into candidates: inout KeyCandidates) throws(VaultError)
 }
 
-/// What a provider has made for a slot.
+/// The slot that a key is made for. A provider can bind the key to it.
+public struct SlotPlace: Sendable, Hashable {
+    /// The vault's id, 16 bytes.
+    public let vault: [UInt8]
+    /// The slot's id, 16 bytes. A rotation keeps it.
+    public let slot: [UInt8]
+
+    package init(vault: Bytes16, slot: Bytes16) {
+        self.vault = vault.bytes
+        self.slot = slot.bytes
+    }
+}
+
+/// The key that a provider made for a slot.
 public struct WrappedKey: ~Copyable, Sendable {
-    /// At most 16,384 bytes: what the provider finds the key from. Anybody can read them.
+    /// The data from which the provider finds the key, at most 16,384 bytes. It is not encrypted.
     public let parameters: [UInt8]
-    /// At most 16,384 bytes: what `rewrap` needs. Owners can read them.
+    /// The data for `rewrap`, at most 16,384 bytes. Only owners can read it.
     public let ownersData: [UInt8]
-    /// 32 bytes.
+    /// The key, 32 bytes.
     public let key: Secret
 
-    /// Puts together what a provider has made.
+    /// Creates the result of a provider's `wrap`.
     public init(parameters: [UInt8], ownersData: [UInt8], key: consuming Secret) {
         self.parameters = parameters
         self.ownersData = ownersData
@@ -41,29 +55,34 @@ public struct WrappedKey: ~Copyable, Sendable {
     }
 }
 
-/// A slot as its provider sees it.
+/// The parts of a slot that its provider can see.
 public struct ExternalSlot: Sendable, Equatable {
-    /// 16 bytes.
+    /// The vault's id, 16 bytes.
+    public let vault: [UInt8]
+    /// The slot's id, 16 bytes.
     public let id: [UInt8]
-    /// What the provider stored.
+    /// The parameters that the provider stored.
     public let parameters: [UInt8]
 }
 
-/// The keys that a provider has found for several slots.
+/// The keys that a provider found for several slots.
 public struct KeyCandidates: ~Copyable {
     private(set) var keys: [[SecretBox]]
 
     init(slots: Int) { keys = Array(repeating: [], count: slots) }
 
-    /// Adds a candidate for the slot at `index` of those that were asked for; one beyond the sixteenth is ignored.
+    /// Adds a candidate for the slot at `index`; candidates beyond the sixteenth are ignored.
     ///
-    /// - Parameter key: 32 bytes.
+    /// - Parameters:
+    ///   - key: The key, 32 bytes.
+    ///   - index: The slot's index in the array that was passed to the factor.
+    /// - Throws: `invalidArgument` if the key has another length or the slot is unknown.
     public mutating func add(_ key: consuming Secret, for index: Int) throws(VaultError) {
         guard key.count == Format.keySize else {
             throw VaultError(.invalidArgument, "a provider returned a key of \(key.count) bytes, not \(Format.keySize)")
         }
         guard keys.indices.contains(index) else {
-            throw VaultError(.invalidArgument, "a provider named a slot that it was not given")
+            throw VaultError(.invalidArgument, "a provider returned a key for a slot that was not passed to it")
         }
         guard keys[index].count < Format.Limit.candidates else { return }
         keys[index].append(SecretBox(key))

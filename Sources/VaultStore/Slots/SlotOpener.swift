@@ -1,25 +1,25 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// What opening a slot gives.
+/// The result of opening a slot.
 package struct OpenedSlot: ~Copyable {
     package let id: Bytes16
     package var keys: VaultKeys
-    /// To open the slot again after its file was replaced, without the factors.
+    /// The key that reopens the slot without the factors after its file has been replaced.
     package var wrappingKey: Secret
-    /// The group keys that a scoped slot grants, by group number; a full slot has none, as it needs none.
+    /// The group keys that a scoped slot grants, by group number; empty for a full slot, which does not need them.
     package var grants: Grants
 }
 
 /// Group keys by number.
 package struct Grants: ~Copyable, Sendable {
-    /// In ascending order.
+    /// The group numbers, in ascending order.
     package private(set) var numbers: [UInt64] = []
     private var keys: Secret
 
     package init() { keys = Secret(count: 0) }
 
-    /// - Parameter keys: 32 bytes for each number, in the same order.
+    /// `keys`: 32 bytes for each number, in the same order as `numbers`.
     package init(numbers: [UInt64], keys: consuming Secret) {
         self.numbers = numbers
         self.keys = keys
@@ -31,11 +31,11 @@ package struct Grants: ~Copyable, Sendable {
     }
 }
 
-/// Tries factors on a header's slots, and checks the header with what they open.
+/// Tries factors on a header's slots, and uses the keys of the slot that opens to check the header.
 package enum SlotOpener {
-    /// Opens the first slot that these factors fit, all of them together, and checks the header MAC.
+    /// Opens the first slot that needs exactly these factors, and checks the header MAC.
     ///
-    /// - Parameter external: The provider of the external key, if that is one of the factors.
+    /// `external`: the provider of the external key, if that is one of the factors.
     package static func open(
         _ header: Header, _ bytes: [UInt8], _ factors: borrowing FactorKeys, _ limits: ReaderLimits,
         external: (any SlotFactor)? = nil, checkingHeader: Bool = true
@@ -44,7 +44,8 @@ package enum SlotOpener {
         return try open(found.slot, header, bytes, wrappingKey: found.key.wrappingKey(), checkingHeader: checkingHeader)
     }
 
-    /// The id of the first slot that these factors fit, but for one; opens nothing. Throws `noSlotOpens`, `kdfLimit`.
+    /// Returns the id of the first slot, other than the excluded one, that these factors fit, without opening it.
+    /// Throws `noSlotOpens` or `kdfLimit`.
     package static func slot(
         in header: Header, besides other: Bytes16?, _ factors: borrowing FactorKeys, _ limits: ReaderLimits,
         external: (any SlotFactor)? = nil
@@ -57,19 +58,19 @@ package enum SlotOpener {
         let key: SlotKey
     }
 
-    /// A slot that may be tried, and the external keys to try on it; none if it needs none.
+    /// A slot to try, and the external keys to try with it, if it needs one.
     private struct Attempt {
         let slot: Slot
         let stretch: SlotParameters.Stretch?
         let candidates: [SecretBox]
     }
 
-    /// The first slot whose commitment matches.
+    /// Returns the first slot whose commitment matches.
     private static func find(
         _ header: Header, _ slots: [Slot], _ factors: borrowing FactorKeys, _ limits: ReaderLimits,
         _ external: (any SlotFactor)?
     ) throws(VaultError) -> Found {
-        let attempts = try attempts(slots, factors.kinds, external)
+        let attempts = try attempts(header.id, slots, factors.kinds, external)
         for attempt in attempts { if let stretch = attempt.stretch { try limits.check(stretch.cost) } }
         var spent: UInt64 = 0
         for attempt in attempts {
@@ -79,10 +80,10 @@ package enum SlotOpener {
         throw VaultError(.noSlotOpens, refusal(header, factors.kinds, tried: !attempts.isEmpty))
     }
 
-    /// The known slots with exactly these factors, in the order of the header; those of an external key only if there
-    /// is a candidate.
+    /// Returns the known slots with exactly these factors, in the order of the header. A slot with an external key is
+    /// included only if there is a candidate for it.
     private static func attempts(
-        _ slots: [Slot], _ factors: SlotFactors, _ external: (any SlotFactor)?
+        _ vault: Bytes16, _ slots: [Slot], _ factors: SlotFactors, _ external: (any SlotFactor)?
     ) throws(VaultError) -> [Attempt] {
         let fitting = slots.filter { !$0.isOpaque && $0.factors == factors }
         guard factors.contains(.externalKey) else {
@@ -92,13 +93,16 @@ package enum SlotOpener {
         let own = fitting.filter { $0.known?.provider?.name == external.provider }
         guard !own.isEmpty else { return [] }
         var candidates = KeyCandidates(slots: own.count)
-        let asked = own.map { ExternalSlot(id: $0.id.bytes, parameters: $0.known?.provider?.parameters ?? []) }
+        let asked = own.map {
+            ExternalSlot(vault: vault.bytes, id: $0.id.bytes, parameters: $0.known?.provider?.parameters ?? [])
+        }
         try external.unwrap(asked, into: &candidates)
         return zip(own, candidates.keys).filter { !$1.isEmpty }
             .map { Attempt(slot: $0, stretch: $0.known?.stretch, candidates: $1) }
     }
 
-    /// The slot's key, if its commitment matches. The passphrase is stretched once, whatever the number of candidates.
+    /// Returns the slot's key if its commitment matches. The passphrase is stretched only once, for any number of
+    /// candidates.
     private static func key(
         _ attempt: Attempt, _ vault: Bytes16, _ factors: borrowing FactorKeys
     ) throws(VaultError) -> SlotKey? {
@@ -122,7 +126,7 @@ package enum SlotOpener {
         return key
     }
 
-    /// Opens a slot with its wrapping key, and checks the header with what it opens.
+    /// Opens a slot with its wrapping key, and checks the header with the keys that the slot contains.
     package static func open(
         _ slot: Slot, _ header: Header, _ bytes: [UInt8], wrappingKey: consuming Secret, checkingHeader: Bool = true
     ) throws(VaultError) -> OpenedSlot {
@@ -131,7 +135,7 @@ package enum SlotOpener {
         return opened
     }
 
-    /// Opens a slot with its wrapping key, and checks nothing else yet.
+    /// Opens a slot with its wrapping key, without checking the header.
     package static func open(_ slot: Slot, _ header: Header, wrappingKey: consuming Secret) throws(VaultError)
         -> OpenedSlot
     {
@@ -146,7 +150,7 @@ package enum SlotOpener {
         return OpenedSlot(id: slot.id, keys: keys, wrappingKey: wrappingKey, grants: scoped.takeGrants())
     }
 
-    /// What a scoped slot grants, opened with its wrapping key.
+    /// Returns the group keys that a scoped slot grants, using its wrapping key.
     package static func grants(_ slot: Slot, _ vault: Bytes16, wrappingKey: borrowing Secret) throws(VaultError)
         -> Grants
     {
@@ -167,14 +171,14 @@ package enum SlotOpener {
             let isKeyFile = !kinds.isDisjoint(with: [.generatedKeyFile, .otherKeyFile])
             return "wrong passphrase" + (kinds == .passphrase ? "" : isKeyFile ? " or key file" : " or key")
         }
-        return "no slot of this vault accepts these factors; it has slots for: "
+        return "no slot of this vault accepts these factors; the vault has slots for: "
             + Set(header.slots.map { $0.isOpaque ? "factors of another version" : FactorNames.describe($0.factors) })
             .sorted()
             .joined(separator: "; ")
     }
 }
 
-/// A scoped slot's opened payload.
+/// The opened payload of a scoped slot.
 private struct ScopedPayload: ~Copyable {
     let index: Secret
     let ownersPublicKey: Bytes32
@@ -206,7 +210,7 @@ private struct ScopedPayload: ~Copyable {
     consuming func takeGrants() -> Grants { grants }
 }
 
-/// Words for a slot's factors.
+/// Describes a slot's factors in words.
 package enum FactorNames {
     package static func describe(_ factors: SlotFactors) -> String {
         var names: [String] = []

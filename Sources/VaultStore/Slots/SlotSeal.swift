@@ -1,7 +1,7 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// What a slot opens, before it is sealed.
+/// The unsealed contents of a slot.
 package struct SlotPayload: ~Copyable {
     package let kind: Slot.Kind
     let plain: Secret
@@ -11,7 +11,7 @@ package struct SlotPayload: ~Copyable {
         plain = vaultKey.copy()
     }
 
-    /// For a scoped slot: at most 32 groups.
+    /// Creates the payload of a scoped slot, with at most 32 groups.
     package init(_ keys: borrowing VaultKeys, grants: borrowing Grants) {
         kind = .scoped
         let numbers = grants.numbers
@@ -39,14 +39,13 @@ package struct SlotPayload: ~Copyable {
     }
 }
 
-/// Makes slots.
+/// Creates slots.
 package enum SlotSeal {
-    /// A slot for these factors, and its wrapping key.
+    /// Creates a slot for these factors and returns it with its wrapping key.
     ///
-    /// - Parameters:
-    ///   - id: That of the slot which it takes the place of; a new one if nil.
-    ///   - external: The provider's name and what it made, if the factors include an external key. Its owners' data
-    ///     goes into the owner part.
+    /// `id`: the id of the slot to be replaced; nil for a new id.
+    /// `external`: the provider's name and its key, if the factors include an external key. The owners' data is stored
+    /// in the owner part.
     package static func make(
         _ payload: borrowing SlotPayload, _ factors: borrowing FactorKeys, cost: SlotParameters.Cost?,
         owner part: OwnerPart,
@@ -86,11 +85,14 @@ package enum SlotSeal {
         case .none: return (nil, nil, nil)
         case .some(let external):
             guard SlotParameters.Provider.isName(external.provider) else {
-                throw VaultError(.invalidArgument, "a provider's name has 1 to 64 printable ASCII characters")
+                throw VaultError(.invalidArgument, "a provider's name must have 1 to 64 printable ASCII characters")
             }
             guard external.wrapped.parameters.count <= Format.Limit.providerParameters,
                 external.wrapped.ownersData.count <= Format.Limit.providerData
-            else { throw VaultError(.limitExceeded, "a provider's parameters and data have at most 16,384 bytes each") }
+            else {
+                throw VaultError(
+                    .limitExceeded, "a provider's parameters and data must not exceed 16,384 bytes each")
+            }
             guard external.wrapped.key.count == Format.keySize else {
                 throw VaultError(.invalidArgument, "a provider returned a key that is not 32 bytes long")
             }
@@ -99,7 +101,7 @@ package enum SlotSeal {
         }
     }
 
-    /// Seals what a slot opens, under its wrapping key.
+    /// Seals the contents of a slot under its wrapping key.
     package static func seal(
         _ payload: borrowing SlotPayload, into slot: inout Slot, wrappingKey: borrowing Secret, vault: Bytes16,
         _ random: Randomness
@@ -107,8 +109,8 @@ package enum SlotSeal {
         slot.payload = AEAD.wrap(payload.plain, payloadData(slot, vault), key: wrappingKey, random)
     }
 
-    /// Seals a slot's owner part; after its payload, which the associated data covers. The provider's data must be as
-    /// long as it was.
+    /// Seals the owner part of a slot. The associated data covers the payload, so the payload must be sealed first; the
+    /// length of the provider's data must not change.
     package static func sealOwner(
         _ part: OwnerPart, wrappingKey: borrowing Secret, into slot: inout Slot, vault: Bytes16,
         keys: borrowing OwnerKeys,
@@ -123,12 +125,13 @@ package enum SlotSeal {
             }
         }
         precondition(
-            slot.owner.count == plain.count + Format.nonceSize + Format.tagSize, "an owner part keeps its length")
+            slot.owner.count == plain.count + Format.nonceSize + Format.tagSize,
+            "the length of an owner part must not change")
         slot.owner = AEAD.wrap(plain, ownerData(slot, vault), key: keys.slotOwner, random)
     }
 
-    /// What a slot's owner part says, and its wrapping key, which is zeros in a kind that does not depend on the epoch
-    ///
+    /// Opens the owner part of a slot, which contains the wrapping key, or zeros for a kind that does not depend on the
+    /// epoch.
     package static func openOwner(
         _ slot: Slot, vault: Bytes16, keys: borrowing OwnerKeys
     ) throws(VaultError) -> (part: OwnerPart, wrappingKey: SecretBox) {
@@ -149,7 +152,7 @@ package enum SlotSeal {
         Bound.bytes(Label.slotOwner, vault.bytes + slot.beforeOwner)
     }
 
-    /// What Argon2id makes of the factors that are stretched; nil if none is.
+    /// Returns the output of Argon2id for the factors that are stretched, or nil if none are.
     static func stretched(_ stretch: SlotParameters.Stretch?, _ factors: borrowing FactorKeys) throws(VaultError)
         -> Secret?
     {
@@ -162,7 +165,7 @@ package enum SlotSeal {
     }
 }
 
-/// An external key for a new slot, and who made it.
+/// An external key for a new slot, with its provider.
 package struct ExternalKey: ~Copyable, Sendable {
     package let provider: String
     package let wrapped: WrappedKey
@@ -186,7 +189,7 @@ extension Randomness {
         return out
     }
 
-    /// A number from 1 to 2^63 − 1 that is not in use.
+    /// Returns an unused number from 1 to 2^63 − 1.
     package func number(besides used: Set<UInt64>) -> UInt64 {
         while true {
             var value: UInt64 = 0
@@ -197,24 +200,24 @@ extension Randomness {
     }
 }
 
-/// A header's hash and MAC.
+/// The hash and MAC of a header.
 package enum HeaderSeal {
-    /// The header hash that a whole header states, if it is the one that it has.
+    /// Returns the header hash stored in a header, if it is correct.
     package static func checkHash(_ bytes: [UInt8]) throws(VaultError) -> Bytes32 {
         let stated = try decoding { () throws(FormatError) in try Header.proof(bytes.span) }.hash
         guard hash(bytes) == stated else { throw VaultError(.headerInvalid, "the header is damaged", at: 0) }
         return stated
     }
 
-    ///
+    /// Checks the header MAC.
     package static func check(_ bytes: [UInt8], _ keys: borrowing VaultKeys) throws(VaultError) {
         let stated = try decoding { () throws(FormatError) in try Header.proof(bytes.span) }
         guard HeaderProof.mac(stated.hash, index: keys.index) == stated.mac else {
-            throw VaultError(.authenticationFailed, "the header does not authenticate: altered", at: 0)
+            throw VaultError(.authenticationFailed, "the header cannot be authenticated: it was altered", at: 0)
         }
     }
 
-    /// The whole header, with hash and MAC.
+    /// Computes the hash and MAC of a header, and returns the whole header with its hash.
     package static func seal(_ header: inout Header, _ keys: borrowing VaultKeys) throws(VaultError) -> (
         bytes: [UInt8], hash: Bytes32
     ) {

@@ -1,7 +1,7 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// What opens a slot without its factors: its id and wrapping key. Worth nothing without the file.
+/// The id and wrapping key of a slot, which open it without its factors. They are useless without the file.
 package struct KeptKey: ~Copyable {
     package let slot: Bytes16
     package let wrappingKey: Secret
@@ -13,23 +13,24 @@ package struct KeptKey: ~Copyable {
 }
 
 extension Store {
-    /// Opens the file at `path` with a key kept for this vault. Everything is checked as with factors.
+    /// Opens the file at `path` with a key kept for this vault. The checks are the same as when the file is opened with
+    /// factors.
     ///
-    /// Throws `noSuchSlot` where the file has no longer the slot, `noSlotOpens` where the key is not the slot's, and
-    /// what opening throws.
+    /// Throws `noSuchSlot` if the file no longer has the slot, `noSlotOpens` if the key does not belong to the slot, or
+    /// any error of opening a file.
     package static func open(
         _ path: String, writable: Bool, kept key: borrowing KeptKey, vault: Bytes16, place: Place
     ) throws(VaultError) -> Store {
         let (id, wrappingKey) = (key.slot, SecretBox(key.wrappingKey.copy()))
         return try opening(path, writable: writable, place: place) { (header, bytes) throws(VaultError) in
-            guard header.id == vault else { throw VaultError(.noSlotOpens, "\(path) is now another vault") }
+            guard header.id == vault else { throw VaultError(.noSlotOpens, "\(path) is now a different vault") }
             guard let slot = header.slots.first(where: { $0.id == id }) else {
-                throw VaultError(.noSuchSlot, "the slot that was unlocked is gone")
+                throw VaultError(.noSuchSlot, "the slot that was unlocked no longer exists")
             }
             do throws(VaultError) {
                 _ = try SlotOpener.open(slot, header, wrappingKey: wrappingKey.secret.copy())
             } catch {
-                throw VaultError(.noSlotOpens, "what was kept for this vault does not open its slot")
+                throw VaultError(.noSlotOpens, "the key kept for this vault does not open its slot")
             }
             return try SlotOpener.open(slot, header, bytes, wrappingKey: wrappingKey.secret.copy())
         }

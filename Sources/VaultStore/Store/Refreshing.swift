@@ -2,10 +2,11 @@ internal import VaultBytes
 package import VaultCrypto
 
 extension Store {
-    /// Moves to the newest committed state of the file that the path names now. True if that is another than before. A
-    /// state that does not come from the current one is refused, and this one kept.
+    /// Moves to the newest committed state of the file that the path now names. Returns true if the state changed. A
+    /// state that does not descend from the current one is refused, and the current one is kept.
     package func refresh() throws(VaultError) -> Bool {
-        // What another process remembers while this one looks can make it seem late: with a memory, it looks again.
+        // If another process remembers a newer state during this call, the state found here can seem outdated. If
+        // states are remembered, try again.
         guard watch != nil else { return try refreshOnce() }
         for _ in 1..<Self.mostAttempts {
             do throws(VaultError) { return try refreshOnce() } catch {
@@ -32,13 +33,13 @@ extension Store {
             tail = found.tail
             incomplete = found.incomplete
         } else {
-            // The file may be at a state that others went on from, and remembered, before it was put back.
+            // Others may have continued from this state and remembered the result before the file was restored to it.
             _ = try admit?(watched)
         }
         return state != before
     }
 
-    /// Opens a slot again, in the file that the path names now: the factors may have been changed since this handle was
+    /// Opens a slot again, in the file that the path now names: its factors may have changed since this handle was
     /// opened.
     package func unlock(
         _ factors: borrowing FactorKeys, _ limits: ReaderLimits, external: (any SlotFactor)? = nil
@@ -53,10 +54,10 @@ extension Store {
         adopt(loaded)
     }
 
-    /// Whether another file stands at the path.
+    /// Returns whether the path now names a different file.
     func isReplaced() throws(VaultError) -> Bool {
         guard let current = try fileSystem.identity(of: path) else {
-            throw VaultError(.noSuchFile, "\(path) is no longer there")
+            throw VaultError(.noSuchFile, "\(path) no longer exists")
         }
         let own: FileIdentity
         if let fileIdentity { own = fileIdentity } else { own = try file.identity() }
@@ -64,8 +65,8 @@ extension Store {
         return !current.isSameFile(as: own)
     }
 
-    /// Whether the file is not as it was left: longer, shorter, with a tail, or, as after a copy over it, with another
-    /// commit at its end.
+    /// Returns whether the file has changed since it was last read: it is longer or shorter, has a tail or, if another
+    /// file was copied over it, ends with a different commit.
     private func isOutdated() throws(VaultError) -> Bool {
         guard tail == .clean else { return true }
         return try !finder.isNewest(state.commit, commitFrame)
@@ -76,7 +77,7 @@ extension Store {
         let (header, bytes) = try readHeaderOfSameVault(file)
         let opened = try reopenedSlot(header)
         do throws(VaultError) { try HeaderSeal.check(bytes, opened.keys) } catch {
-            throw VaultError(.noSlotOpens, "the vault's keys were replaced, or its header altered: open it again")
+            throw VaultError(.noSlotOpens, "the vault's keys were replaced, or its header was altered; open it again")
         }
         let loaded = try Store.load(file, header, bytes, opened, place)
         try require(candidate(loaded), admit)
@@ -85,11 +86,12 @@ extension Store {
 
     private func readHeaderOfSameVault(_ file: any FileHandle) throws(VaultError) -> (Header, [UInt8]) {
         let (header, bytes) = try Store.readHeader(file)
-        guard header.id == self.header.id else { throw VaultError(.tampered, "\(path) is now another vault") }
+        guard header.id == self.header.id else { throw VaultError(.tampered, "\(path) is now a different vault") }
         return (header, bytes)
     }
 
-    /// The keys under a header: an owner derives them, whatever became of its slot; a scoped holder opens the slot again.
+    /// Returns the keys for a header: an owner derives them, even if the slot has changed; the holder of a scoped slot
+    /// opens it again.
     func reopenedSlot(_ header: Header) throws(VaultError) -> OpenedSlot {
         if let vaultKey = slot.keys.vaultKey() {
             let keys = VaultKeys(vaultKey: vaultKey, epoch: header.epoch)
@@ -101,7 +103,7 @@ extension Store {
         return try SlotOpener.open(same, header, wrappingKey: slot.wrappingKey.copy())
     }
 
-    /// A newer state of the file that is open, under the keys that are held.
+    /// Returns a newer state of the open file, under the current keys.
     private func served(_ new: CommittedState, _ keyring: Keyring) -> WatchedState {
         WatchedState(
             state: new, vault: vault, ownersPublicKey: ownersPublicKey, isOwner: slot.keys.isOwner, keyring: keyring,
@@ -109,35 +111,37 @@ extension Store {
             fileSystem: fileSystem, path: path, isSynced: false)
     }
 
-    /// What was served once must be in the past of what is served now, and so must what the machine remembers.
+    /// Requires that the new state descends from the state that was served before, and from the state that the machine
+    /// remembers.
     private func require(_ candidate: WatchedState, _ admit: StateWatch.Admission?) throws(VaultError) {
         let new = candidate.state
         let own = AnchorPoint(generation: state.commit.generation, chain: state.chain, ownersPublicKey: ownersPublicKey)
         switch new == state ? .same : try candidate.verdict(on: own) {
         case .same, .descends: _ = try admit?(candidate)
         case .unprovable:
-            // The machine remembers a state between the two, which others of its programs have followed the vault to.
+            // The machine may remember a state between the two, because another of its programs has followed the vault
+            // to it.
             guard let admit, try admit(candidate) else {
                 throw VaultError(
                     .ancestryUnprovable,
-                    "the vault went on by so much since generation \(state.commit.generation) that it no longer proves to continue it: open it again"
+                    "the vault has changed so much that it no longer proves that it continues generation \(state.commit.generation); open it again"
                 )
             }
         case .foreign:
             throw VaultError(
-                .foreignOwner, "the vault now belongs to other owners, and nothing shows that it was handed over")
+                .foreignOwner, "the vault now belongs to other owners, and nothing proves that it was handed over")
         case .older:
             throw VaultError(
                 .rolledBack,
-                "the vault went back from generation \(state.commit.generation) to \(new.commit.generation)")
+                "the vault was rolled back from generation \(state.commit.generation) to \(new.commit.generation)")
         case .forked:
-            throw VaultError(.forked, "the vault's past is no longer the one that this program has read")
+            throw VaultError(.forked, "the vault's history does not contain the state that this program has read")
         }
     }
 }
 
 extension VaultKeys {
-    /// A second holder of the vault key, for who has it.
+    /// Returns a copy of the vault key, or nil unless these are an owner's keys.
     package borrowing func vaultKey() -> Secret? {
         switch owner {
         case .some(let owner): owner.vault.copy()

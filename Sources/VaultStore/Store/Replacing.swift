@@ -1,10 +1,10 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// Replacing the whole file: a new one beside it, synced, then renamed over it (section 7.3). The writer's lock is held
-/// throughout.
+/// Replaces the whole file: a new one is written next to it, synced, and renamed over it (section 7.3). The writer's
+/// lock is held throughout.
 extension Store {
-    /// Keys, header and content of a file that is to take this one's place.
+    /// The keys, header and contents of a file that will replace this one.
     package struct Replacement: ~Copyable {
         package var header: Header
         package var keys: VaultKeys
@@ -19,22 +19,22 @@ extension Store {
         }
     }
 
-    /// A header with other slots before the same body; a commit bound to it is appended, after another keyring if there
-    /// is one.
+    /// Writes a header with different slots before the same body, and appends a commit bound to it. If there is a new
+    /// keyring, it is written first.
     ///
-    /// - Parameter clock: At least every revision in the header and the keyring.
+    /// `clock`: at least as great as every revision in the header and the keyring.
     package func replaceHeader(_ replacement: consuming Replacement, keyring new: Keyring? = nil, clock: UInt64)
         throws(VaultError)
     {
         try requireGeneration(state.commit.generation + 1)
         let (bytes, hash) = try HeaderSeal.seal(&replacement.header, replacement.keys)
-        precondition(replacement.header.length == header.length, "a header that outgrows its space compacts")
+        precondition(replacement.header.length == header.length, "a header that outgrows its space requires compaction")
         let codec = CommitCodec(
             replacement.keys, sealing: sealing, vault: vault, isSigning: replacement.header.isSigned)
         try replaceFile(by: replacement) { (file, replacement) throws(VaultError) in
             try Store.writeHeader(bytes, to: file)
             try file.copy(from: self.file, header.bodyStart..<state.commit.end)
-            let appender = Appender(unnamed: file, sealing: sealing, start: state.commit.end)
+            let appender = Appender(unnamed: file, sealing: sealing, start: state.commit.end, threads: threads)
             var keyring = state.commit.keyring
             if let new {
                 let body = try decoding { () throws(FormatError) in try new.encode() }
@@ -42,7 +42,7 @@ extension Store {
             }
             var commit = state.successor
             commit.clock = clock
-            // The commit before is dead now, as long as this one.
+            // The previous commit is now dead; it has the same length as this one.
             commit.liveBytes = UInt64(keyring.length) + commit.liveBytes - UInt64(commit.keyring.length)
             commit.keyring = keyring
             commit.header = hash
@@ -50,10 +50,10 @@ extension Store {
         }
     }
 
-    /// Puts a new header and a new body in the place of the current ones.
+    /// Replaces the current header and body.
     ///
-    /// - Parameter build: Appends the body, and sets what the only commit says of it, live bytes but for those of
-    ///   header and commit.
+    /// `build`: appends the body and fills in its only commit; the commit's live bytes exclude the header and the
+    /// commit itself.
     package func rebuild(
         _ replacement: consuming Replacement,
         _ build: (Appender, borrowing VaultKeys, inout Commit) throws(VaultError) -> Void
@@ -65,7 +65,7 @@ extension Store {
         let current = state
         try replaceFile(by: replacement) { (file, replacement) throws(VaultError) in
             try Store.writeHeader(bytes, to: file)
-            let appender = Appender(unnamed: file, sealing: sealing, start: start)
+            let appender = Appender(unnamed: file, sealing: sealing, start: start, threads: threads)
             var commit = current.successor
             commit.header = hash
             try build(appender, replacement.keys, &commit)
@@ -83,7 +83,7 @@ extension Store {
         return try Store.load(file, header, bytes, slot, place)
     }
 
-    /// Lets `write` fill a new file, which then takes the place of the current one, locked.
+    /// Creates a new, locked file, lets `write` fill it, and replaces the current file with it.
     func replaceFile(
         by replacement: consuming Replacement,
         _ write: (any FileHandle, borrowing Replacement) throws(VaultError) -> Void
@@ -92,8 +92,8 @@ extension Store {
         let directory = try fileSystem.directory(of: path)
         let new = try renamed(replacement, write)
         do throws(VaultError) { try directory.sync() } catch {
-            // The new file has the name, but perhaps not for good. This handle goes on reading the old one, and writes
-            // no more.
+            // The new file has its name, but possibly not durably. This handle continues to read the old file and
+            // refuses to write.
             isPoisoned = true
             throw error
         }
@@ -104,21 +104,19 @@ extension Store {
         old.unlock()
     }
 
-    /// A new file that has got the name of the current one.
+    /// Creates a new file and renames it over the current one.
     private func renamed(
         _ replacement: consuming Replacement,
         _ write: (any FileHandle, borrowing Replacement) throws(VaultError) -> Void
     ) throws(VaultError) -> Loaded {
         try Temporary.removeStale(beside: path, fileSystem)
-        let temporary = Temporary.name(beside: path, random)
-        let new = try fileSystem.create(temporary)
+        let (new, temporary) = try Temporary.create(beside: path, fileSystem, random)
         do throws(VaultError) {
-            guard try new.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
-            // Before any work: where owner or attributes cannot be kept, the file is not replaced.
+            // Do this first: if the owner or attributes cannot be preserved, the file is not replaced.
             try new.adopt(attributesOf: file)
-            // All of it is synced when its commit is.
+            // Syncing the commit makes everything durable.
             try write(new, replacement)
-            // Read back while it can still be given up: once it has the name, nothing may fail.
+            // Read it back while the new file can still be discarded: after the rename, nothing may fail.
             let loaded = try loaded(new, replacement)
             try fileSystem.rename(temporary, to: path, replacing: true)
             return loaded
@@ -133,28 +131,27 @@ extension Store {
 // MARK: changes that are too large to be appended in place
 
 extension Store {
-    /// A new file with all of the current one, to which a large change is appended; locked, and not named yet.
+    /// A new, locked file that does not have its final name yet: a copy of the current file, to which a large change is
+    /// appended.
     struct Relocation {
         let temporary: String
         let file: any FileHandle
         let directory: any Directory
     }
 
-    /// Copies the file, with what was appended so far, to a new one beside it.
+    /// Copies the file, including everything appended so far, to a new file next to it.
     func relocate(_ written: UInt64) throws(VaultError) -> any FileHandle {
         try requireOneName()
         let directory = try fileSystem.directory(of: path)
         try Temporary.removeStale(beside: path, fileSystem)
-        let temporary = Temporary.name(beside: path, random)
-        let new = try fileSystem.create(temporary)
+        let (new, temporary) = try Temporary.create(beside: path, fileSystem, random)
         relocation = Relocation(temporary: temporary, file: new, directory: directory)
-        guard try new.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
         try new.adopt(attributesOf: file)
         try new.copy(from: file, 0..<written)
         return new
     }
 
-    /// Gives the new file, whose commit is synced, the name of the current one.
+    /// Renames the new file over the current one, after its commit was synced.
     func finishRelocation() throws(VaultError) {
         guard let relocation else { return }
         let loaded = try Store.load(
@@ -170,7 +167,7 @@ extension Store {
         old.unlock()
     }
 
-    /// Gives up a new file that has not got its name.
+    /// Discards a new file that has not been renamed yet.
     package func dropRelocation() {
         guard let relocation else { return }
         self.relocation = nil
@@ -179,7 +176,7 @@ extension Store {
         }
     }
 
-    /// Where what a transaction appended can be read, once it was flushed, together with what was there before.
+    /// A source for the pages that a transaction has appended and flushed, and for all earlier ones.
     package var pagesOfChange: PageSource {
         guard let relocation else { return pages }
         return PageSource(
@@ -189,7 +186,7 @@ extension Store {
 
     func requireOneName() throws(VaultError) {
         guard try file.identity().links == 1 else {
-            throw VaultError(.cannotReplace, "\(path) has other names (hard links), which a new file would not have")
+            throw VaultError(.cannotReplace, "\(path) has other names (hard links), which would be lost")
         }
     }
 }
@@ -199,28 +196,29 @@ extension Store.Replacement {
 }
 
 extension Store {
-    /// What a new vault starts with.
+    /// The initial settings of a new vault.
     package struct New: Sendable {
         package let clock: UInt64
         package let keeping: Keyring.Keeping
 
-        /// - Parameter keeping: How many earlier values an item keeps.
+        /// `keeping`: the number of earlier values that an item keeps.
         package init(clock: UInt64, keeping: Keyring.Keeping) {
             self.clock = clock
             self.keeping = keeping
         }
     }
 
-    /// Creates a vault that is complete before it has its name: generation 1, no items. An existing file is an error.
+    /// Creates a vault that is complete before it gets its name: generation 1, no items. It is an error if the file
+    /// already exists.
     ///
-    /// - Parameter keepsLock: Whether nobody else may write to it before `releaseLock`.
+    /// `keepsLock`: whether the vault remains locked until `releaseLock`.
     package static func create(
         at path: String, keys: consuming VaultKeys, header: consuming Header, wrappingKey: consuming Secret, _ new: New,
         place: Place, keepsLock: Bool = false
     ) throws(VaultError) -> Store {
         let resolved = try place.fileSystem.resolve(path)
         guard try place.fileSystem.identity(of: resolved) == nil else {
-            throw VaultError(.fileExists, "\(path) exists already")
+            throw VaultError(.fileExists, "\(path) already exists")
         }
         var header = header
         let (bytes, hash) = try HeaderSeal.seal(&header, keys)
@@ -236,15 +234,13 @@ extension Store {
         return store
     }
 
-    /// A whole vault that has got its name.
+    /// Writes a complete vault, and then gives the file its name.
     private static func named(
         _ path: String, _ header: Header, _ sealed: (bytes: [UInt8], hash: Bytes32), _ keys: consuming VaultKeys,
         _ wrappingKey: consuming Secret, _ new: New, _ place: Place
     ) throws(VaultError) -> Loaded {
-        let temporary = Temporary.name(beside: path, place.random)
-        let file = try place.fileSystem.create(temporary)
+        let (file, temporary) = try Temporary.create(beside: path, place.fileSystem, place.random)
         do throws(VaultError) {
-            guard try file.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
             try writeHeader(sealed.bytes, to: file)
             try writeFirst(file, header, sealed.hash, keys, new, place)
             let slot = OpenedSlot(id: header.slots[0].id, keys: keys, wrappingKey: wrappingKey, grants: Grants())
@@ -254,14 +250,14 @@ extension Store {
         } catch {
             do throws(VaultError) { try place.fileSystem.remove(temporary) } catch {}
             switch error.code {
-            case .fileExists: throw VaultError(.fileExists, "\(path) exists already")
+            case .fileExists: throw VaultError(.fileExists, "\(path) already exists")
             case .outcomeUnknown: throw VaultError(.io, "the vault could not be written: \(error.detail)")
             default: throw error
             }
         }
     }
 
-    /// The header, and its copy.
+    /// Writes the header and its copy.
     static func writeHeader(_ bytes: [UInt8], to file: any FileHandle) throws(VaultError) {
         try file.write(bytes + bytes, at: 0)
     }
@@ -272,7 +268,8 @@ extension Store {
     ) throws(VaultError) {
         let sealing = Sealing(vault: header.id, random: place.random)
         let codec = CommitCodec(keys, sealing: sealing, vault: header.id, isSigning: header.isSigned)
-        let appender = Appender(unnamed: file, sealing: sealing, start: header.bodyStart)
+        let appender = Appender(
+            unnamed: file, sealing: sealing, start: header.bodyStart, threads: place.threads)
         var ring = Keyring()
         ring.keeping = new.keeping
         let first = ring
@@ -287,12 +284,11 @@ extension Store {
     }
 }
 
-/// Another copy of the same vault, taken in this one's place.
+/// Replaces this vault with another copy of it.
 extension Store {
-    /// Replaces the file by the other one up to its newest commit, and goes on with the slot that opened that.
-    ///
-    /// - Parameter append: Appends what a further commit needs, and sets what that says; without it, the file is taken
-    ///   byte for byte.
+    /// Replaces the file with the contents of another, up to the other file's newest commit, and continues with the
+    /// slot that opened that file. `append`: appends the objects of a further commit and fills it in. If it is nil, the
+    /// file is copied byte for byte.
     package func replace(
         byCopyOf other: Store, appending append: ((Appender, inout Commit) throws(VaultError) -> Void)? = nil
     ) throws(VaultError) {
@@ -306,7 +302,8 @@ extension Store {
         try replaceFile(by: replacement) { (file, replacement) throws(VaultError) in
             try file.copy(from: other.file, 0..<before.commit.end)
             guard let append else { return try file.sync() }
-            let appender = Appender(unnamed: file, sealing: other.sealing, start: before.commit.end)
+            let appender = Appender(
+                unnamed: file, sealing: other.sealing, start: before.commit.end, threads: threads)
             var commit = before.successor
             commit.header = other.headerHash
             try append(appender, &commit)

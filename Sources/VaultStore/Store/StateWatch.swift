@@ -1,19 +1,19 @@
 package import VaultBytes
 internal import VaultCrypto
 
-/// What a machine's memory asks of a store: to look at each state before it is served, and to hear of each that was
-/// made durable.
+/// The interface between a store and the machine's memory, which inspects each state before it is served and is
+/// notified of each state that was made durable.
 ///
-/// `VaultLocal` makes one. It is closures rather than a protocol, since there is one kind of it.
+/// `VaultLocal` creates it. It consists of closures rather than a protocol because there is only one implementation.
 package struct StateWatch: Sendable {
-    /// Judges a state that is about to be served or written upon; throws to refuse it. True if what is remembered
-    /// vouches for it.
+    /// Judges a state that is about to be served or built upon, and throws an error to refuse it. Returns true if the
+    /// remembered state vouches for it.
     package typealias Admission = (WatchedState) throws(VaultError) -> Bool
 
-    /// Reads what is remembered of a vault. It is called before the file is looked at, so that no commit of another
-    /// process can come between and make the file seem older than what is remembered.
+    /// Reads what is remembered about a vault. It is called before the file is read: otherwise another process could
+    /// commit in between, and the file would seem older than the remembered state.
     package let recall: @Sendable (Bytes16) throws(VaultError) -> Admission
-    /// This handle has made a state durable.
+    /// Called when this handle has made a state durable.
     package let committed: @Sendable (WatchedState) -> Void
 
     package init(
@@ -25,35 +25,39 @@ package struct StateWatch: Sendable {
     }
 }
 
-/// A state that a handle serves or is about to.
+/// A state that a handle serves or is about to serve.
 package struct WatchedState {
     package let state: CommittedState
     package let vault: Bytes16
-    /// That of the keys which opened it.
+    /// The owners' public key, derived from the keys that opened the state.
     package let ownersPublicKey: Bytes32
-    /// Whether it was opened with a full slot, and not with a scoped one.
+    /// Whether it was opened with a full slot rather than a scoped one.
     package let isOwner: Bool
     let keyring: Keyring
     let past: StatePast
     let fileSystem: any FileSystem
     let path: String
-    /// Whether the handle itself brought the state to the disk.
+    /// Whether this handle itself made the state durable.
     let isSynced: Bool
+    /// What comes after it in the file.
+    package var tail = TailState.clean
 
     package var generation: UInt64 { state.commit.generation }
+    /// The offset at which its commit ends.
+    package var end: UInt64 { state.commit.end }
     package var chain: Bytes32 { state.chain }
 
-    /// How a remembered state stands to this one.
+    /// Returns how a remembered state is related to this one.
     package func verdict(on anchor: AnchorPoint) throws(VaultError) -> Ancestry {
         try past.verdict(on: anchor, state: state, keyring: keyring, ownersPublicKey: ownersPublicKey)
     }
 
-    /// What a machine remembers of this state.
+    /// The anchor that a machine remembers for this state.
     package var anchor: AnchorPoint {
         AnchorPoint(generation: generation, chain: chain, ownersPublicKey: ownersPublicKey)
     }
 
-    /// Whether the file has gone on from this state to that one meanwhile, or beyond it.
+    /// Returns whether the file has since moved on from this state to the given one, or beyond it.
     package func isContinued(by generation: UInt64, _ chain: Bytes32) throws(VaultError) -> Bool {
         let newest = try past.finder.newest().state
         let fromThis = try past.membership(generation: self.generation, chain: self.chain, of: newest)
@@ -61,8 +65,8 @@ package struct WatchedState {
         return [fromThis, fromThat].allSatisfy { [.same, .ancestor].contains($0) }
     }
 
-    /// Brings the state to the disk, if this handle has not: the file, for which a descriptor for reading will do, and
-    /// the name of it.
+    /// Makes the state durable unless this handle has already done so, by syncing the file and its directory. A
+    /// read-only descriptor is enough.
     package func makeDurable() throws(VaultError) {
         guard !isSynced else { return }
         try past.finder.file.sync()
@@ -71,32 +75,33 @@ package struct WatchedState {
 }
 
 extension Store {
-    /// The state that is being served.
+    /// The state currently served.
     package var watched: WatchedState {
         WatchedState(
             state: state, vault: vault, ownersPublicKey: ownersPublicKey, isOwner: slot.keys.isOwner, keyring: keyring,
             past: past,
-            fileSystem: fileSystem, path: path, isSynced: synced == state)
+            fileSystem: fileSystem, path: path, isSynced: synced == state, tail: tail)
     }
 
-    /// A state of a file that was just read, before it is served.
+    /// Returns a state of a file that was just read, before it is served.
     func candidate(_ loaded: borrowing Loaded) -> WatchedState {
         WatchedState(
             state: loaded.found.state, vault: loaded.header.id, ownersPublicKey: loaded.slot.keys.ownersPublicKey(),
             isOwner: loaded.slot.keys.isOwner, keyring: loaded.keyring, past: loaded.past, fileSystem: fileSystem,
             path: path,
-            isSynced: false)
+            isSynced: false, tail: loaded.found.tail)
     }
 
-    /// How often a file is looked at where what is remembered is newer: with what is remembered asked for first, only a
-    /// file that others replace each time in between can still seem older than it is.
+    /// The number of attempts to make if the remembered state is newer. Since the memory is read first, the file can
+    /// still seem older only if other processes replace it during every attempt.
     static let mostAttempts = 10
 
-    /// What a state is refused with that others have gone on from meanwhile, with a rotation or without.
+    /// Returns whether a state may be refused with this error because others have moved on from it, with or without a
+    /// rotation.
     static func mayBeLate(_ error: VaultError) -> Bool { error.code == .rolledBack || error.code == .foreignOwner }
 
-    /// Opens the file at `path`, and what `open` opens of it. Where what is remembered is newer, and the file was
-    /// replaced after it was opened and before it was compared, this is done again.
+    /// Opens the file at `path`, and the slot that `open` opens in it. If the remembered state is newer, and the file
+    /// was replaced between opening it and comparing it, tries again.
     static func opening(
         _ path: String, writable: Bool, place: Place, _ open: (Header, [UInt8]) throws(VaultError) -> OpenedSlot
     ) throws(VaultError) -> Store {
@@ -126,18 +131,18 @@ extension Store {
         }
     }
 
-    /// Section 7.2: a caller that insists on an owners' public key gets no vault of another.
+    /// Refuses a vault whose owners' public key differs from the one that the caller requires (section 7.2).
     package static func requireOwner(_ slot: borrowing OpenedSlot, _ owner: Bytes32?) throws(VaultError) {
         guard let owner, slot.keys.ownersPublicKey() != owner else { return }
-        throw VaultError(.foreignOwner, "the vault belongs to other owners than the ones asked for")
+        throw VaultError(.foreignOwner, "the vault belongs to owners other than those specified")
     }
 }
 
 extension Store {
-    /// What the current file shows of its past.
+    /// The past states recorded in the current file.
     package var past: StatePast { StatePast(finder: finder, pages: pages) }
 
-    /// How a remembered state stands to the current one.
+    /// Returns how a remembered state is related to the current one.
     package func verdict(on anchor: AnchorPoint) throws(VaultError) -> Ancestry {
         try past.verdict(on: anchor, state: state, keyring: keyring, ownersPublicKey: ownersPublicKey)
     }

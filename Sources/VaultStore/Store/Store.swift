@@ -1,20 +1,22 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// One vault file, opened: header, keys, newest state. Not for several threads at once; its owner sees to that.
+/// An open vault file: its header, keys and newest state. Not thread-safe; its owner must serialize access.
 package final class Store {
     package let fileSystem: any FileSystem
     package let random: Randomness
-    /// With symbolic links followed: the file that is there, and that a replacement goes to.
+    /// The path of the actual file, with symbolic links resolved; a replacement is renamed over it.
     package let path: String
     package let isWritable: Bool
     let cacheBytes: Int
+    /// The number of threads for work on the whole vault; nil for one per processor.
+    package let threads: Int?
     let process = OwnProcess()
     package let watch: StateWatch?
     private let owner: Bytes32?
 
     package internal(set) var file: any FileHandle { didSet { fileIdentity = nil } }
-    /// Of the file, once it was asked for; it stays as long as the file is open.
+    /// The file's identity, determined when first needed; it does not change while the file is open.
     var fileIdentity: FileIdentity?
     package internal(set) var header: Header
     package internal(set) var headerHash: Bytes32
@@ -23,26 +25,26 @@ package final class Store {
     package internal(set) var pages: PageSource
     package internal(set) var codec: CommitCodec
     package internal(set) var state: CommittedState
-    /// The frame of the state's commit, to see whether it is still there.
+    /// The frame of the state's commit, used to detect whether it is still in the file.
     var commitFrame: [UInt8]
     package internal(set) var keyring: Keyring
     package internal(set) var tail: TailState
-    /// What `tail` passed over.
+    /// The state that was skipped because of `tail`.
     var incomplete: CommittedState?
 
-    /// The newest commit that this handle itself brought to the disk.
+    /// The newest commit that this handle itself made durable.
     var synced: CommittedState?
     var isPoisoned = false
-    /// Whether the writer's lock is kept between changes: until a file that is still being made has its name.
+    /// Whether the writer's lock is held between changes, until a new file has its name.
     var keepsLock = false
-    /// Whether this handle has changed the vault before, and so is likely to do so again.
+    /// Whether this handle has already changed the vault, and is therefore likely to do so again.
     var hasCommitted = false
-    /// The file that a large change in progress goes to.
+    /// The file that receives a large change in progress.
     var relocation: Relocation?
-    /// Whether what a killed writer left beside the vault was removed.
+    /// Whether the files that killed writers left next to the vault have been removed.
     var hasSwept = false
 
-    /// What is known of a file once its header and newest commit are.
+    /// The result of reading a file's header and newest commit.
     struct Loaded: ~Copyable {
         let file: any FileHandle
         let header: Header
@@ -57,21 +59,24 @@ package final class Store {
         var past: StatePast { StatePast(finder: finder, pages: pages) }
     }
 
-    /// Where a store lives and what it is made with.
+    /// The location of a store, and how to open it.
     package struct Place: Sendable {
         package let fileSystem: any FileSystem
         package let random: Randomness
         package let cacheBytes: Int
-        /// Who remembers the vault's states; nil for nobody.
+        /// The memory of the vault's states; nil if states are not remembered.
         package var watch: StateWatch?
-        /// The owners' public key that the caller insists on.
+        /// The owners' public key that the caller requires.
         package var owner: Bytes32?
+        /// The number of threads for work on the whole vault; nil for one per processor.
+        package var threads: Int?
 
         package init(
             fileSystem: any FileSystem = RealFileSystem(), random: Randomness = .system, cacheBytes: Int = 8 << 20,
-            watch: StateWatch? = nil, owner: Bytes32? = nil
+            watch: StateWatch? = nil, owner: Bytes32? = nil, threads: Int? = nil
         ) {
             self.owner = owner
+            self.threads = threads
             self.fileSystem = fileSystem
             self.random = random
             self.cacheBytes = cacheBytes
@@ -87,6 +92,7 @@ package final class Store {
         cacheBytes = place.cacheBytes
         watch = place.watch
         owner = place.owner
+        threads = place.threads
         self.path = path
         self.isWritable = isWritable
         file = loaded.file
@@ -113,14 +119,14 @@ package final class Store {
         }
     }
 
-    /// Reads a header and checks it: at first the least it can be, then all of it.
+    /// Reads a header and checks it: first the minimum length, then the rest.
     package static func readHeader(_ file: any FileHandle) throws(VaultError) -> (Header, [UInt8]) {
         let size = try file.size()
-        guard size >= 16 else { throw VaultError(.notAVault, "not a vault: \(size) bytes") }
+        guard size >= 16 else { throw VaultError(.notAVault, "not a vault: the file has only \(size) bytes") }
         let first = try file.bytes(Int(min(size, UInt64(Format.headerStep))), at: 0)
         let length = try decoding { () throws(FormatError) in try Header.length(first.span) }
         guard size >= 2 * UInt64(length) + 2 * UInt64(Format.commitSize) else {
-            throw VaultError(.headerInvalid, "the file is truncated: \(size) bytes", at: size)
+            throw VaultError(.headerInvalid, "the file is truncated: it has only \(size) bytes", at: size)
         }
         let bytes = length == first.count ? first : try file.bytes(length, at: 0)
         _ = try HeaderSeal.checkHash(bytes)
@@ -153,11 +159,12 @@ package final class Store {
         let keyring = try decoding { () throws(FormatError) in try Keyring(body.span, at: ref.offset) }
         let removed = Set(keyring.removedSlots.map(\.id))
         guard !header.slots.contains(where: { removed.contains($0.id) }) else {
-            throw VaultError(.structureInvalid, "a slot of the header is listed as removed", at: ref.offset)
+            throw VaultError(.structureInvalid, "a slot in the header is listed as removed", at: ref.offset)
         }
         let areKnown = keyring.removedSlots.allSatisfy { $0.revision >= 1 && $0.revision <= commit.clock }
         guard areKnown, keyring.keeping.revision <= commit.clock else {
-            throw VaultError(.structureInvalid, "a revision in the keyring is after the vault's clock", at: ref.offset)
+            throw VaultError(
+                .structureInvalid, "a revision in the keyring is later than the vault's clock", at: ref.offset)
         }
         return keyring
     }
@@ -170,10 +177,12 @@ package final class Store {
         StateFinder(file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: headerHash)
     }
     var place: Place {
-        Place(fileSystem: fileSystem, random: random, cacheBytes: cacheBytes, watch: watch, owner: owner)
+        Place(
+            fileSystem: fileSystem, random: random, cacheBytes: cacheBytes, watch: watch, owner: owner, threads: threads
+        )
     }
 
-    /// The key that signs the owners' commits, derived once.
+    /// The key that verifies the owners' commits, derived only once.
     package var ownersPublicKey: Bytes32 {
         if let knownPublicKey { return knownPublicKey }
         let key = slot.keys.ownersPublicKey()
@@ -195,7 +204,8 @@ package final class Store {
         slot = loaded.slot
     }
 
-    /// Forgets what only a full slot gives, and how to get it back: what is left reads metadata, and checks commits.
+    /// Wipes the keys that only a full slot opens, and the key that reopens the slot. The remaining keys can read
+    /// metadata and check commits.
     package func dropOwner() {
         codec = codec.checkingOnly(publicKey: ownersPublicKey)
         slot.keys = slot.keys.withoutOwner()

@@ -2,15 +2,15 @@ internal import Glibc
 package import VaultBytes
 
 extension Store {
-    /// Takes the writer's lock, waiting for at most `seconds`, and moves to the newest state.
+    /// Acquires the writer's lock, waiting at most `seconds`, and moves to the newest state.
     ///
-    /// - Parameter check: Run under the lock, at the newest state, before anything of the file changes.
+    /// `check`: called under the lock, at the newest state, before the file is changed.
     package func beginWriting(
         wait seconds: Double, _ check: () throws(VaultError) -> Void = { () throws(VaultError) in }
     ) throws(VaultError) {
         guard isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
         guard !isPoisoned else {
-            throw VaultError(.outcomeUnknown, "an earlier sync failed: open the vault again to see what is there")
+            throw VaultError(.outcomeUnknown, "an earlier sync failed; open the vault again to see what was saved")
         }
         let start = Clock.seconds
         while true {
@@ -27,7 +27,7 @@ extension Store {
                 }
                 _ = try refresh()
             } else {
-                // Not by how often it slept: a signal ends a sleep early.
+                // The requested sleep times are not added up, because a signal ends a sleep early.
                 let waited = Clock.seconds - start
                 guard waited < seconds else {
                     let holder = file.lockHolder().map { " by \($0)" } ?? ""
@@ -42,18 +42,18 @@ extension Store {
         if !keepsLock { file.unlock() }
     }
 
-    /// Lets others write to a file that was created with its lock kept.
+    /// Lets other processes write to a file that has stayed locked since it was created.
     package func releaseLock() {
         keepsLock = false
         file.unlock()
     }
 
-    /// Under the lock: newest state, and no tail.
+    /// Moves to the newest state and removes the tail. The caller holds the lock.
     private func prepare(_ check: () throws(VaultError) -> Void) throws(VaultError) {
         sweep()
         _ = try refresh()
         if tail == .writeInProgress {
-            // Nobody else can be writing now: find out what there is.
+            // No other process can be writing now, so look for the newest state.
             let found = try finder.newest()
             tail = found.tail
             incomplete = found.incomplete
@@ -66,17 +66,17 @@ extension Store {
         case .damaged:
             throw VaultError(
                 .damagedTail,
-                "a damaged commit follows generation \(state.commit.generation): 'vaultfmt repair' keeps it in a file and cuts it off",
+                "a damaged commit follows generation \(state.commit.generation); 'vaultfmt repair' saves it to a file and removes it from the vault",
                 at: state.commit.end)
         }
         try cutTail()
     }
 
-    /// Keeps a damaged tail in `FILE.damaged-G`, and cuts it off. Other tails are treated as before any
-    /// change.
+    /// Saves a damaged tail as `FILE.damaged-G`, and truncates it. Other tails are handled as they are before
+    /// any change.
     ///
-    /// - Parameter check: As of `beginWriting`.
-    /// - Returns: The kept file's path; nil if there was nothing to keep.
+    /// `check`: as for `beginWriting`.
+    /// Returns the path of the saved file, or nil if there was nothing to save.
     package func repair(
         wait seconds: Double, _ check: () throws(VaultError) -> Void = { () throws(VaultError) in }
     ) throws(VaultError) -> String? {
@@ -92,11 +92,11 @@ extension Store {
         return kept
     }
 
-    /// Removes what a killed writer left beside the vault, once for each opening.
+    /// Removes the files that killed writers left next to the vault, once per opening.
     private func sweep() {
         guard !hasSwept else { return }
         hasSwept = true
-        // A folder that cannot be listed is no reason not to write.
+        // A folder that cannot be listed must not prevent a write.
         do throws(VaultError) { try Temporary.removeStale(beside: path, fileSystem) } catch {}
     }
 
@@ -106,7 +106,8 @@ extension Store {
         incomplete = nil
     }
 
-    /// what a killed writer left in the cache must not be built upon and then lost.
+    /// A killed writer may have left data only in the page cache; a commit built upon that data could be lost with it
+    ///
     private func takeOver() throws(VaultError) {
         guard synced != state else { return }
         let commit = state.commit
@@ -121,7 +122,7 @@ extension Store {
         synced = state
     }
 
-    /// Runs a sync; if it fails, this handle writes no more.
+    /// Runs a sync; if it fails, this handle does not write again.
     func syncing(_ body: () throws(VaultError) -> Void) throws(VaultError) {
         do throws(VaultError) { try body() } catch {
             if error.code == .outcomeUnknown { isPoisoned = true }
@@ -129,16 +130,19 @@ extension Store {
         }
     }
 
-    /// Makes sure that the newest state is on the disk, so that it can be built upon; a file that replaces this one has
-    /// it synced anyway.
+    /// Ensures that the newest state is durable, so that it can be built upon; if this file is replaced, the new file
+    /// makes it durable anyway.
     package func makeAppender() throws(VaultError) -> Appender {
         try takeOver()
-        return Appender(file: file, sealing: sealing, start: state.commit.end, keepsReserve: hasCommitted) {
+        return Appender(
+            file: file, sealing: sealing, start: state.commit.end, keepsReserve: hasCommitted, threads: threads
+        ) {
             [unowned self] (written) throws(VaultError) in try self.relocate(written)
         }
     }
 
-    /// Writes the commit after what was appended, and syncs. If that fails before the sync, nothing has changed.
+    /// Writes the commit after the appended frames and syncs the file. If this fails before the sync, nothing has
+    /// changed.
     package func commit(_ appender: Appender, _ commit: Commit, keyring newKeyring: Keyring) throws(VaultError) {
         try requireGeneration(commit.generation)
         do throws(VaultError) {
@@ -164,20 +168,20 @@ extension Store {
         }
     }
 
-    /// Cuts off what an unfinished change has written.
+    /// Truncates the frames of an unfinished change.
     package func abandon() {
         dropRelocation()
         guard !isPoisoned else { return }
         do throws(VaultError) {
             if try file.size() > state.commit.end { try file.truncate(to: state.commit.end) }
         } catch {
-            // The tail belongs to no commit: readers pass over it, and the next writer cuts it off.
+            // The tail belongs to no commit: readers skip it, and the next writer truncates it.
             tail = .torn(bytes: 0)
         }
     }
 
-    /// Before the last user of this handle goes: the file then ends with its newest commit. A reserve that cannot be
-    /// cut off harms nobody.
+    /// Called before the last user of this handle releases it, so that the file ends with its newest commit. A reserve
+    /// that cannot be truncated is harmless.
     func cutReserve() {
         guard hasCommitted, !isPoisoned, process.isThis else { return }
         do throws(VaultError) {
@@ -186,36 +190,34 @@ extension Store {
             guard try !isReplaced(), tail == .clean, try finder.isNewest(state.commit, commitFrame) else { return }
             abandon()
         } catch {
-            // As above.
+            // A reserve that could not be truncated is harmless.
         }
     }
 }
 
 extension Store {
-    /// Copies what follows the newest state to `FILE.incomplete-G` or `FILE.damaged-G` before it is cut off.
-    /// The copy gets that name only once it is complete and synced: after a crash in between, the next writer copies
-    /// again.
+    /// Copies the bytes after the newest state to `FILE.incomplete-G` or `FILE.damaged-G` before they are truncated
+    /// . The copy gets that name only once it is complete and synced: after a crash before that, the next
+    /// writer makes another copy.
     ///
-    /// - Parameter end: Where what is kept ends; the end of the file if nil.
-    /// - Returns: The copy's path.
+    /// `end`: the end of the bytes to copy; the end of the file if nil.
+    /// Returns the path of the copy.
     @discardableResult
     func setAside(_ name: String, to end: UInt64?) throws(VaultError) -> String {
         let size = try file.size()
         let end = min(end ?? size, size)
         let bytes = end - min(end, state.commit.end)
-        // As much as the vault has itself, or what a small one may get in one change: somebody who can extend the file
-        // must not fill the disk.
+        // At most as large as the vault itself, or as the largest change to a small vault: an attacker who can extend
+        // the file must not be able to fill the disk.
         let most = max(state.commit.end, Self.longestAside)
         guard bytes <= most else {
-            let what = "\(bytes) bytes follow generation \(state.commit.generation), more than are kept aside"
-            throw VaultError(.limitExceeded, "\(what): copy the file, and salvage that", at: state.commit.end)
+            let what = "\(bytes) bytes follow generation \(state.commit.generation), more than can be set aside"
+            throw VaultError(.limitExceeded, "\(what); copy the file and salvage the copy", at: state.commit.end)
         }
         try Temporary.removeStale(beside: path, fileSystem)
-        let temporary = Temporary.name(beside: path, random)
         let directory = try fileSystem.directory(of: path)
-        let copy = try fileSystem.create(temporary)
+        let (copy, temporary) = try Temporary.create(beside: path, fileSystem, random)
         do throws(VaultError) {
-            guard try copy.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
             try copyTail(to: copy, end)
             try copy.sync()
             let kept = try nameCopy(copy, temporary, name)
@@ -224,7 +226,7 @@ extension Store {
         } catch {
             do throws(VaultError) { try fileSystem.remove(temporary) } catch {}
             guard error.code == .outcomeUnknown else { throw error }
-            throw VaultError(.io, "what follows the newest state could not be kept: \(error.detail)")
+            throw VaultError(.io, "the bytes after the newest state could not be saved: \(error.detail)")
         }
     }
 
@@ -239,7 +241,7 @@ extension Store {
         }
     }
 
-    /// The first name that is free, or that a copy of the same bytes has.
+    /// Gives the copy the first name that is unused or whose file has the same contents, and returns the path.
     private func nameCopy(_ copy: any FileHandle, _ temporary: String, _ name: String) throws(VaultError) -> String {
         var number = 1
         while true {

@@ -1,15 +1,15 @@
 internal import Glibc
 internal import Synchronization
 
-/// Who may use a vault now: one call of one thread at a time, or one transaction from its begin to its end.
+/// Serializes access to a vault: one call of one thread at a time, or one transaction from start to end.
 ///
-/// Whoever holds it and asks again gets an error instead of waiting for ever. Other threads wait for a call as long as
-/// it takes, and for a transaction, which its owner may forget to end, for a limited time. In a child process it is
-/// refused.
+/// A thread that acquires the lock twice gets an error instead of waiting forever. Other threads wait for a call
+/// without a time limit, but they wait only a limited time for a transaction, because its owner may forget to end it. A
+/// child process is refused.
 package final class ExclusiveLock: Sendable {
-    /// The number of the thread that holds it; 0 for none.
+    /// The number of the thread that holds the lock; 0 if it is free.
     private let holder = Atomic<UInt64>(0)
-    /// Whether that thread holds it for a transaction.
+    /// Whether the lock is held for a transaction.
     private let isForTransaction = Atomic<Bool>(false)
     private let waiting = Atomic<Int>(0)
     private let process = OwnProcess()
@@ -17,11 +17,11 @@ package final class ExclusiveLock: Sendable {
 
     package init() {}
 
-    /// Whether this is the process that made it.
+    /// Whether the lock was created in this process.
     package var isOfThisProcess: Bool { process.isThis }
 
-    /// Waits for a call of another thread, and at most `seconds` for a transaction (`busy`). Throws `invalidArgument`
-    /// on the thread that holds it, `otherProcess` in a child.
+    /// Waits without a limit for another thread's call, but at most `seconds` for a transaction, and then throws
+    /// `busy`. Throws `invalidArgument` on the thread that already holds the lock, and `otherProcess` in a child.
     package func acquire(waitingForTransaction seconds: Double) throws(VaultError) {
         try process.require()
         let thread = ThisThread.number
@@ -32,7 +32,7 @@ package final class ExclusiveLock: Sendable {
         while !tryAcquire(thread) {
             guard holder.load(ordering: .relaxed) != thread else {
                 throw VaultError(
-                    .invalidArgument, "a transaction is open on this thread: use its own functions within it")
+                    .invalidArgument, "a transaction is open on this thread; use its own functions within it")
             }
             var left = Double.infinity
             let isLimited = isForTransaction.load(ordering: .sequentiallyConsistent)
@@ -43,7 +43,7 @@ package final class ExclusiveLock: Sendable {
                 left = end - now
                 guard left > 0 else {
                     throw VaultError(
-                        .busy, "another thread has a transaction of this vault open; waited \(Int(seconds)) s")
+                        .busy, "another thread has a transaction open on this vault; waited \(Int(seconds)) s")
                 }
             }
             ForkGate.outside {
@@ -55,17 +55,17 @@ package final class ExclusiveLock: Sendable {
         }
     }
 
-    /// Acquires it if nobody holds it, also in a child: for what only reads memory.
+    /// Acquires the lock if it is free, even in a child process. Use this only to read memory.
     package func acquireIfFree() -> Bool { tryAcquire(ThisThread.number) }
 
-    /// From here on others wait for a limited time only, and any thread may release it.
+    /// Starts a transaction: other threads now wait only for a limited time, and any thread may release the lock.
     package func beginTransaction() {
         isForTransaction.store(true, ordering: .sequentiallyConsistent)
-        // Who waits for a call without a limit has one from now on.
+        // Threads that are waiting without a limit must start to use one.
         if waiting.load(ordering: .sequentiallyConsistent) > 0 { change.signal() }
     }
 
-    /// From here on others wait as long as it takes.
+    /// Ends a transaction: other threads now wait without a time limit.
     package func endTransaction() { isForTransaction.store(false, ordering: .sequentiallyConsistent) }
 
     package func release() {
@@ -87,9 +87,10 @@ package final class ExclusiveLock: Sendable {
     }
 }
 
-/// Lets threads sleep until something has changed.
+/// Lets threads sleep until there is a change.
 private final class ThreadSignal: Sendable {
-    // What pthread functions are given must not move; it is freed with this object, and touched by them only.
+    // Objects passed to pthread functions must not move. They are freed with this object, and only those functions
+    // access them.
     private nonisolated(unsafe) let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private nonisolated(unsafe) let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
@@ -103,12 +104,12 @@ private final class ThreadSignal: Sendable {
     }
 
     deinit {
-        // Nobody waits when the last user of this goes; in a child, those who waited do not exist.
+        // No thread is waiting when the last reference is released; in a child, the threads that waited do not exist.
         condition.deallocate()
         mutex.deallocate()
     }
 
-    /// Sleeps while `condition` holds, until the next signal or for so many seconds.
+    /// Sleeps while `isNeeded` returns true, until the next signal or for at most this many seconds.
     func wait(atMost seconds: Double, while isNeeded: () -> Bool) {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

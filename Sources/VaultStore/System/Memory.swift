@@ -1,31 +1,31 @@
 internal import CVaultShim
 public import VaultCrypto
 
-// Memory whose size a file or a caller decides: where the system has none left, that is an error. Small allocations of
-// Swift's own are not: where one fails, the program ends.
+// Allocations whose size is determined by a file or a caller. If one of them fails, an error is thrown; if one of
+// Swift's own small allocations fails, the program is terminated.
 
 extension Secret {
-    /// Makes a secret of `count` zero bytes. Throws `outOfMemory` where the system has no memory for it.
+    /// Makes a secret of `count` zero bytes. Throws `outOfMemory` if there is not enough memory.
     public init(allocating count: Int) throws(VaultError) {
         do throws(CryptoError) { try self.init(ifPossible: count) } catch { throw Memory.isExhausted(count) }
     }
 
-    /// Copies bytes; what they were copied from is the caller's to wipe. Throws `outOfMemory`.
+    /// Copies bytes; the caller is responsible for wiping the original. Throws `outOfMemory`.
     public init(allocatingCopyOf bytes: UnsafeRawBufferPointer) throws(VaultError) {
         try self.init(allocating: bytes.count)
         withUnsafeMutableBytes { $0.copyMemory(from: bytes) }
     }
 }
 
-/// Asks for memory before an array of that size is made.
+/// Checks that there is enough memory before an array is allocated.
 package enum Memory {
-    /// What is smaller comes from memory that the process has already, as a rule, and a failure there cannot be
-    /// foreseen.
+    /// Smaller allocations usually come from memory that the process already has, and their failure cannot be
+    /// predicted.
     private static let leastAsked = 131_072
 
-    /// Makes an array in `count` bytes, for which `make` allocates once, or throws `outOfMemory`. One thread at a time:
-    /// what was there when it was asked for is there when it is allocated, unless the rest of the program takes it in
-    /// between.
+    /// Makes an array of `count` bytes with `make`, which must allocate only once, or throws `outOfMemory`. Only one
+    /// thread at a time runs this, so memory found to be available is still available for the allocation, unless
+    /// another part of the program allocates it in between.
     package static func allocating<R>(_ count: Int, _ make: () -> R) throws(VaultError) -> R {
         guard count >= leastAsked else { return make() }
         vault_memory_lock()
@@ -34,20 +34,20 @@ package enum Memory {
         return make()
     }
 
-    /// An array of that size, whose bytes are not set.
+    /// Returns an array of `count` uninitialized bytes.
     package static func bytes(_ count: Int) throws(VaultError) -> [UInt8] {
         try allocating(count) { [UInt8](unsafeUninitializedCapacity: count) { $1 = count } }
     }
 
-    /// What an array takes beside its elements, and more.
+    /// An upper bound for the memory that an array uses in addition to its elements.
     private static let headSize = 4096
 
     fileprivate static func isExhausted(_ count: Int) -> VaultError {
-        VaultError(.outOfMemory, "there is no memory for \(count) bytes")
+        VaultError(.outOfMemory, "not enough memory for \(count) bytes")
     }
 }
 
-/// A secret where a copyable value is needed: shared, and wiped with its last holder.
+/// A secret for uses that require a copyable value: it is shared, and wiped when its last user releases it.
 package final class SecretBox: Sendable {
     package let secret: Secret
 

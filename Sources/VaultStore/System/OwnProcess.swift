@@ -1,38 +1,46 @@
 internal import CVaultShim
 internal import Glibc
 
-/// The process that made something which a child must not use.
+/// The process that created an object that its children must not use.
 package struct OwnProcess: Sendable {
     private let number = vault_process()
 
     package init() {}
 
-    /// Whether this is that process.
+    /// Whether the current process is that process.
     package var isThis: Bool { number == vault_process() }
 
-    /// Throws `otherProcess` in a child.
+    /// Throws `otherProcess` in a child process.
     package func require() throws(VaultError) {
         guard isThis else { throw .otherProcess }
     }
 }
 
-/// The thread that runs.
+/// The current thread.
 package enum ThisThread {
-    /// No other thread of this process has this number, or had it before.
+    /// A number that no other thread of this process has or has had.
     package static var number: UInt64 { vault_thread() }
 }
 
-/// Keeps forks out of calls: a fork in one thread waits until no other thread of a C program is inside the library.
-/// Otherwise a lock of the Swift runtime that such a thread holds would stay locked in the child.
+/// Prevents forks during calls: a fork in one thread waits until no other thread of a C program is inside the library.
+/// Otherwise a Swift runtime lock held by such a thread would stay locked in the child.
 package enum ForkGate {
-    /// Runs a call of a C program.
+    /// Runs a call made by a C program.
     package static func inside<R>(_ body: () throws -> R) rethrows -> R {
         vault_enter()
         defer { vault_leave() }
         return try body()
     }
 
-    /// Runs a long wait, or a function of the caller's, for which no fork waits.
+    /// Runs a thread that works for callers of the library, which wait for it. It never waits for a fork: the fork may be
+    /// waiting for such a caller.
+    static func helping<R>(_ body: () -> R) -> R {
+        vault_step_in(1)
+        defer { _ = vault_step_out() }
+        return body()
+    }
+
+    /// Runs a long wait, or one of the caller's functions, without making forks wait for it.
     package static func outside<R>(_ body: () -> R) -> R {
         let entered = vault_step_out()
         defer { vault_step_in(entered) }
@@ -40,7 +48,7 @@ package enum ForkGate {
     }
 }
 
-/// Time that no one sets.
+/// A monotonic clock, which cannot be set.
 enum Clock {
     static var seconds: Double {
         var time = timespec()

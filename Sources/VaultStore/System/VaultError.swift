@@ -1,120 +1,121 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// Why something about a vault failed. Two errors are equal if their codes are.
+/// The reason why an operation on a vault failed. Two errors are equal if their codes are equal.
 public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
-    /// Stable numbers: programs in other languages see the same.
+    /// Stable error numbers, which are the same in all programming languages.
     public enum Code: Int32, Sendable, CaseIterable {
-        /// The file does not start like a vault.
+        /// The file does not begin with a vault header.
         case notAVault = 1
-        /// Written in a later format.
+        /// The file uses a later version of the format.
         case unsupportedVersion = 2
-        /// Needs an extension that this version does not know.
+        /// The file requires an extension that this version does not know.
         case unsupportedCritical = 3
         /// The header is malformed.
         case headerInvalid = 4
-        /// A slot's KDF costs more than the reader's policy allows.
+        /// The KDF cost of a slot exceeds the reader's policy.
         case kdfLimit = 5
-        /// No slot opens with the factors given.
+        /// No slot opens with the given factors.
         case noSlotOpens = 6
-        /// Something sealed does not authenticate: damaged or altered.
+        /// Sealed data does not authenticate: it is damaged or was altered.
         case authenticationFailed = 7
-        /// Authentic, but malformed.
+        /// The data is authentic but malformed.
         case structureInvalid = 8
-        /// The operation would exceed a limit of the format; nothing of it was written.
+        /// The operation would exceed a limit of the format; nothing was written.
         case limitExceeded = 9
         /// The secret is bound to another device.
         case deviceBound = 10
         /// A commit was not made by an owner, or belongs to another header.
         case tampered = 11
-        /// The file is older than a state that is remembered.
+        /// The file is older than a remembered state.
         case rolledBack = 12
-        /// The file has another past than the state that is remembered.
+        /// The file's history does not contain the remembered state.
         case forked = 13
-        /// No such item.
+        /// The item does not exist.
         case noSuchItem = 14
-        /// The item exists already.
+        /// The item already exists.
         case duplicateItem = 15
-        /// No such file.
+        /// The file does not exist.
         case noSuchFile = 16
-        /// The file to be made exists.
+        /// The file to be created already exists.
         case fileExists = 17
         /// An operating system call failed.
         case io = 18
         /// No space is left on the device.
         case noSpace = 19
-        /// Another writer holds the vault.
+        /// Another writer has locked the vault.
         case busy = 20
-        /// The vault was opened for reading.
+        /// The vault was opened read-only.
         case readOnly = 21
         /// The vault is locked.
         case locked = 22
         /// The slot that opened the vault does not grant this.
         case notPermitted = 23
-        /// A sync failed: what was written last may or may not be there. The handle can write no more.
+        /// A sync failed: the last write may or may not have been saved. The handle cannot write any more.
         case outcomeUnknown = 24
-        /// The file cannot be replaced without losing its links, owner or attributes.
+        /// The file cannot be replaced without losing its hard links, owner or attributes.
         case cannotReplace = 25
         /// The last full slot cannot be removed.
         case lastSlot = 26
-        /// No such slot.
+        /// The slot does not exist.
         case noSuchSlot = 27
         /// The key file is damaged, empty or too large.
         case keyFileInvalid = 28
         /// The passphrase is empty, too long or not UTF-8.
         case passphraseInvalid = 29
-        /// The KDF's cost is below the floor.
+        /// The KDF cost is below the minimum.
         case weakKDF = 30
-        /// An argument is not possible.
+        /// An argument is invalid.
         case invalidArgument = 31
-        /// The memory that the KDF, a secret or a large buffer takes could not be had.
+        /// There is not enough memory for the KDF, a secret or a large buffer.
         case outOfMemory = 32
-        /// The system has no kernel keyring, or does not lend it.
+        /// The system has no kernel keyring, or blocks access to it.
         case noKernelKeyring = 33
-        /// It was opened by a process that this one is a child of, and belongs to that one.
+        /// The handle was opened by a parent process and cannot be used in this one.
         case otherProcess = 34
-        /// The file no longer proves that it continues the state that is remembered: what would tell was compacted
-        /// away.
+        /// The file no longer proves that it continues the remembered state: the evidence was removed by a compaction.
         case ancestryUnprovable = 35
-        /// The vault belongs to other owners than the ones that are remembered or asked for.
+        /// The vault's owners are not the ones that were remembered or required.
         case foreignOwner = 36
-        /// What this machine remembers of the vault is damaged.
+        /// This machine's memory of the vault is damaged.
         case memoryDamaged = 37
         /// The value is stored in a form that this version does not know.
         case unsupportedForm = 38
-        /// A damaged commit follows the newest state: it must be repaired before the vault is changed.
+        /// A damaged commit follows the newest state; it must be repaired before the vault can be changed.
         case damagedTail = 39
-        /// The vault has an extension that only programs which know it may write to.
+        /// The vault has an extension, and only programs that know it may write to the vault.
         case readOnlyExtension = 40
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     public let code: Code
-    /// One line for a person: what, and where it helps, what to do. May hold names from the file; never a secret.
+    /// A one-line message: what failed and, if it helps, what to do next. It may contain names from the file, but never
+    /// a secret.
     public let detail: String
-    /// Where in the file, in bytes from its start, if the failure has a place.
+    /// The byte offset in the file at which the failure occurred, if it has one.
     public let offset: UInt64?
 
-    /// Makes an error.
+    /// Creates an error.
     public init(_ code: Code, _ detail: String, at offset: UInt64? = nil) {
         self.code = code
         self.detail = detail
         self.offset = offset
     }
 
-    /// The detail, and the offset where there is one.
+    /// The detail, followed by the offset if it is known.
     public var description: String {
         if let offset { "\(detail) (at byte \(offset))" } else { detail }
     }
 
-    /// Compares the codes.
+    /// Returns whether the codes are equal.
     public static func == (left: VaultError, right: VaultError) -> Bool { left.code == right.code }
 }
 
 extension VaultError {
     package static var otherProcess: VaultError {
         VaultError(
-            .otherProcess, "it was opened before a fork, and belongs to the parent process: open the vault again")
+            .otherProcess,
+            "this handle was opened before a fork and belongs to the parent process; open the vault again")
     }
 
     package init(format error: FormatError) {
@@ -134,25 +135,27 @@ extension VaultError {
     package init(crypto error: CryptoError, _ what: String, at offset: UInt64? = nil) {
         switch error {
         case .authenticationFailed:
-            self.init(.authenticationFailed, "\(what) does not authenticate: damaged or altered", at: offset)
-        case .outOfMemory: self.init(.outOfMemory, "there is no memory for \(what)", at: offset)
-        case .kdfFailed: self.init(.kdfLimit, "the key derivation refused the parameters of \(what)", at: offset)
+            self.init(.authenticationFailed, "\(what) cannot be authenticated: it is damaged or altered", at: offset)
+        case .outOfMemory: self.init(.outOfMemory, "not enough memory for \(what)", at: offset)
+        case .kdfFailed: self.init(.kdfLimit, "the key derivation rejected the parameters of \(what)", at: offset)
         case .passphraseNotUTF8: self.init(.passphraseInvalid, "the passphrase is not valid UTF-8")
-        case .passphraseLength: self.init(.passphraseInvalid, "a passphrase has 1 to \(Format.Limit.passphrase) bytes")
+        case .passphraseLength:
+            self.init(.passphraseInvalid, "a passphrase must be 1 to \(Format.Limit.passphrase) bytes long")
         case .keyFileDamaged: self.init(.keyFileInvalid, "the key file is damaged")
-        case .keyFileLength: self.init(.keyFileInvalid, "a key file has 1 byte to \(Format.Limit.keyFile >> 20) MiB")
-        case .rawKeyLength: self.init(.invalidArgument, "a raw key has exactly 32 bytes")
+        case .keyFileLength:
+            self.init(.keyFileInvalid, "a key file must contain 1 byte to \(Format.Limit.keyFile >> 20) MiB")
+        case .rawKeyLength: self.init(.invalidArgument, "a raw key must be exactly 32 bytes long")
         }
     }
 }
 
-/// Runs a step of a lower layer and gives its error this layer's type.
+/// Runs a step of a lower layer and converts its error to this layer's type.
 @inline(__always)
 package func decoding<R: ~Copyable>(_ body: () throws(FormatError) -> R) throws(VaultError) -> R {
     do throws(FormatError) { return try body() } catch { throw VaultError(format: error) }
 }
 
-/// Runs a step of the crypto layer; `what` says what did not open.
+/// Runs a step of the crypto layer; `what` names the object that could not be opened.
 @inline(__always)
 package func opening<R: ~Copyable>(
     _ what: @autoclosure () -> String, at offset: UInt64? = nil, _ body: () throws(CryptoError) -> R

@@ -1,12 +1,19 @@
+internal import Synchronization
 package import VaultBytes
 
-/// A page that authenticated and is well-formed.
+/// A page that has authenticated and is well-formed.
 package final class Page: Sendable {
     package let bytes: [UInt8]
     package let layout: PageLayout
     package let offset: UInt64
-    /// Where the first object of its file starts: nothing that it refers to is before that.
+    /// The offset of the first object of the file; the page must not refer to anything before it.
     package let bodyStart: UInt64
+    /// Different from every other page's in this process.
+    private let number = Page.numbers.wrappingAdd(1, ordering: .relaxed).newValue
+    /// The place at which its keys were last checked; 0 if at none.
+    private let checkedPlace = Atomic<UInt64>(0)
+
+    private static let numbers = Atomic<UInt64>(0)
 
     init(bytes: [UInt8], layout: PageLayout, offset: UInt64, bodyStart: UInt64) {
         self.bodyStart = bodyStart
@@ -17,31 +24,41 @@ package final class Page: Sendable {
 
     package var count: Int { layout.entries.count }
 
+    /// Identifies the place of a child within this page.
+    func place(_ index: Int) -> UInt64 { number << 16 | UInt64(index) }
+
+    /// Returns whether the keys of this page were checked when it was last reached at this place.
+    func isChecked(at place: UInt64) -> Bool { checkedPlace.load(ordering: .relaxed) == place }
+
+    /// Remembers that its keys belong at this place.
+    func noteChecked(at place: UInt64) { checkedPlace.store(place, ordering: .relaxed) }
+
     package func key(_ index: Int) -> [UInt8] {
         let bytes = bytes
         return ByteCopy.of(bytes.span, layout.prefix, layout.entries[index].rest)
     }
 
-    /// What all keys start with.
+    /// The prefix that all keys share.
     package var prefix: [UInt8] {
         let bytes = bytes
         return ByteCopy.of(bytes.span, layout.prefix)
     }
 
-    /// The key of an entry in an array that starts with the prefix, and has no need of what follows it.
+    /// Builds the key of an entry in an array that already starts with the prefix; anything after the prefix is
+    /// replaced.
     package func key(_ index: Int, after prefix: inout [UInt8]) {
         let bytes = bytes
         prefix.removeLast(prefix.count - layout.prefix.count)
         prefix.append(bytes.span.extracting(layout.entries[index].rest))
     }
 
-    /// Whether an entry of a leaf is a tombstone: its key starts with their tag.
+    /// Returns whether an entry of a leaf is a tombstone, that is, its key starts with the tombstone tag.
     package func isTombstone(_ index: Int) -> Bool {
         let first = layout.prefix.isEmpty ? layout.entries[index].rest : layout.prefix
         return !first.isEmpty && bytes[first.lowerBound] == Format.tombstoneTag
     }
 
-    /// Whether an entry's key is a part of some other bytes.
+    /// Returns whether an entry's key equals a range of other bytes.
     package func hasKey(_ index: Int, _ other: Span<UInt8>, _ range: Range<Int>) -> Bool {
         let bytes = bytes
         let rest = layout.entries[index].rest
@@ -56,7 +73,7 @@ package final class Page: Sendable {
         return ByteCopy.of(bytes.span, layout.entries[index].value)
     }
 
-    /// The reference to a child, checked to be one that may be followed.
+    /// Returns the reference to a child, after checking that it may be followed.
     package func child(_ index: Int) throws(VaultError) -> ObjectRef {
         let bytes = bytes
         return try decoding { () throws(FormatError) in
@@ -66,25 +83,25 @@ package final class Page: Sendable {
         }
     }
 
-    /// Checks that something that an entry of this page refers to may be followed.
+    /// Checks that a reference in an entry of this page may be followed.
     package func check(_ ref: ObjectRef, _ type: FrameType) throws(VaultError) {
         try decoding { () throws(FormatError) in try ref.check(type, from: bodyStart, before: offset) }
     }
 
-    /// A cursor over an entry's value.
+    /// Returns a cursor over an entry's value.
     package func cursor(_ index: Int) -> Cursor {
         let bytes = bytes
         return Cursor(over: layout.entries[index].value, of: Cursor(bytes.span, at: offset, else: .structureInvalid))
     }
 
-    /// The page with another value in one entry, as it will stand at `offset`.
+    /// Returns a copy of the page with a different value in one entry, to be stored at `offset`.
     func replacing(_ index: Int, with value: [UInt8], at offset: UInt64) -> Page {
         let bytes = bytes
         let (body, layout) = layout.replacing(index, with: value, in: bytes.span)
         return Page(bytes: body, layout: layout, offset: offset, bodyStart: bodyStart)
     }
 
-    /// Negative, zero or positive, as an entry's key stands to one of another page.
+    /// Compares an entry's key with one of another page: the result is negative, zero or positive.
     func compareKey(_ index: Int, to other: Page, _ otherIndex: Int) -> Int {
         let bytes = bytes
         let otherBytes = other.bytes
@@ -101,7 +118,7 @@ package final class Page: Sendable {
         return layout.childIndex(for: key.span, bytes.span)
     }
 
-    /// Negative, zero or positive, as entry `index`'s key stands to `key`.
+    /// Compares the key of entry `index` with `key`: the result is negative, zero or positive.
     package func compareKey(_ index: Int, _ key: [UInt8]) -> Int {
         let bytes = bytes
         return layout.compareKey(index, key.span, bytes.span)

@@ -1,16 +1,15 @@
-internal import Synchronization
 package import VaultBytes
 package import VaultCrypto
 
-/// Reads pages of one file under one index key, and keeps the ones last used. Never changes but for its cache, so that
-/// any number of threads can read through it.
+/// Reads pages of one file under one index key, and caches the most recently used ones. Only its cache changes, so any
+/// number of threads can read through it.
 package final class PageSource: Sendable {
     package let file: any FileHandle
     package let sealing: Sealing
-    /// Where the first object of the file starts.
+    /// The offset of the first object of the file.
     package let bodyStart: UInt64
     private let key: Secret
-    private let pages: Mutex<PageCache>
+    private let pages: Guarded<PageCache>
 
     package init(file: any FileHandle, sealing: Sealing, bodyStart: UInt64, indexKey: consuming Secret, cacheBytes: Int)
     {
@@ -18,11 +17,11 @@ package final class PageSource: Sendable {
         self.file = file
         self.sealing = sealing
         key = indexKey
-        pages = Mutex(PageCache(capacity: cacheBytes))
+        pages = Guarded(PageCache(capacity: cacheBytes))
     }
 
-    /// The page that a parent (or commit) names; checks its hash, its seal, its form and its level. The
-    /// reference was checked.
+    /// Returns the page that a parent or commit names, after checking its hash, seal, form and level. The
+    /// caller has checked the reference.
     package func page(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
         if let page = pages.withLock({ $0.find(ref) }), page.layout.level == level { return page }
         let page = try load(ref, level: level)
@@ -30,7 +29,7 @@ package final class PageSource: Sendable {
         return page
     }
 
-    /// The same, but nothing has to make room for it in the cache: for walks over everything.
+    /// Does the same without evicting anything from the cache; used for walks over the whole tree.
     func inPassing(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
         if let page = pages.withLock({ $0.find(ref) }), page.layout.level == level { return page }
         let page = try load(ref, level: level)
@@ -38,25 +37,25 @@ package final class PageSource: Sendable {
         return page
     }
 
-    /// The same without looking at or filling the cache.
+    /// Does the same without using the cache.
     package func load(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
         try decode(try FrameReader.read(ref, .page, file), ref, level: level)
     }
 
-    /// Puts a page into the cache that was written just now.
+    /// Adds a page that was just written to the cache.
     func cache(_ page: Page, _ ref: ObjectRef) { pages.withLock { $0.insert(page, ref) } }
 
-    /// A page from its frame, whose hash was checked.
+    /// Decodes a page from its frame, whose hash has already been checked.
     package func decode(_ frame: [UInt8], _ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
         let body = try open(frame, .page, at: ref.offset)
         let layout = try decoding { () throws(FormatError) in try PageLayout(body.span, at: ref.offset) }
         guard layout.level == level else {
-            throw VaultError(.structureInvalid, "a page is of level \(layout.level), not \(level)", at: ref.offset)
+            throw VaultError(.structureInvalid, "a page has level \(layout.level), not \(level)", at: ref.offset)
         }
         return Page(bytes: body, layout: layout, offset: ref.offset, bodyStart: bodyStart)
     }
 
-    /// Opens an index object that was read from `offset`.
+    /// Opens an index object that was read at `offset`.
     package func open(_ frame: [UInt8], _ kind: Sealing.Placed, at offset: UInt64) throws(VaultError) -> [UInt8] {
         var failure: CryptoError?
         let size = frame.count - Format.sealOverhead
@@ -74,49 +73,54 @@ package final class PageSource: Sendable {
         return body
     }
 
-    /// A page that was written just now.
+    /// Returns a page that was just written.
     func written(_ body: [UInt8], _ layout: PageLayout, at offset: UInt64) -> Page {
         Page(bytes: body, layout: layout, offset: offset, bodyStart: bodyStart)
     }
 
-    /// Forgets what it has cached.
+    /// Empties the cache.
     package func dropCache() { pages.withLock { $0.removeAll() } }
 }
 
-/// Pages by offset, at most so many bytes; the ones not used lately go first (second chance).
+/// A cache of pages by offset, with a maximum total size; pages not used recently are evicted first (second chance).
 struct PageCache {
     private struct Slot {
-        let page: Page
-        let hash: Bytes32
+        let offset: UInt64
+        var page: Page
+        var hash: Bytes32
         var wasUsed: Bool
     }
 
     private let capacity: Int
     private var used = 0
-    private var slots: [UInt64: Slot] = [:]
-    private var ring: [UInt64] = []
+    private var slots: [Slot] = []
+    /// The index in `slots` of the page at each offset. The pages themselves are in an array because a dictionary
+    /// returns copies of its values: each lookup would update reference counts and move sixty bytes.
+    private var places: [UInt64: Int] = [:]
     private var hand = 0
 
     init(capacity: Int) { self.capacity = capacity }
 
     mutating func find(_ ref: ObjectRef) -> Page? {
-        guard let index = slots.index(forKey: ref.offset), slots.values[index].hash == ref.hash else { return nil }
-        slots.values[index].wasUsed = true
-        return slots.values[index].page
+        guard let place = places[ref.offset], slots[place].hash == ref.hash else { return nil }
+        slots[place].wasUsed = true
+        return slots[place].page
     }
 
     mutating func insert(_ page: Page, _ ref: ObjectRef) {
-        if let old = slots[ref.offset] {
-            // Of a commit that was given up, or of this one.
-            guard old.hash != ref.hash else { return }
-            used += cost(page) - cost(old.page)
-            slots[ref.offset] = Slot(page: page, hash: ref.hash, wasUsed: true)
+        if let place = places[ref.offset] {
+            // The cached page is either a page of an abandoned commit or the same page.
+            guard slots[place].hash != ref.hash else { return }
+            used += cost(page) - cost(slots[place].page)
+            slots[place].page = page
+            slots[place].hash = ref.hash
+            slots[place].wasUsed = true
             return
         }
         used += cost(page)
-        slots[ref.offset] = Slot(page: page, hash: ref.hash, wasUsed: true)
-        ring.append(ref.offset)
-        while used > capacity, ring.count > 1 { evictOne() }
+        places[ref.offset] = slots.count
+        slots.append(Slot(offset: ref.offset, page: page, hash: ref.hash, wasUsed: true))
+        while used > capacity, slots.count > 1 { evictOne() }
     }
 
     mutating func insertIfRoom(_ page: Page, _ ref: ObjectRef) {
@@ -124,23 +128,21 @@ struct PageCache {
     }
 
     private mutating func evictOne() {
-        while true {
-            if hand >= ring.count { hand = 0 }
-            let offset = ring[hand]
-            if slots[offset]?.wasUsed == true {
-                slots[offset]?.wasUsed = false
-                hand += 1
-                continue
-            }
-            if let slot = slots.removeValue(forKey: offset) { used -= cost(slot.page) }
-            ring[hand] = ring[ring.count - 1]
-            ring.removeLast()
-            return
+        if hand >= slots.count { hand = 0 }
+        while slots[hand].wasUsed {
+            slots[hand].wasUsed = false
+            hand = hand + 1 < slots.count ? hand + 1 : 0
         }
+        used -= cost(slots[hand].page)
+        places[slots[hand].offset] = nil
+        let last = slots.removeLast()
+        guard hand < slots.count else { return }
+        slots[hand] = last
+        places[last.offset] = hand
     }
 
     mutating func removeAll() { self = PageCache(capacity: capacity) }
 
-    /// Bytes, layout and a share of the tables.
+    /// The page's bytes and layout, plus a share of the tables.
     private func cost(_ page: Page) -> Int { page.bytes.count + page.count * 8 + 160 }
 }

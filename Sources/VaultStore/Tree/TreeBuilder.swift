@@ -1,12 +1,12 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// Writes a new tree bottom-up from entries that come in order.
+/// Writes a new tree bottom-up from entries in ascending order.
 package struct TreeBuilder: ~Copyable {
     private var levels: [Paginator] = [Paginator(level: 0)]
     private let appender: Appender
     private let key: Secret
-    /// The bytes of all pages written.
+    /// The total size of all pages written.
     package private(set) var bytes: UInt64 = 0
 
     package init(appender: Appender, indexKey: consuming Secret) {
@@ -29,7 +29,7 @@ package struct TreeBuilder: ~Copyable {
         return ref
     }
 
-    /// Writes what is left, up to the root.
+    /// Writes the remaining pages, up to the root, and returns the root.
     package mutating func finish() throws(VaultError) -> Commit.Root? {
         var level = 0
         while true {
@@ -54,11 +54,11 @@ enum TreeLevel {
     }
 }
 
-/// Divides a sorted stream of entries into pages. Full ones are handed out as they come; the last two are kept until
-/// the end, and balanced, so that inserting at random leaves pages half full and not nearly empty.
+/// Divides a sorted stream of entries into pages. Full pages are returned as they are completed. The last two are kept
+/// until the end and balanced, so that random insertions leave pages at least half full rather than nearly empty.
 struct Paginator {
     let level: UInt8
-    /// With entries that only ever come at the end, balancing would leave every page half full.
+    /// Whether entries are only ever added at the end. Balancing would then leave every page half full.
     var isAppending = false
     private var full: (key: [UInt8], page: PageBuilder)?
     private var current: PageBuilder
@@ -69,7 +69,7 @@ struct Paginator {
         current = PageBuilder(level: level)
     }
 
-    /// Adds an entry; gives out a page that is complete, with the key that separates it from what is before it.
+    /// Adds an entry. Returns a page if it is complete, with the key that separates it from the preceding page.
     mutating func append(_ key: [UInt8], _ value: [UInt8]) -> (key: [UInt8], page: PageBuilder)? {
         var done: (key: [UInt8], page: PageBuilder)?
         if current.isEmpty {
@@ -84,7 +84,7 @@ struct Paginator {
         return done
     }
 
-    /// The pages that are left: none, one or two.
+    /// Returns the remaining pages: none, one or two.
     mutating func finish() -> [(key: [UInt8], page: PageBuilder)] {
         guard !current.isEmpty else { return [] }
         guard let full else { return [(currentKey, current)] }
@@ -112,7 +112,8 @@ struct Paginator {
         return [(key, first), (separator(after: first, before: next), second)]
     }
 
-    /// In a leaf the shortest key that is greater than all before and not greater than `key`; above, the child's own.
+    /// Returns the separator before `key`. In a leaf, it is the shortest key greater than all earlier keys and not
+    /// greater than `key`; on higher levels, it is the child's own separator.
     private func separator(after page: PageBuilder, before key: [UInt8]) -> [UInt8] {
         guard level == 0, let last = page.lastKey else { return key }
         return Array(key[..<min(ByteOrder.commonPrefix(last, key) + 1, key.count)])

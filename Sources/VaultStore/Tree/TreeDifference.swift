@@ -1,18 +1,18 @@
 internal import VaultBytes
 
-/// The entries in which two trees differ, in the order of their keys.
+/// The entries that differ between two trees, sorted by key.
 ///
-/// Both are walked side by side, and a page that both have, at the same place with the same hash, is passed over with
-/// everything below it: two copies of one file cost what differs, not what they hold. Entries whose values are equal
-/// bytes are passed over as well.
+/// Both trees are walked side by side. A page that occurs in both, at the same offset and with the same hash, is
+/// skipped with everything below it, so comparing two copies of a file takes time proportional to their differences,
+/// not to their size. Entries with identical values are skipped as well.
 package struct TreeDifference {
-    /// An entry of a leaf, which was read and checked.
+    /// An entry of a leaf that was read and checked.
     package struct Entry {
         package let page: Page
         package let index: Int
     }
 
-    /// What one key has in each tree; at least one of them has it.
+    /// The entries that the trees have for one key; at least one of them is not nil.
     package typealias Pair = (left: Entry?, right: Entry?)
 
     private var left: Walk
@@ -23,7 +23,7 @@ package struct TreeDifference {
         self.right = Walk(right)
     }
 
-    /// The next difference; nil after the last.
+    /// Returns the next difference, or nil after the last.
     package mutating func next() throws(VaultError) -> Pair? {
         while true {
             switch (try left.top(), try right.top()) {
@@ -64,7 +64,7 @@ extension TreeDifference.Entry {
     }
 }
 
-/// A walk over one tree that enters only the pages that it is told to, and comes to the entries of leaves.
+/// A walk over one tree that visits the entries of leaves, and enters pages only when told to.
 private struct Walk {
     enum Top {
         case page(ObjectRef, level: UInt8)
@@ -73,7 +73,7 @@ private struct Walk {
 
     private let source: PageSource
     private var walk: TreeWalk
-    /// The page that was come to and not entered.
+    /// The page that was reached but not entered.
     private var next: PageRef?
     private var leaf: (page: Page, index: Int)?
 
@@ -82,7 +82,7 @@ private struct Walk {
         walk = TreeWalk(tree.root)
     }
 
-    /// What comes next: a page that was not entered, or an entry of one that was.
+    /// Returns the next element: a page that was not entered, or an entry of one that was.
     mutating func top() throws(VaultError) -> Top? {
         if let leaf, leaf.index < leaf.page.count { return .entry(.init(page: leaf.page, index: leaf.index)) }
         leaf = nil
@@ -91,15 +91,15 @@ private struct Walk {
         return .page(try next.ref(), level: next.level)
     }
 
-    /// Passes over what comes next.
+    /// Skips the next element.
     mutating func skip() {
         if leaf == nil { next = nil } else { leaf?.index += 1 }
     }
 
-    /// Reads the page that comes next.
+    /// Reads and enters the next page.
     mutating func enter() throws(VaultError) {
         guard case .page? = try top(), let ref = next else { return }
-        // A leaf is met once: it would only push out of the cache what is used again.
+        // A leaf is visited only once: caching it would evict pages that are needed again.
         let page = ref.level == 0 ? try source.load(ref) : try source.inPassing(ref)
         next = nil
         if page.layout.isLeaf { leaf = (page, 0) } else { walk.enter(page, ref) }

@@ -1,6 +1,6 @@
 package import VaultBytes
 
-/// Looks things up in the tree under one root.
+/// Finds keys in the tree under one root.
 package struct TreeReader: Sendable {
     package let source: PageSource
     package let root: Commit.Root?
@@ -10,10 +10,10 @@ package struct TreeReader: Sendable {
         self.root = root
     }
 
-    /// The leaf entry with this key.
+    /// Returns the leaf entry with this key.
     package func find(_ key: [UInt8]) throws(VaultError) -> (page: Page, index: Int)? {
         guard let root else { return nil }
-        // Without the path of a walk, since it never goes back.
+        // A lookup never goes back, so it does not need the path of a walk.
         var page = try source.page(root.ref, level: root.level)
         var bounds = TreeBounds()
         while !page.layout.isLeaf {
@@ -27,13 +27,13 @@ package struct TreeReader: Sendable {
         return place.isEqual ? (page, place.index) : nil
     }
 
-    /// The leaves from the one that may hold `key` on.
+    /// Returns the leaves, starting with the one that may contain `key`.
     package func leaves(from key: [UInt8] = [], isCaching: Bool = true) -> LeafWalker {
         LeafWalker(source: source, isCaching: isCaching, walk: TreeWalk(root, from: key))
     }
 }
 
-/// A page that a walk has come to and not read: its place, its level, and the keys that it may hold.
+/// A page that a walk has reached but not read: its reference, its level, and the range of its keys.
 package struct PageRef: Sendable {
     private enum Place {
         case root(ObjectRef)
@@ -58,7 +58,7 @@ package struct PageRef: Sendable {
         self.bounds = bounds
     }
 
-    /// The reference to the page, checked to be one that may be followed.
+    /// Returns the page's reference, after checking that it may be followed.
     package func ref() throws(VaultError) -> ObjectRef {
         switch place {
         case .root(let ref): ref
@@ -66,19 +66,19 @@ package struct PageRef: Sendable {
         }
     }
 
-    /// The least key that the page may hold; nil if there is no bound.
+    /// The lower bound of the page's keys (inclusive); nil if there is none.
     package var low: [UInt8]? { bounds.low.map { $0.page.key($0.index) } }
 
-    /// The key that all keys of the page are less than; nil if there is no bound.
+    /// The upper bound of the page's keys (exclusive); nil if there is none.
     package var high: [UInt8]? { bounds.high.map { $0.page.key($0.index) } }
 
     /// Checks that the keys of the page lie within its bounds.
     package func check(_ page: Page) throws(VaultError) { try bounds.check(page) }
 }
 
-/// Goes over the pages of a tree in the order of their keys, each before its children.
+/// Visits the pages of a tree sorted by key, each before its children.
 ///
-/// The caller reads the pages, and enters those whose children it wants to come to.
+/// The caller reads the pages, and enters those with children it wants to visit.
 package struct TreeWalk: Sendable {
     private struct Level {
         let page: Page
@@ -89,16 +89,16 @@ package struct TreeWalk: Sendable {
     private var root: PageRef?
     private var path: [Level] = []
     private let key: [UInt8]
-    /// Whether the first leaf is still to come, and pages before it are left out.
+    /// Whether the first leaf has not been reached yet; until then, earlier pages are skipped.
     private var isDescending = true
 
-    /// - Parameter key: The walk starts at the leaf that may hold it.
+    /// `key`: the walk starts at the leaf that may contain this key.
     package init(_ root: Commit.Root?, from key: [UInt8] = []) {
         self.root = root.map { PageRef($0) }
         self.key = key
     }
 
-    /// The next page; nil after the last.
+    /// Returns the next page, or nil after the last.
     package mutating func next() -> PageRef? {
         if let root = root.take() { return root }
         while let last = path.last {
@@ -112,22 +112,22 @@ package struct TreeWalk: Sendable {
         return nil
     }
 
-    /// Goes on with the children of the page that `next` returned last, which is no leaf.
+    /// Continues with the children of the page that `next` last returned, which must not be a leaf.
     package mutating func enter(_ page: Page, _ ref: PageRef) {
-        // From the start on, also where a separator claims that nothing is before it.
+        // Start with the first child, even if a separator claims that there is nothing before it.
         let index = isDescending && !key.isEmpty ? page.childIndex(for: key) : 0
         if page.layout.level == 1 { isDescending = false }
         path.append(Level(page: page, bounds: ref.bounds, index: index))
     }
 }
 
-/// Goes over the leaves of a tree without reading them, so that they can be read side by side.
+/// Visits the leaves of a tree without reading them, so that they can be read in parallel.
 package struct LeafWalker: Sendable {
     fileprivate let source: PageSource
     /// Whether the pages above the leaves are kept in the cache.
     fileprivate let isCaching: Bool
     fileprivate var walk: TreeWalk
-    /// What was met after the leaves that were returned last.
+    /// The error that occurred after the leaves last returned.
     private var failure: VaultError?
 
     fileprivate init(source: PageSource, isCaching: Bool, walk: TreeWalk) {
@@ -136,8 +136,8 @@ package struct LeafWalker: Sendable {
         self.walk = walk
     }
 
-    /// The next leaves, `most` at most; none after the last. An error behind some leaves is thrown only after
-    /// these have been returned.
+    /// Returns the next leaves, at most `most`, or none after the last. If an error occurs, the leaves before it are
+    /// returned first, and the next call throws it.
     package mutating func next(_ most: Int) throws(VaultError) -> [PageRef] {
         if let failure { throw failure }
         var out: [PageRef] = []
@@ -158,7 +158,7 @@ package struct LeafWalker: Sendable {
     }
 }
 
-/// The separators that a page's keys must lie between, the nearest ones on the way down.
+/// The separators that bound a page's keys, taken from the nearest pages on the way down.
 private struct TreeBounds: Sendable {
     private(set) var low: (page: Page, index: Int)?
     private(set) var high: (page: Page, index: Int)?
@@ -168,11 +168,21 @@ private struct TreeBounds: Sendable {
         if index + 1 < parent.count { high = (parent, index + 1) }
     }
 
+    /// Both bounds, if they are the separators on either side of a page in its parent. They are the same then however
+    /// the page is reached, so a page in the cache is checked against them once.
+    private var place: UInt64? {
+        guard let low, let high, low.page === high.page, high.index == low.index + 1 else { return nil }
+        return low.page.place(low.index)
+    }
+
     func check(_ page: Page) throws(VaultError) {
+        let place = place
+        if let place, page.isChecked(at: place) { return }
         let first = page.layout.isLeaf ? 0 : 1
         guard first < page.count else { return }
         if let low, page.compareKey(first, to: low.page, low.index) < 0 { throw outside(page) }
         if let high, page.compareKey(page.count - 1, to: high.page, high.index) >= 0 { throw outside(page) }
+        if let place { page.noteChecked(at: place) }
     }
 
     private func outside(_ page: Page) -> VaultError {
@@ -181,21 +191,21 @@ private struct TreeBounds: Sendable {
 }
 
 extension PageSource {
-    /// Reads a page that a walk has come to, and keeps it in the cache.
+    /// Reads a page that a walk has reached, and adds it to the cache.
     package func page(_ page: PageRef) throws(VaultError) -> Page {
         let read = try self.page(try page.ref(), level: page.level)
         try page.check(read)
         return read
     }
 
-    /// Reads a page that is kept in the cache only if there is room: for walks over many pages.
+    /// Reads a page, and caches it only if there is room; used for walks over many pages.
     package func inPassing(_ page: PageRef) throws(VaultError) -> Page {
         let read = try inPassing(try page.ref(), level: page.level)
         try page.check(read)
         return read
     }
 
-    /// Reads a page without the cache: for walks that meet each page once.
+    /// Reads a page without using the cache; used for walks that visit each page only once.
     package func load(_ page: PageRef) throws(VaultError) -> Page {
         let read = try load(try page.ref(), level: page.level)
         try page.check(read)

@@ -1,16 +1,16 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// Changes to the tree: keys in strictly ascending order, each with its new value or nil to remove it.
+/// Changes to the tree: keys in strictly ascending order, each with its new value, or nil to remove it.
 package protocol TreeChanges {
     var count: Int { get }
     func key(_ index: Int) -> [UInt8]
     func value(_ index: Int) -> [UInt8]?
 }
 
-/// Applies changes to a tree by writing new pages along the paths to them; the old ones stay where they are.
+/// Applies changes to a tree by writing new pages along the paths to them; the old pages are not overwritten.
 package struct TreeWriter: ~Copyable {
-    /// A page of the new tree: already in the file, or still to be sealed.
+    /// A page of the new tree: already in the file, or not sealed yet.
     private enum Output {
         case written(ObjectRef)
         case open(PageBuilder)
@@ -26,11 +26,9 @@ package struct TreeWriter: ~Copyable {
     private let key: Secret
     package private(set) var bytesAdded: UInt64 = 0
     package private(set) var bytesRemoved: UInt64 = 0
-    /// Whether the pages written are likely to be read soon.
+    /// Whether the pages written are likely to be read again soon.
     private var cachesPages = false
     private static let fewChanges = 16
-    /// How much shorter a page may become without being looked at more closely.
-    private static let leastRoom = 16
 
     package init(source: PageSource, appender: Appender, indexKey: consuming Secret) {
         self.source = source
@@ -38,12 +36,12 @@ package struct TreeWriter: ~Copyable {
         key = indexKey
     }
 
-    /// The root after the changes.
+    /// Applies the changes and returns the new root.
     package mutating func apply(_ changes: some TreeChanges, to root: Commit.Root?) throws(VaultError) -> Commit.Root? {
         guard changes.count > 0 else { return root }
         cachesPages = changes.count <= Self.fewChanges
         if let root, changes.count == 1, let value = changes.value(0),
-            let ref = try replaceValue(root.ref, root.level, changes.key(0), value, isRoot: true)
+            let ref = try replaceValue(root, changes.key(0), value)
         {
             return Commit.Root(ref: ref, level: root.level)
         }
@@ -62,7 +60,7 @@ package struct TreeWriter: ~Copyable {
         return try collapse(top.output, level)
     }
 
-    /// A root with one child is no root.
+    /// Replaces a root that has only one child with that child.
     private mutating func collapse(_ top: Output, _ level: UInt8) throws(VaultError) -> Commit.Root? {
         guard case .open(let page) = top, page.level > 0, page.count == 1, let only = page.entries.first else {
             return Commit.Root(ref: try seal(top), level: level)
@@ -84,7 +82,7 @@ package struct TreeWriter: ~Copyable {
         return try decoding { () throws(FormatError) in try ObjectRef(value.span, &cursor) }
     }
 
-    /// A page of the old tree, or one that was sealed just now and may not be in the file yet.
+    /// Returns a page of the old tree, or one that was just sealed and may not be in the file yet.
     private func read(_ ref: ObjectRef, _ level: UInt8) throws(VaultError) -> Page {
         guard ref.offset >= appender.start else { return try source.page(ref, level: level) }
         return try source.decode(try appender.frame(ref), ref, level: level)
@@ -105,40 +103,61 @@ package struct TreeWriter: ~Copyable {
         }
     }
 
-    // MARK: one value of one leaf
+    // MARK: replacing one value in one leaf
 
-    /// The pages on the way to a key, with nothing changed but its value and the references to them; nil, and nothing
-    /// done, if the key is new or a page would have to be divided or joined.
-    private mutating func replaceValue(
-        _ ref: ObjectRef, _ level: UInt8, _ key: [UInt8], _ value: [UInt8], isRoot: Bool = false
-    ) throws(VaultError) -> ObjectRef? {
-        let page = try source.page(ref, level: level)
-        if page.layout.isLeaf {
-            let (index, isEqual) = page.lowerBound(key)
-            guard isEqual else { return nil }
-            let growth = value.count - page.layout.entries[index].value.count
-            guard hasRoom(page, for: growth, isRoot: isRoot) else { return nil }
-            return try write(page, ref, index, value)
+    /// A page on the path to a key, and the entry that leads to the next page.
+    private struct Step {
+        let page: Page
+        let ref: ObjectRef
+        let index: Int
+    }
+
+    /// Rewrites the pages on the path to a key, changing only its value and the references. Returns nil and changes
+    /// nothing if the key is new or a page would have to be split or merged.
+    private mutating func replaceValue(_ root: Commit.Root, _ key: [UInt8], _ value: [UInt8]) throws(VaultError)
+        -> ObjectRef?
+    {
+        guard let path = try path(from: root, to: key), hasRoom(path, for: value.count) else { return nil }
+        var value = value
+        var ref = root.ref
+        for step in path.reversed() {
+            ref = try write(step.page, step.ref, step.index, value)
+            value = PageBuilder.child(ref)
         }
-        let index = page.childIndex(for: key)
-        let old = try page.child(index)
-        guard hasRoom(page, for: growth(of: old), isRoot: isRoot) else { return nil }
-        guard let child = try replaceValue(old, level - 1, key, value) else { return nil }
-        return try write(page, ref, index, PageBuilder.child(child))
+        return ref
     }
 
-    /// How much longer a reference becomes at most when its page is written again: only pages of the path come before
-    /// it, and none of them is longer than a writer makes pages.
-    private func growth(of old: ObjectRef) -> Int {
-        let path = UInt64(Int(Format.Limit.level) + 1) * UInt64(Format.pageTarget)
-        let new = VarintSize.of(Int(clamping: appender.position + path)) + VarintSize.of(Format.pageTarget)
-        return max(0, new - VarintSize.of(Int(clamping: old.offset)) - VarintSize.of(old.length))
+    /// Returns the pages from the root to the leaf that contains the key, or nil if no leaf contains it.
+    private func path(from root: Commit.Root, to key: [UInt8]) throws(VaultError) -> [Step]? {
+        var path: [Step] = []
+        path.reserveCapacity(Int(root.level) + 1)
+        var page = try source.page(root.ref, level: root.level)
+        var ref = root.ref
+        while !page.layout.isLeaf {
+            let index = page.childIndex(for: key)
+            path.append(Step(page: page, ref: ref, index: index))
+            ref = try page.child(index)
+            page = try source.page(ref, level: page.layout.level - 1)
+        }
+        let (index, isEqual) = page.lowerBound(key)
+        guard isEqual else { return nil }
+        path.append(Step(page: page, ref: ref, index: index))
+        return path
     }
 
-    /// Whether a page is neither divided nor joined if it grows by so much. The root has no neighbour to be joined with.
-    private func hasRoom(_ page: Page, for growth: Int, isRoot: Bool) -> Bool {
-        guard page.layout.frameLength(growingBy: growth + 2) <= Format.pageTarget else { return false }
-        return isRoot || page.layout.frameLength(growingBy: growth - Self.leastRoom) > Format.pageTarget / 4
+    /// Returns whether the path can be rewritten with a value of this length without splitting or merging a page. The
+    /// answer must be exact before anything is written, because pages are written one at a time. The root has no
+    /// neighbor to merge with.
+    private func hasRoom(_ path: [Step], for size: Int) -> Bool {
+        var size = size
+        var position = appender.position
+        for (depth, step) in path.enumerated().reversed() {
+            let length = step.page.layout.frameLength(replacing: step.index, withBytes: size)
+            guard length <= Format.pageTarget, depth == 0 || length > Format.pageTarget / 4 else { return false }
+            size = ObjectRef.size(offset: position, length: length)
+            position += UInt64(length)
+        }
+        return true
     }
 
     private mutating func write(_ page: Page, _ ref: ObjectRef, _ index: Int, _ value: [UInt8]) throws(VaultError)
@@ -152,7 +171,7 @@ package struct TreeWriter: ~Copyable {
         return newRef
     }
 
-    // MARK: one page and what is below it
+    // MARK: one page and its descendants
 
     private mutating func update(
         _ ref: ObjectRef, _ level: UInt8, key: [UInt8], _ changes: some TreeChanges, _ range: Range<Int>, isLast: Bool
@@ -180,7 +199,7 @@ package struct TreeWriter: ~Copyable {
         return try group(try joinSmall(children, level: level - 1), level: level, isAppending: isAppending)
     }
 
-    /// The first change whose key is not less than `key`.
+    /// Returns the index of the first change whose key is not less than `key`.
     private func firstIndex(of key: [UInt8], _ changes: some TreeChanges, _ range: Range<Int>) -> Int {
         var low = range.lowerBound
         var high = range.upperBound
@@ -191,7 +210,7 @@ package struct TreeWriter: ~Copyable {
         return low
     }
 
-    /// A leaf's entries and the changes in its range, in new leaves.
+    /// Merges a leaf's entries with the changes in its range into new leaves.
     private mutating func merge(
         _ page: Page?, key: [UInt8], _ changes: some TreeChanges, _ range: Range<Int>, isLast: Bool
     ) throws(VaultError) -> [Child] {
@@ -221,7 +240,7 @@ package struct TreeWriter: ~Copyable {
         return out.finish(isAppending: isLast && wasAppended)
     }
 
-    /// Children in new inner pages.
+    /// Groups child pages into new inner pages.
     private mutating func group(_ children: [Child], level: UInt8, isAppending: Bool) throws(VaultError) -> [Child] {
         var out = Pages(level: level, key: children.first?.key ?? [])
         for child in children { try add(child.key, PageBuilder.child(try seal(child.output)), &out) }
@@ -234,7 +253,7 @@ package struct TreeWriter: ~Copyable {
         }
     }
 
-    /// The pages that one page turns into.
+    /// The pages that replace one page.
     private struct Pages {
         var paginator: Paginator
         private var children: [Child] = []
@@ -245,7 +264,7 @@ package struct TreeWriter: ~Copyable {
             self.key = key
         }
 
-        /// The first one keeps the separator that its parent has for it.
+        /// The first page keeps its separator in the parent.
         mutating func append(_ separator: [UInt8], _ output: Output) {
             children.append(Child(key: children.isEmpty ? key : separator, output: output))
         }
@@ -259,7 +278,7 @@ package struct TreeWriter: ~Copyable {
 
     // MARK: small pages
 
-    /// Joins pages that removals left nearly empty with a neighbour.
+    /// Merges pages that removals have left nearly empty with a neighbor.
     private mutating func joinSmall(_ children: [Child], level: UInt8) throws(VaultError) -> [Child] {
         var out: [Child] = []
         for child in children {
@@ -284,7 +303,7 @@ package struct TreeWriter: ~Copyable {
     {
         var page = try entries(left, level)
         for (index, entry) in (try entries(right, level)).entries.enumerated() {
-            // The first child of an inner page takes the key that separated the two pages.
+            // The first child of an inner page receives the key that separated the two pages.
             let key = level > 0 && index == 0 ? separator : entry.key
             guard page.accepts(key, entry.value) else { return nil }
             page.append(key, entry.value)

@@ -6,6 +6,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from . import age
 from .anchors import Anchor
 from .codec import NO_DEVICE, Refused
 from .dump import check
@@ -35,6 +36,7 @@ def options() -> argparse.ArgumentParser:
     for name in ("passphrase", "key-file", "raw-key", "owner"):
         parser.add_argument("--" + name, type=unhexed, metavar="HEX")
     parser.add_argument("--external", type=external, metavar="NAME:KEYS")
+    parser.add_argument("--age-identity", metavar="IDENTITY")
     parser.add_argument("--device", type=device, action="append", default=[], metavar="ID:SECRET")
     parser.add_argument("--anchor", type=anchor, metavar="GENERATION:CHAIN:OWNER")
     for name in ("memory", "passes", "lanes", "total"):
@@ -72,9 +74,11 @@ def external(value: str) -> tuple[bytes, Unwrap]:
 def opened(given: argparse.Namespace) -> Reader:
     data = Path(given.file).read_bytes()
     policy = Policy(given.limit_memory, given.limit_passes, given.limit_lanes, given.limit_total)
-    provider, unwrap = given.external or (b"", None)
     # What is wrong with the header is told first, then what is no factor.
-    Header.decode(data)
+    header = Header.decode(data)
+    provider, unwrap = given.external or (b"", None)
+    if given.age_identity:
+        provider, unwrap = age.NAME, age.unwrapper(header.vault, age.identity(given.age_identity))
     factors = Factors(given.passphrase, given.key_file, given.raw_key, provider, unwrap)
     return Reader(data, factors, dict(given.device), policy, given.owner)
 

@@ -7,7 +7,7 @@ extension Part {
     ) { run in
         let budget = run.isLong ? CrashBudget.long : .short
         let distinct = Atomic(0)
-        let sequences = CrashTraces.sequences(upTo: 3)
+        let sequences = CrashTraces.sequences(upTo: 3, goesOnAfterMerge: run.isLong)
         let count = sequences.count * 2 + budget.traces
         run.parallel(count + 1) { index in
             var numbers = run.numbers(UInt64(index))
@@ -35,5 +35,5 @@ struct CrashBudget: Sendable {
     let goesOn: Int
 
     static let long = CrashBudget(traces: 200, steps: 50, randoms: 150, share: 1, goesOn: 50)
-    static let short = CrashBudget(traces: 60, steps: 25, randoms: 8, share: 2, goesOn: 60)
+    static let short = CrashBudget(traces: 60, steps: 25, randoms: 8, share: 4, goesOn: 60)
 }

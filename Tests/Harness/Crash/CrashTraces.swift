@@ -4,11 +4,13 @@ internal import VaultStore
 
 /// The workloads whose crashes are looked at. Each function returns how many different states it found.
 enum CrashTraces {
-    static func sequences(upTo length: Int) -> [[Operation]] {
+    /// - `goesOnAfterMerge`: Whether operations follow a merge, which leaves several times the states of any other.
+    static func sequences(upTo length: Int, goesOnAfterMerge: Bool) -> [[Operation]] {
         var all: [[Operation]] = []
         var last: [[Operation]] = [[]]
         for _ in 0..<length {
-            last = last.flatMap { start in Operation.allCases.map { start + [$0] } }
+            last = last.filter { goesOnAfterMerge || $0.last != .merge }
+                .flatMap { start in Operation.allCases.map { start + [$0] } }
             all += last
         }
         return all

@@ -6,7 +6,7 @@ internal import VaultStore
 
 /// What a workload does to a vault.
 enum Operation: CaseIterable {
-    case add, set, remove, transaction, narrow, compact, changeKey, rotate
+    case add, set, remove, transaction, narrow, compact, changeKey, rotate, merge
 }
 
 /// A vault on a `Disk`, what it should hold after each step, and which of these states a crash may leave.
@@ -43,6 +43,8 @@ final class Workload {
     private(set) var current = 0
     /// What the last operation said that did nothing.
     private(set) var lastFailure: VaultError?
+    /// The vault's file as it was when `keepCopy` was called: what another machine has of it.
+    private var copy: [UInt8]?
     private var numbers: Numbers
     private let random: Randomness
     private var serial = 0
@@ -165,8 +167,16 @@ final class Workload {
     /// was killed or does not know.
     @discardableResult
     func run(_ operation: Operation, _ program: Program, large: Bool = false) throws -> Bool {
-        try run(program) { model, _ in try self.perform(operation, model, large: large) }
+        if operation == .merge {
+            // Both sides have changed something since the copy was made.
+            keepCopy()
+            guard try run(.add, program, large: large) else { return false }
+        }
+        return try run(program) { model, _ in try self.perform(operation, model, large: large) }
     }
+
+    /// Keeps the file as another machine that changes it next.
+    func keepCopy() { copy = disk.content[Self.name] }
 
     /// The same for any change.
     @discardableResult
@@ -228,7 +238,25 @@ final class Workload {
                     _ = try rotation.run()
                 }
             )
+        case .merge: return try merge(model, key, large: large)
         }
+    }
+
+    /// What another machine has added to its copy.
+    private func merge(_ model: Model, _ key: Int, large: Bool) throws -> Change {
+        guard let copy else { throw Wrong("no copy was kept") }
+        var next = model
+        let (name, value) = (newName(), newValue(large: large))
+        next.items[name] = value
+        var options = OpenOptions()
+        options.writable = true
+        let other = try Vault.open(
+            "copy", factors: try Keys.factors(key), options: options,
+            place: Store.Place(fileSystem: MemoryFileSystem("copy", copy), random: random, cacheBytes: 1 << 16))
+        try other.add(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.attributes)
+        let (ours, theirs) = (states[current].generation, other.anchor.generation)
+        return Change(
+            model: next, key: key, generations: theirs > ours ? theirs - ours : 1, body: { try $0.merge(other) })
     }
 
     /// An item that is accessible always, and then when unlocked only: change and compaction are one commit.

@@ -82,7 +82,7 @@ final class DiskProcess: FileSystem, @unchecked Sendable {
 
     func create(_ path: String) throws(VaultError) -> any FileHandle {
         _ = try enter(.create)
-        guard disk.names[name(path)] == nil else { throw VaultError(.fileExists, "\(path) exists already") }
+        guard disk.names[name(path)] == nil else { throw VaultError(.fileExists, "\(path) already exists") }
         return DiskFile(self, disk.create(name(path)))
     }
 
@@ -99,7 +99,7 @@ final class DiskProcess: FileSystem, @unchecked Sendable {
     func rename(_ from: String, to: String, replacing: Bool) throws(VaultError) {
         _ = try enter(.rename)
         guard let inode = disk.names[name(from)] else { throw VaultError(.noSuchFile, "no file \(from)") }
-        guard replacing || disk.names[name(to)] == nil else { throw VaultError(.fileExists, "\(to) exists already") }
+        guard replacing || disk.names[name(to)] == nil else { throw VaultError(.fileExists, "\(to) already exists") }
         disk.setNames([(name(from), nil), (name(to), inode)])
     }
 

@@ -58,6 +58,10 @@ struct FaultCase: Sendable {
     let name: String
     /// What is done before, without a failure.
     var prepare: @Sendable (Vault) throws -> UInt64 = { _ in 0 }
+    /// Where a copy of the vault is kept for a merge: before or after the program's own changes.
+    var copy = Copy.never
+
+    enum Copy { case never, beforeChanges, afterChanges }
     let change: @Sendable (Workload, Model, Int) throws -> Workload.Change
 
     static let all: [FaultCase] = [
@@ -74,6 +78,15 @@ struct FaultCase: Sendable {
             try workload.perform(.narrow, model, large: false)
         },
         FaultCase(name: "rotate") { workload, model, _ in try workload.perform(.rotate, model, large: false) },
+        FaultCase(name: "merge", copy: .beforeChanges) { workload, model, _ in
+            try workload.perform(.merge, model, large: false)
+        },
+        FaultCase(name: "a large merge", copy: .beforeChanges) { workload, model, _ in
+            try workload.perform(.merge, model, large: true)
+        },
+        FaultCase(name: "merge of a copy that is ahead", copy: .afterChanges) { workload, model, _ in
+            try workload.perform(.merge, model, large: false)
+        },
         FaultCase(name: "adding a slot") { _, model, key in
             Workload.Change(model: model, key: key) { _ = try $0.addSlot(try Keys.factors(9999)) }
         },
@@ -117,8 +130,10 @@ struct FaultCase: Sendable {
             return Workload.Change(model: model, key: key, generations: generations) { _ in }
         }
         // A second commit of the same program writes over a reserve.
+        if copy == .beforeChanges { workload.keepCopy() }
         try workload.run(.set, program)
         try workload.run(.set, program)
+        if copy == .afterChanges { workload.keepCopy() }
         let start = workload.disk.events.count
         program.process.plan { call, number in kind.fate(call, number, at: at) }
         let outcome = try attempt(workload, program)

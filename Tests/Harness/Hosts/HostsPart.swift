@@ -6,7 +6,7 @@ extension Part {
         name: "hosts", about: "C and Python programs: threads, forks, signals, closes, descriptor limits"
     ) { run in
         // 20,000 operations each, or as many as an everyday run has time for.
-        let command = "Tests/Harness/Hosts/run \(run.isLong ? 20_000 : 600) \(run.seed)"
+        let command = "Tests/Harness/Hosts/run \(run.isLong ? 20_000 : 400) \(run.seed)"
         guard let output = popen(command, "r") else { return run.fail("cannot start a shell") }
         var buffer = [CChar](repeating: 0, count: 4096)
         while fgets(&buffer, Int32(buffer.count), output) != nil {

@@ -102,9 +102,9 @@ final class KilledSync {
             let status = try startSync(clone).wait()
             if status == 0 { return }
             let said = try output
-            if said.contains("a merge is under way") {
+            if said.contains("a merge is in progress") {
                 try git("cd \(clone); git merge --abort || git merge --quit")
-            } else if said.contains("lock") || said.contains("faster") {
+            } else if said.contains("lock") || said.contains("kept pushing") {
                 usleep(100_000)
                 if attempt >= 3 {
                     try git("find . -name '*.lock' ! -name vaultfmt-sync.lock -delete")

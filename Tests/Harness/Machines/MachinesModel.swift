@@ -34,6 +34,14 @@ struct MachinePast {
     var handOvers: [MachineHandOver] = []
     /// Whether the provider has invented some of it.
     var isForged = false
+    /// The ancestors whose commits are in the file; its history lists the others.
+    var inFile: Set<Int> = []
+
+    /// A commit is appended to the file that serves this state.
+    mutating func goOn(from state: Int) {
+        ancestors.append(state)
+        inFile.insert(state)
+    }
 }
 
 /// One version of the file, which the storage provider keeps.
@@ -79,6 +87,19 @@ struct MachinesModel {
         let dropped = past.ancestors.dropLast(Format.Limit.ancestors)
         past.floor = max(past.floor, (dropped.map { states[$0].generation }.max() ?? 0) + 1)
         past.ancestors = past.ancestors.suffix(Format.Limit.ancestors)
+        past.inFile = []
+    }
+
+    /// Lists another branch's states in a file's history, which leaves out the oldest of both if they do not fit
+    ///
+    func list(_ branch: [Int], in past: inout MachinePast) {
+        let listed = past.ancestors.filter { [inFile = past.inFile] in !inFile.contains($0) }
+        let new = branch.filter { [known = Set(past.ancestors)] in !known.contains($0) }
+        let room = Format.Limit.ancestors - min(listed.count, Format.keptAncestors)
+        let added = new.suffix(room)
+        let dropped = new.dropLast(room) + (listed + added).dropLast(Format.Limit.ancestors)
+        past.floor = max(past.floor, (dropped.map { states[$0].generation }.max() ?? 0) + 1)
+        past.ancestors = (past.ancestors + added).filter { [dropped = Set(dropped)] in !dropped.contains($0) }
     }
 
     /// The clock of a state that a version serves.
@@ -138,6 +159,10 @@ struct MachinesModel {
 
     /// Why a machine refuses a version, with what it remembers as an owner and with a scoped slot.
     func refusal(_ memory: MachineMemory, _ version: MachineVersion, asOwner: Bool) -> VaultError.Code? {
+        if asOwner, memory.owner == nil, let scoped = memory.scoped {
+            // It says whose the vault is, and nothing else.
+            return refusal(scoped, version) == .foreignOwner ? .foreignOwner : nil
+        }
         if asOwner { return memory.owner.flatMap { refusal($0, version) } }
         if let code = memory.owner.flatMap({ refusal($0, version) }),
             code != .ancestryUnprovable || memory.scoped == nil

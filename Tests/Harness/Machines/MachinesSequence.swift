@@ -242,7 +242,7 @@ final class MachinesSequence {
         var past = model.versions[current].past
         var last = model.versions[current].state
         for _ in 0..<Format.Limit.ancestors {
-            past.ancestors.append(last)
+            past.goOn(from: last)
             try set(vault, change.value)
             let made = try Made(vault)
             if made.commit.generation == model.states[last].generation + 2 {
@@ -251,7 +251,7 @@ final class MachinesSequence {
             }
             last = model.add(made.state(value: change.value, items: 3))
         }
-        past.ancestors.append(last)
+        past.goOn(from: last)
         try set(vault, change.value)
         skipped = past
     }
@@ -329,7 +329,7 @@ final class MachinesSequence {
     ) throws -> Int {
         let parent = model.states[before.state]
         var past = before.past
-        past.ancestors.append(before.state)
+        past.goOn(from: before.state)
         if let skipped { past = skipped }
         skipped = nil
         guard let last = past.ancestors.last, made.commit.generation == model.states[last].generation + 1 else {

@@ -95,12 +95,16 @@ extension MachinesSequence {
         let made = try Made(vault)
         let bytes = Array((files.bytes(of: Self.path) ?? []).prefix(Int(made.commit.end)))
         let (mine, its) = (model.states[ours.state], model.states[theirs.state])
-        var past = MachinePast(
-            ancestors: ours.past.ancestors + [ours.state], floor: max(ours.past.floor, theirs.past.floor),
-            handOvers: handOvers(ours, theirs), isForged: ours.past.isForged || theirs.past.isForged)
-        past.ancestors += (theirs.past.ancestors + [theirs.state]).filter { !past.ancestors.contains($0) }
+        var past = ours.past
+        past.goOn(from: ours.state)
+        past.handOvers = handOvers(ours, theirs)
+        past.isForged = past.isForged || theirs.past.isForged
+        past.floor = max(past.floor, theirs.past.floor)
         let expected = max(mine.generation, its.generation) + 1
-        if made.commit.generation == expected + 1 {
+        let isCompactedAfter = made.commit.generation == expected + 1
+        if !made.isPredecessorInFile && !isCompactedAfter { model.fold(&past) }
+        model.list(theirs.past.ancestors + [theirs.state], in: &past)
+        if isCompactedAfter {
             // Dead bytes were compacted away after it.
             past.ancestors.append(try model.addUnknown(expected, made.vaultKey, &numbers))
         } else if made.commit.generation != expected {

@@ -102,7 +102,7 @@ extension MachinesSequence {
                 forger.append(treeOf: older.commit)
                 (items, value) = (model.states[older.state].items, model.states[older.state].value)
             }
-            past.ancestors.append(state)
+            past.goOn(from: state)
             state = model.add(
                 MachineState(
                     generation: forger.commit.generation, chain: forger.chain, vaultKey: base.vaultKey, value: value,

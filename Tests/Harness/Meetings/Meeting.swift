@@ -197,7 +197,7 @@ struct Meeting {
     /// done, which is said, where the second is busy.
     private func opened(_ folder: Folder, _ firstCode: Int32) throws -> Vault {
         let isChanged =
-            first.contains("key2") && (firstCode == 0 || message(folder, "first").contains("changed what opens"))
+            first.contains("key2") && (firstCode == 0 || message(folder, "first").contains("changed the factors of"))
         return try Vault.open(folder.file("a.vault"), factors: try factors(folder, isChanged ? "key2" : "key"))
     }
 

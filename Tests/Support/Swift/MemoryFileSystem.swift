@@ -52,7 +52,7 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     package func create(_ path: String) throws(VaultError) -> any FileHandle {
-        guard state.withLock({ $0.files[path] }) == nil else { throw VaultError(.fileExists, "\(path) exists already") }
+        guard state.withLock({ $0.files[path] }) == nil else { throw VaultError(.fileExists, "\(path) already exists") }
         put(path, [])
         return try open(path, writable: true)
     }
@@ -63,7 +63,7 @@ package final class MemoryFileSystem: FileSystem {
 
     package func rename(_ from: String, to: String, replacing: Bool) throws(VaultError) {
         let failure: VaultError? = state.withLock { state in
-            guard replacing || state.files[to] == nil else { return VaultError(.fileExists, "\(to) exists already") }
+            guard replacing || state.files[to] == nil else { return VaultError(.fileExists, "\(to) already exists") }
             guard let file = state.files.removeValue(forKey: from) else {
                 return VaultError(.noSuchFile, "no such file: \(from)")
             }

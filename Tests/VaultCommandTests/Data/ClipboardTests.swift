@@ -167,13 +167,24 @@ struct ClipboardTests {
         }
     }
 
+    @Test("a console has no clipboard, and the secret is not shown instead", arguments: ["linux", "dumb", ""])
+    func console(_ name: String) throws {
+        let sandbox = try sandbox()
+        sandbox.environment["TERM"] = name
+        let terminal = try PseudoTerminal(sandbox, "get", "svc", "--clip")
+        #expect(try terminal.finish() == 74)
+        #expect(terminal.screen.contains("no clipboard is available") && terminal.screen.contains("leave out --clip"))
+        #expect(!terminal.screen.contains("hunter2") && !terminal.screen.contains("aHVudGVyMg"))
+    }
+
     @Test("without either, to the terminal by OSC 52, and emptied again")
     func terminal() throws {
         let sandbox = try sandbox()
         // A shell keeps the terminal, as it does for a person.
         let terminal = try PseudoTerminal(sandbox, shell: "\"$0\" get svc --clip 1; read -r line")
         try terminal.expect("\u{1B}]52;c;aHVudGVyMg==\u{07}")
-        try terminal.expect("the terminal does not say; it is told to clear it in 1 s\r")
+        try terminal.expect(
+            "the terminal does not report whether it was copied; it will be told to clear the clipboard in 1 s\r")
         try terminal.expect("\u{1B}]52;c;\u{07}")
         try terminal.type("\r")
         #expect(try terminal.finish() == 0)
@@ -182,7 +193,7 @@ struct ClipboardTests {
     @Test("without any, it is an error, and so is a clipboard program that fails")
     func none() throws {
         let sandbox = try sandbox()
-        try sandbox.fails(74, "there is no clipboard", "get", "svc", "--clip")
+        try sandbox.fails(74, "no clipboard is available", "get", "svc", "--clip")
         sandbox.environment["DISPLAY"] = ":0"
         try sandbox.write("bin/xclip", "#!/bin/sh\nexit 1\n".utf8)
         chmod(sandbox.path("bin/xclip"), 0o700)

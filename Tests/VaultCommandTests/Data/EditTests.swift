@@ -162,7 +162,7 @@ struct EditTests {
         let set = "\(Child.binary) set svc alice --passphrase-file \"$HOME/pass\""
         let sandbox = try sandbox(editor: "printf theirs | \(set) || exit 9; echo mine > \"$1\"")
         try sandbox.write("pass", Sandbox.passphrase.utf8)
-        try sandbox.fails(75, "was changed by somebody else meanwhile", "edit", "svc")
+        try sandbox.fails(75, "was changed by another process in the meantime", "edit", "svc")
         #expect(try sandbox.ok("get", "svc").output == "theirs")
     }
 

@@ -20,7 +20,7 @@ struct ExportTests {
         try sandbox.ok("set", "here", "--accessible", "when-unlocked-this-device-only", input: "s".utf8)
         try sandbox.ok("set", "there", input: "s".utf8)
         let run = try sandbox.fails(3, "1 item is missing", "export")
-        #expect(run.error.contains("left out, for it is of this device only: generic-password 'here'"))
+        #expect(run.error.contains("left out because it is device-only: generic-password 'here'"))
         #expect(run.output.contains("there") && !run.output.contains("\"here\""))
         try sandbox.fails(3, "missing", "export", "--format", "csv", "--output", "out.csv")
         #expect(try sandbox.read("out.csv").count > 0)
@@ -37,10 +37,10 @@ struct ExportTests {
         #expect(attributes[.posixPermissions] as? Int == 0o600)
         #expect(try sandbox.read("out.json") == sandbox.ok("export").bytes)
         try sandbox.write("out.json", "mine".utf8)
-        try sandbox.fails(73, "'out.json' exists already", "export", "--output", "out.json")
+        try sandbox.fails(73, "'out.json' already exists", "export", "--output", "out.json")
         #expect(try sandbox.read("out.json") == Array("mine".utf8))
         symlink("nowhere", sandbox.path("link.json"))
-        try sandbox.fails(73, "'link.json' exists already", "export", "--output", "link.json")
+        try sandbox.fails(73, "'link.json' already exists", "export", "--output", "link.json")
         try sandbox.fails(74, "cannot create", "export", "--output", "none/out.json")
     }
 
@@ -131,7 +131,7 @@ struct ExportTests {
         try sandbox.ok("export", "--format", "csv", "--output", "out.csv")
         let other = try Sandbox.withVault()
         try other.write("out.csv", try sandbox.read("out.csv"))
-        try other.fails(65, "line 1: this is the CSV export of vaultfmt", "import", "out.csv")
+        try other.fails(65, "line 1: this is vaultfmt's CSV export", "import", "out.csv")
     }
 
     @Test("filters choose what is exported")
@@ -146,7 +146,7 @@ struct ExportTests {
         #expect(try names("--service", "svc") == ["svc"])
         #expect(try names("--account", "bob") == ["s.example"])
         #expect(try names("--label", "=1+1") == ["svc"])
-        #expect(try names("--group", "none") == [])
+        try sandbox.fails(1, "no item has the group 'none'", "export", "--group", "none")
     }
 
     @Test("items of this device only are left out and named")
@@ -156,7 +156,7 @@ struct ExportTests {
         for format in ["json", "csv"] {
             let run = try sandbox.fails(3, "1 item is missing", "export", "--format", format)
             #expect(!run.output.contains("here"))
-            #expect(run.error.contains("left out, for it is of this device only: generic-password 'local'"))
+            #expect(run.error.contains("left out because it is device-only: generic-password 'local'"))
         }
     }
 
@@ -166,5 +166,19 @@ struct ExportTests {
         try sandbox.fails(66, "no vault", "export")
         try sandbox.write("test.vault", "not a vault at all, but long enough to be looked at".utf8)
         try sandbox.fails(65, "not a vault", "export")
+    }
+
+    @Test("a file that is named like another format is not written as plaintext JSON, unless that is meant")
+    func named() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        for ending in ["kdbx", "csv", "pem", "KDBX"] {
+            let path = sandbox.path("out.\(ending)")
+            try sandbox.fails(64, "give --format \(ending.lowercased())", "export", "--output", path)
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+        try sandbox.ok("export", "--output", sandbox.path("out.json"))
+        try sandbox.ok("export", "--output", sandbox.path("out"))
+        try sandbox.ok("export", "--format", "json", "--output", sandbox.path("out.csv"))
     }
 }

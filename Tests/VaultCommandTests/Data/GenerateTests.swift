@@ -16,7 +16,7 @@ struct GenerateTests {
         #expect(try password(sandbox).count == 20)
         #expect(try password(sandbox) != password(sandbox))
         #expect(try password(sandbox, "--length", "64").count == 64)
-        #expect(try sandbox.ok("generate").error == "vaultfmt: 20 of 90 characters: 129.8 bits of entropy\n")
+        #expect(try sandbox.ok("generate").error == "vaultfmt: 20 of 90 characters: 129.6 bits of entropy\n")
         #expect(
             try sandbox.ok("generate", "--alphabet", "01", "--length", "8").error.contains(
                 "8 of 2 characters: 8.0 bits"))
@@ -54,10 +54,28 @@ struct GenerateTests {
         try sandbox.fails(
             64, "fewer than two", "generate", "--no-symbols", "--no-digits", "--no-uppercase", "--no-lowercase")
         try sandbox.fails(64, "cannot be seen", "generate", "--alphabet", "ab\u{202E}")
-        try sandbox.fails(64, "--length takes", "generate", "--length", "0")
-        try sandbox.fails(64, "--alphabet says exactly", "generate", "--alphabet", "ab", "--no-digits")
-        try sandbox.fails(64, "exclude each other", "generate", "--length", "5", "--words", "3")
-        try sandbox.fails(64, "go with --words", "generate", "--separator", "+")
+        try sandbox.fails(64, "--length must be", "generate", "--length", "0")
+        try sandbox.fails(64, "--alphabet already defines", "generate", "--alphabet", "ab", "--no-digits")
+        try sandbox.fails(64, "cannot be combined", "generate", "--length", "5", "--words", "3")
+        try sandbox.fails(64, "require --words", "generate", "--separator", "+")
+    }
+
+    @Test("a number that may be a length or a name is refused, with what to write instead")
+    func number() throws {
+        let sandbox = try Sandbox.withVault()
+        for line in [
+            ["set", "svc", "--generate", "24"], ["set", "--generate", "24"], ["add", "--generate", "24", "svc"],
+        ] {
+            let run = try sandbox.run(line)
+            #expect(run.status == 64 && run.error.contains("write --generate=LENGTH, or put the name first"))
+        }
+        #expect(try sandbox.run("list").output.isEmpty)
+        try sandbox.fails(64, "write 'vaultfmt generate --length 24'", "generate", "24")
+        try sandbox.fails(64, "write 'vaultfmt generate --length 24'", "generate", "--generate", "24")
+        try sandbox.ok("set", "svc", "24", "--generate")
+        #expect(try sandbox.ok("get", "svc", "24").bytes.count == 20)
+        try sandbox.ok("set", "svc", "24", "--generate=30")
+        #expect(try sandbox.ok("get", "svc", "24").bytes.count == 30)
     }
 
     @Test("passphrases are of words from a list: plain, numbered by dice, or signed")
@@ -92,7 +110,7 @@ struct GenerateTests {
         {
             #expect(run.status == 0)
             #expect(run.error.contains("6 of 7776 words: 77.5 bits"))
-            try sandbox.fails(66, "there are de, ", "generate", "--words", "6", "--list", "klingon")
+            try sandbox.fails(66, "the lists are de, ", "generate", "--words", "6", "--list", "klingon")
         } else {
             #expect(run.status == 66)
             #expect(run.error.contains("install the package 'diceware'"))
@@ -107,7 +125,7 @@ struct GenerateTests {
         #expect(try sandbox.read("vault.key").count == 89)
         let attributes = try FileManager.default.attributesOfItem(atPath: sandbox.path("vault.key"))
         #expect(attributes[.posixPermissions] as? Int == 0o600)
-        try sandbox.fails(73, "exists already", "generate", "--key-file", "vault.key")
+        try sandbox.fails(73, "already exists", "generate", "--key-file", "vault.key")
         try sandbox.ok("create", "--key-file", "vault.key")
         try sandbox.ok("set", "svc", "--key-file", "vault.key", input: "s".utf8)
         #expect(try sandbox.ok("get", "svc", "--key-file", "vault.key").output == "s")

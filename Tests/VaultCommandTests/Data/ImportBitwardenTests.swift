@@ -68,7 +68,7 @@ struct ImportBitwardenTests {
                 77, "does not open this Bitwarden export", "import", "\(Self.folder)/\(file).json",
                 "--source-passphrase-file", wrong)
         }
-        try sandbox.fails(69, "export again as 'Password protected'", "import", "\(Self.folder)/account.json")
+        try sandbox.fails(69, "export it again as 'Password protected'", "import", "\(Self.folder)/account.json")
         #expect(try sandbox.ok("list").bytes == [])
     }
 

@@ -200,7 +200,7 @@ struct ImportCSVTests {
             c,u,pw,,2024-01-01T00:00:00Z
             """
         try sandbox.write("list.csv", text.utf8)
-        let lost = "but something of the source is lost (see above)"
+        let lost = "but something in the source was lost (see above)"
         let rehearsal = try sandbox.fails(3, lost, "import", "--dry-run", "list.csv")
         #expect(rehearsal.lines.count == 2)
         #expect(rehearsal.lines.allSatisfy { $0.hasPrefix("add\tgeneric-password ") })
@@ -209,7 +209,7 @@ struct ImportCSVTests {
         let run = try sandbox.fails(3, lost, "import", "list.csv")
         for said in [
             "line 3: nothing to keep",
-            "line 2: a time that is not understood",
+            "line 2: a time that cannot be parsed",
         ] {
             #expect(rehearsal.error.contains(said))
             #expect(run.error.contains(said))
@@ -231,13 +231,26 @@ struct ImportCSVTests {
         #expect(try sandbox.ok("get", "q").bytes == Array("\u{FE0F}".utf8))
     }
 
+    @Test("on a terminal, people are told that a list is still there to be read")
+    func reminder() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.write("list.csv", "title,password\na,1\n".utf8)
+        let terminal = try PseudoTerminal(sandbox, "import", "list.csv")
+        #expect(try terminal.finish() == 0)
+        #expect(terminal.screen.contains("'list.csv' still contains these secrets in plaintext"), "\(terminal.screen)")
+    }
+
     @Test("a list that is not whole is refused with its line, and nothing is imported")
     func damaged() throws {
         let sandbox = try Sandbox.withVault()
         let cases: [(String, String)] = [
-            ("title,password\na,1\nb,\"2\nc,3\n", "line 3: the quotes"),
-            ("title,password\na,1\nb,\"2\"x\n", "line 3: the quotes"),
+            ("title,password\na,1\nb,\"2\nc,3\n", "line 3: the row"),
+            ("title,password\na,1\nb,\"2\"x\n", "line 3: the row"),
             ("title,password\na,1,more\n", "line 2: 3 fields, but the header has 2"),
+            (
+                "name,url,username,password,note\na,u,n,p\nb,u\n",
+                "line 3: the row ends after 2 of 5 fields, before its password"
+            ),
         ]
         for (text, message) in cases {
             try sandbox.write("list.csv", text.utf8)
@@ -246,8 +259,8 @@ struct ImportCSVTests {
         try sandbox.write("latin.csv", Array("title,password\na,1\nb,".utf8) + [0xE9, 0x0A])
         try sandbox.fails(65, "line 3: this is not UTF-8", "import", "latin.csv")
         try sandbox.write("other.csv", "city,country\nRome,Italy\n".utf8)
-        try sandbox.fails(65, "neither an export of vaultfmt, nor", "import", "other.csv")
-        try sandbox.fails(65, "line 1: no header of a password list", "import", "--format", "csv", "other.csv")
+        try sandbox.fails(65, "neither a vaultfmt export, nor", "import", "other.csv")
+        try sandbox.fails(65, "line 1: not the header of a password list", "import", "--format", "csv", "other.csv")
         let long = "title,password\na,1\n" + String(repeating: "x", count: 5000) + ",2\n"
         try sandbox.write("long.csv", long.utf8)
         try sandbox.fails(65, "line 3: ", "import", "long.csv")

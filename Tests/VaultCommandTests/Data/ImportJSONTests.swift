@@ -31,7 +31,7 @@ struct ImportJSONTests {
         let start = #"{"format": "vaultfmt-export", "version": 1, "items": ["#
         let second = start.utf8.count + good.utf8.count + 1
         let cases: [(String, String)] = [
-            ("{", "byte 1: the JSON text ends too early"), ("{} {}", "byte 3: there is more after the end"),
+            ("{", "byte 1: the JSON text ends too early"), ("{} {}", "byte 3: there is extra data after the end"),
             (start + good, "byte \(second - 1): the JSON text ends too early"),
             (start + good + ",]}", "byte \(second): a value is expected here"),
             (start + good + " " + good + "]}", "byte \(second): a comma or ']' is expected here"),
@@ -40,11 +40,11 @@ struct ImportJSONTests {
             (start + good + ",{\"class\" \"x\"}]}", "byte \(second): this is not valid JSON"),
             (start + good + ",17]}", "byte \(second): this is of the wrong type"),
             (start + good + "," + String(repeating: "[", count: 5000), "is nested too deeply"),
-            ("{\"version\": 1, \"items\": [\(good)]}", "'format' and 'version' must stand before 'items'"),
-            ("{\"format\": \"vaultfmt-export\", \"version\": 1}", "this is JSON, but not an export of vaultfmt"),
-            ("{\"encrypted\": false, \"items\": []}", "the member 'encrypted' is not known"),
+            ("{\"version\": 1, \"items\": [\(good)]}", "'format' and 'version' must come before 'items'"),
+            ("{\"format\": \"vaultfmt-export\", \"version\": 1}", "this is JSON, but not a vaultfmt export"),
+            ("{\"encrypted\": false, \"items\": []}", "the member 'encrypted' is unknown"),
             ("{\"format\": \"other\"}", "'format' is not 'vaultfmt-export'"),
-            (export(good).dropLast() + ",\"items\": []}", "'items' is not an array, or stands there twice"),
+            (export(good).dropLast() + ",\"items\": []}", "'items' is not an array, or occurs twice"),
         ]
         for (text, message) in cases {
             try sandbox.fails(65, message, "import", "--format", "json", "-", input: text.utf8)
@@ -67,29 +67,29 @@ struct ImportJSONTests {
         let cases: [(String, String)] = [
             (#"{"class": "generic-password", "service": "s"}"#, "this lacks 'secret'"),
             (#"{"class": "generic-password", "secret": "x"}"#, "this lacks 'service'"),
-            (#"{"class": "password", "secret": "x"}"#, "'class' is none of the five classes"),
+            (#"{"class": "password", "secret": "x"}"#, "'class' is not one of the five classes"),
             (
                 #"{"class": "generic-password", "service": "s", "secret": "x", "colour": 1}"#,
-                "has the member 'colour', which is not known"
+                "has the unknown member 'colour'"
             ),
             (
                 #"{"class": "generic-password", "service": "s", "secret": "x", "server": "y"}"#,
-                "has the member 'server'"
+                "has the unknown member 'server'"
             ),
             (
                 #"{"class": "generic-password", "service": "s", "secret": "x", "service": "t"}"#,
-                "a member stands there twice"
+                "a member occurs twice"
             ),
             (
                 #"{"class": "generic-password", "service": "s", "secret": "x", "attributes": {"a": "1", "a": "2"}}"#,
-                "stands there twice"
+                "occurs twice"
             ),
             (#"{"class": "generic-password", "service": 1, "secret": "x"}"#, "'service' is of the wrong type"),
             (#"{"class": "generic-password", "service": "s", "secret": 5}"#, "'secret' is of the wrong type"),
-            (#"{"class": "generic-password", "service": "s", "secret": {"base64": "?"}}"#, "'secret' is not base 64"),
+            (#"{"class": "generic-password", "service": "s", "secret": {"base64": "?"}}"#, "'secret' is not Base64"),
             (
                 #"{"class": "generic-password", "service": "s", "secret": {"hex": "00"}}"#,
-                "'secret' has the member 'hex'"
+                "'secret' has the unknown member 'hex'"
             ),
             (
                 #"{"class": "generic-password", "service": "s", "secret": "x", "accessible": "now"}"#,
@@ -97,7 +97,7 @@ struct ImportJSONTests {
             ),
             (
                 #"{"class": "generic-password", "service": "s", "secret": "x", "created": "today"}"#,
-                "'created' is not a time"
+                "'created' is not an RFC 3339 time"
             ),
             (
                 #"{"class": "internet-password", "server": "s", "secret": "x", "port": 4294967296}"#,
@@ -109,7 +109,7 @@ struct ImportJSONTests {
             ),
             (
                 #"{"class": "certificate", "type": 3, "issuer": "AA==", "serialNumber": "x", "secret": "x"}"#,
-                "'serialNumber' is not base 64"
+                "'serialNumber' is not Base64"
             ),
             (#"{"class": "generic-password", "service": "s", "secret": "\ud800"}"#, "not valid JSON"),
         ]

@@ -126,7 +126,7 @@ struct ImportKDBXTests {
         #expect(earlier.map { $0["secret"] as? String } == ["first", "second"])
         guard !file.hasPrefix("4.1") else { return #expect(items.count == 2) }
         #expect(items.count == 6)
-        #expect(run.error.contains("not imported: 1 entry of the recycle bin"))
+        #expect(run.error.contains("not imported: 1 entry in the recycle bin"))
         let refers = try #require(items["Refers"])
         #expect(refers["account"] as? String == "alice")
         #expect(refers["secret"] as? String == "<pw2>")
@@ -170,7 +170,7 @@ struct ImportKDBXTests {
         try sandbox.fails(
             77, "there is no terminal to prompt on", "import", "\(Self.folder)/4.0-aes256-argon2-gzip-passphrase.kdbx")
         try sandbox.fails(
-            77, "forbids asking", "import", "\(Self.folder)/4.0-aes256-argon2-gzip-passphrase.kdbx", "--no-input")
+            77, "forbids prompting", "import", "\(Self.folder)/4.0-aes256-argon2-gzip-passphrase.kdbx", "--no-input")
         #expect(try sandbox.ok("list").bytes == [])
     }
 
@@ -198,7 +198,7 @@ struct ImportKDBXTests {
         let kept = try sandbox.run(
             ["import", "\(Self.folder)/\(file)", "--on-duplicate", "update-newer"] + Self.options(file, sandbox))
         #expect(kept.error.contains("it was changed later in the vault: generic-password 'Wifi'"))
-        #expect(kept.error.contains("5 unchanged; left 1 item as the vault has them"))
+        #expect(kept.error.contains("5 unchanged; kept the vault's version of 1 item"))
         #expect(try sandbox.ok("get", "Wifi").output == "mine")
     }
 
@@ -274,10 +274,10 @@ struct ImportKDBXTests {
         }
         try refused(78, "more key derivation than allowed: memory") { $0[try position("M") + 5] = 1 }
         try refused(78, "more key derivation than allowed: memory × passes") { $0[try position("I") + 6] = 1 }
-        try refused(65, "parameters that are not possible") { $0[try position("P") + 2] = 0xFF }
+        try refused(65, "invalid parameters") { $0[try position("P") + 2] = 0xFF }
         try refused(69, "a newer vaultfmt is needed") { $0[10] = 5 }
-        try refused(69, "none of AES-256, Twofish and ChaCha20") { $0[20] ^= 1 }
-        try refused(69, "a database of KeePass 1") { $0[4] = 0x65 }
-        try refused(65, "the header's checksum does not fit") { $0[60] ^= 1 }
+        try refused(69, "not AES-256, Twofish or ChaCha20") { $0[20] ^= 1 }
+        try refused(69, "a KeePass 1 database") { $0[4] = 0x65 }
+        try refused(65, "the header's checksum does not match") { $0[60] ^= 1 }
     }
 }

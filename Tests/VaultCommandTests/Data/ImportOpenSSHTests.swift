@@ -71,7 +71,7 @@ struct ImportOpenSSHTests {
         try sandbox.fails(
             77, "line 1: the passphrase does not open this OpenSSH key", "import", "key", "--source-passphrase-file",
             wrong)
-        try sandbox.fails(77, "forbids asking", "import", "key", "--no-input")
+        try sandbox.fails(77, "forbids prompting", "import", "key", "--no-input")
         let right = try sandbox.write("right", "right".utf8)
         let text = String(decoding: try sandbox.read("key"), as: UTF8.self)
         let lines = text.split(separator: "\n")
@@ -155,11 +155,12 @@ struct ImportOpenSSHTests {
         try makeKey(sandbox, "ed25519", 256)
         try sandbox.ok("import", "key")
         let run = try sandbox.fails(
-            3, "exported, but 1 item is missing (see above); this form cannot hold them", "export", "--format", "pem")
-        #expect(run.error.contains("left out: 1 item that is no certificate, key or identity"))
+            3, "exported, but 1 item is missing (see above); this format cannot contain them", "export", "--format",
+            "pem")
+        #expect(run.error.contains("left out: 1 item that is not a certificate, key or identity"))
         #expect(run.output.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
         try sandbox.ok("export", "--format", "pem", "--class", "key")
         try sandbox.fails(1, "has no PEM form", "get", "svc", "--pem")
-        try sandbox.fails(64, "--pem excludes", "get", "svc", "--pem", "--json")
+        try sandbox.fails(64, "--pem cannot be combined", "get", "svc", "--pem", "--json")
     }
 }

@@ -139,10 +139,10 @@ struct ImportPEMTests {
                 "\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
                 "line 2: this is not an X.509 certificate"
             ),
-            ("-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n", "line 1: the block is not base 64"),
+            ("-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n", "line 1: the block is not Base64"),
             (
                 "-----BEGIN CERTIFICATE-----\nAAAA\n-----END PRIVATE KEY-----\n",
-                "line 3: this ends another block than line 1 began"
+                "line 3: this does not end the block that began on line 1"
             ),
             ("-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n", "line 1: this private key is damaged"),
             (
@@ -151,7 +151,7 @@ struct ImportPEMTests {
             ),
             (
                 "-----BEGIN DSA PRIVATE KEY-----\nAAAA\n-----END DSA PRIVATE KEY-----\n",
-                "line 1: a key in the form 'DSA PRIVATE KEY'"
+                "line 1: a key in the format 'DSA PRIVATE KEY'"
             ),
         ]
         for (text, message) in cases {
@@ -172,7 +172,7 @@ struct ImportPEMTests {
         let run = try sandbox.ok("import", "wide.pem")
         #expect(run.error.contains("imported 1 item\n"))
         #expect(run.error.contains("text outside the PEM blocks (2 lines)"))
-        #expect(run.error.contains("line 6: the same as line 3"))
+        #expect(run.error.contains("line 6: a duplicate of line 3"))
         #expect(
             try sandbox.ok("get", "--class", "certificate").bytes
                 == openssl(sandbox, "x509", "-in", "cert.pem", "-outform", "DER"))

@@ -63,10 +63,10 @@ struct ImportVendorTests {
     @Test("a refusal says what is wrong: the account's key, the work asked for, an altered text, a missing salt")
     func refusals() throws {
         for (name, message) in [
-            "bitwarden-account-encrypted.json": "nobody but Bitwarden has",
+            "bitwarden-account-encrypted.json": "only Bitwarden has",
             "bitwarden-huge-kdf.json": "more key derivation than allowed",
-            "bitwarden-unknown-kdf.json": "key derivation is not known",
-            "bitwarden-pbkdf2-5000-damaged.json": "the passphrase is right, but the encrypted data was altered",
+            "bitwarden-unknown-kdf.json": "an unknown key derivation",
+            "bitwarden-pbkdf2-5000-damaged.json": "the passphrase is correct, but the encrypted data was altered",
             "bitwarden-pbkdf2-5000-no-salt.json": "the salt is missing", "dashlane.zip": "unpack it",
         ] {
             let passphrase = try Self.index()[name]?["password"] as? String ?? "none"

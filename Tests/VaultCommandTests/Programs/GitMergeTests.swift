@@ -238,7 +238,7 @@ struct GitMergeTests {
             on b vaultfmt rekey --rotate work.vault; on b vaultfmt sync work.vault
             store a svc leaked
             code=0; on a vaultfmt sync work.vault 2>error || code=$?; [[ $code == 65 ]]
-            grep -q 'merge this one into that' error
+            grep -q 'merge this copy into the other' error
             has b svc one
             # By hand: the other clone's vault, with what is here as earlier values.
             cp a/work.vault mine.vault

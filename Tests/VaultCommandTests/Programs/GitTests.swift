@@ -89,7 +89,7 @@ struct GitTests {
             unset VAULTFMT_PASSPHRASE
             fails git -C clone fetch
             """)
-        #expect(run.error.contains("vaultfmt: no passphrase is given and --no-input forbids asking"))
+        #expect(run.error.contains("vaultfmt: no passphrase is given, and --no-input forbids prompting"))
         #expect(run.error.contains("terminal prompts disabled"))
         #expect(try git.sandbox.ok("list").output.hasPrefix("internet-password\t127.0.0.1\tann"))
     }
@@ -221,10 +221,11 @@ struct GitProtocolTests {
     @Test("a name from the vault cannot smuggle another attribute into git")
     func injection() throws {
         try sandbox.ok("set", "--server", "h", "--protocol", "https", "--account", "u\nhost=evil", input: "p".utf8)
-        try sandbox.fails(69, "line end", "git-credential", "get", input: "protocol=https\nhost=h\n\n".utf8)
+        try sandbox.fails(69, "contains a newline", "git-credential", "get", input: "protocol=https\nhost=h\n\n".utf8)
         try sandbox.ok(
             "set", "--server", "i", "--protocol", "https", "--account", "u", "--exact", input: "p\nhost=evil".utf8)
-        let run = try sandbox.fails(69, "line end", "git-credential", "get", input: "protocol=https\nhost=i\n\n".utf8)
+        let run = try sandbox.fails(
+            69, "contains a newline", "git-credential", "get", input: "protocol=https\nhost=i\n\n".utf8)
         #expect(run.output == "")
     }
 

@@ -19,6 +19,7 @@ struct ManualTests {
         #expect(
             pages.isSuperset(of: [
                 "vaultfmt.1", "git-credential-vaultfmt.1", "docker-credential-vaultfmt.1", "vaultfmt-askpass.1",
+                "age-plugin-vaultfmt.1",
             ]))
         let run = String(decoding: try sandbox.read("man/man1/vaultfmt-run.1"), as: UTF8.self)
         #expect(

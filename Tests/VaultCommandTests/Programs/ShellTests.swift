@@ -15,7 +15,7 @@ struct ReadTests {
         try sandbox.ok("set", "same", input: "generic".utf8)
         try sandbox.ok("set", "--server", "same", input: "internet".utf8)
         for (reference, value) in [
-            ("vaultfmt:db.example.org", "pässword \n"), ("vaultfmt:db.example.org/app", "pässword \n"),
+            ("vaultfmt:db.example.org", "pässword \n\n"), ("vaultfmt:db.example.org/app", "pässword \n\n"),
             ("vaultfmt:db.example.org?field=account", "app"), ("vaultfmt:db.example.org/app?field=label", "Production"),
             ("vaultfmt:a%2Fb%20%3F%26%25/%C3%BC=%2F", "odd"), ("vaultfmt:shared?group=one", "of one"),
             ("vaultfmt:shared/x?group=two%20words&field=secret", "of two"), ("vaultfmt:empty/", "no account"),
@@ -27,13 +27,13 @@ struct ReadTests {
         try sandbox.fails(1, "no item is named 'absent'", "read", "vaultfmt:absent")
         try sandbox.fails(1, "no field 'nothing'", "read", "vaultfmt:same?class=generic-password&field=nothing")
         for (reference, message) in [
-            ("db.example.org/app", "is no reference"), ("vaultfmt:", "names no service"),
-            ("vaultfmt:/x", "names no service"),
+            ("db.example.org/app", "not a reference"), ("vaultfmt:", "does not name a service"),
+            ("vaultfmt:/x", "does not name a service"),
             ("vaultfmt:a/b/c", "more than one slash"), ("vaultfmt:a%2", "not percent-encoded"),
             ("vaultfmt:%FF", "not percent-encoded"),
             ("vaultfmt:a?x=y", "option or a class"), ("vaultfmt:a?class=none", "option or a class"),
-            ("vaultfmt:a?field", "without a value"),
-            ("vaultfmt:a?field=x&field=y", "one twice"),
+            ("vaultfmt:a?field", "has no value"),
+            ("vaultfmt:a?field=x&field=y", "is repeated"),
         ] {
             try sandbox.fails(64, message, "read", reference)
         }
@@ -52,7 +52,7 @@ struct ReadTests {
         let full = try #require(try sandbox.ok("read", "--aws", "vaultfmt:aws/AKIAEXAMPLE").json() as? [String: Any])
         #expect(full["SessionToken"] as? String == "token" && full["Expiration"] as? String == "2030-01-01T00:00:00Z")
         try sandbox.ok("set", "nobody", input: "s".utf8)
-        try sandbox.fails(64, "access key's id", "read", "--aws", "vaultfmt:nobody")
+        try sandbox.fails(64, "access key ID", "read", "--aws", "vaultfmt:nobody")
         try sandbox.fails(64, "leave out ?field=", "read", "--aws", "vaultfmt:aws?field=account")
     }
 }
@@ -107,8 +107,9 @@ struct RunTests {
         try sandbox.ok("set", "zero", "--exact", input: [0x61, 0, 0x62])
         for (arguments, status, message) in [
             (["--env", "A=vaultfmt:absent"], 1, "no item is named"), (["--env", "A=vaultfmt:zero"], 64, "zero byte"),
-            (["--env", "A"], 64, "--env takes NAME="), (["--env", "=vaultfmt:zero"], 64, "--env takes NAME="),
-            (["--env", "A=plain"], 64, "is no reference"),
+            (["--env", "A"], 64, "--env takes a variable"),
+            (["--env", "=vaultfmt:zero"], 64, "--env takes a variable"),
+            (["--env", "A=plain"], 64, "not a reference"),
         ] as [([String], Int32, String)] {
             let run = try sandbox.run(["run"] + arguments + ["--", "touch", "started"])
             #expect(run.status == status && run.error.contains(message), "\(arguments): \(run.error)")
@@ -164,7 +165,7 @@ struct InjectTests {
         #expect(try sandbox.read("out") == Array("password=s3cret\n".utf8))
         let mode = { try FileManager.default.attributesOfItem(atPath: sandbox.path("out"))[.posixPermissions] as? Int }
         #expect(try mode() == 0o600)
-        try sandbox.fails(73, "exists already", "inject", template, "--output", "out")
+        try sandbox.fails(73, "already exists", "inject", template, "--output", "out")
         chmod(sandbox.path("out"), 0o644)
         try sandbox.ok("set", "svc", input: "another".utf8)
         try sandbox.ok("inject", template, "--output", "out", "--force")
@@ -178,7 +179,7 @@ struct InjectTests {
         try sandbox.fails(64, "line 3: the reference does not end", "inject", input: "\n\n {{ vaultfmt:svc\n}}".utf8)
         try sandbox.fails(
             64, "line 2: 'vaultfmt:a/b/c' has more than one slash", "inject", input: "\n{{ vaultfmt:a/b/c }}".utf8)
-        try sandbox.fails(64, "standard input cannot give both", "inject", "--passphrase-fd", "0", input: "x".utf8)
+        try sandbox.fails(64, "standard input cannot provide both", "inject", "--passphrase-fd", "0", input: "x".utf8)
     }
 }
 
@@ -211,12 +212,12 @@ struct AskpassTests {
         for bound in ["ssh", "vaultfmt:ssh"] {
             sandbox.environment["VAULTFMT_ASKPASS"] = bound
             try sandbox.fails(
-                64, "for a person", "askpass", "Are you sure you want to continue connecting (yes/no/[fingerprint])? ")
+                64, "by a person", "askpass", "Are you sure you want to continue connecting (yes/no/[fingerprint])? ")
         }
         sandbox.environment["VAULTFMT_ASKPASS"] = "ssh"
         try sandbox.fails(1, "no internet-password", "askpass", "bob@host.example.org's password: ")
         sandbox.environment["SSH_ASKPASS_PROMPT"] = "confirm"
-        try sandbox.fails(64, "for a person", "askpass", "Allow use of key ann@host.example.org's password: ")
+        try sandbox.fails(64, "by a person", "askpass", "Allow use of key ann@host.example.org's password: ")
     }
 
     @Test("H4: what nobody has bound is not answered, however the question is worded")
@@ -225,7 +226,7 @@ struct AskpassTests {
         try sandbox.ok("set", "ssh", "/key", input: "of the key".utf8)
         try sandbox.ok("set", "--server", "h", "--protocol", "ssh", "--account", "ann", input: "of the host".utf8)
         for question in ["Enter passphrase for key '/key': ", "ann@h's password: ", "(ann@h) Password: "] {
-            #expect(try sandbox.fails(64, "nothing says what may be answered", "askpass", question).output == "")
+            #expect(try sandbox.fails(64, "VAULTFMT_ASKPASS is not set", "askpass", question).output == "")
         }
     }
 
@@ -308,6 +309,73 @@ struct CompletionTests {
         #expect(try bash("vaultfmt", "get", "gi") == [])
     }
 
+    /// A vault whose items are in folders and groups, with tags, and a slot that has a name.
+    private func filled() throws {
+        try sandbox.ok("set", "db", "app one", "--group", "clients", "--attribute", "folder=work/acme", input: "s".utf8)
+        try sandbox.ok("update", "github.com", "alice", "--add-tag", "team", "--add-tag", "two words")
+        let file = try sandbox.write("backup.txt", "of the backup".utf8)
+        try sandbox.ok("slot", "add", "--new-passphrase-file", file, "--kdf", "testing", "--name", "backup")
+        try sandbox.unlock()
+    }
+
+    @Test(
+        "bash offers classes, topics, slots, groups, folders and tags, each where it fits",
+        .enabled(if: Machine.has("bash")))
+    func otherNames() throws {
+        try filled()
+        #expect(try bash("vaultfmt", "list", "--class", "c") == ["certificate"])
+        #expect(try bash("vaultfmt", "help", "e") == ["environment", "exit-codes", "edit", "export"])
+        #expect(try bash("vaultfmt", "slot", "remove", "b") == ["backup"])
+        #expect(try bash("vaultfmt", "list", "--group", "") == ["clients"])
+        #expect(try bash("vaultfmt", "slot", "add", "--grant-group", "c") == ["clients"])
+        #expect(try bash("vaultfmt", "list", "--folder", "work") == ["work", "work/acme"])
+        #expect(try bash("vaultfmt", "move", "db", "--to-folder", "work/") == ["work/acme"])
+        // What is more than one word for a shell is not offered.
+        #expect(try bash("vaultfmt", "list", "--tag", "t") == ["team"])
+        #expect(try bash("vaultfmt", "update", "db", "--add-tag", "te") == ["team"])
+    }
+
+    /// What the binary answers to a shell's script.
+    private func offered(_ shell: String, _ argument: String, _ words: String...) throws -> [String] {
+        sandbox.environment["SAP_SHELL"] = shell
+        let last = words.last ?? ""
+        let run = try sandbox.run(
+            ["---completion", words[1], "--", argument, String(words.count - 1), String(last.utf8.count)] + words)
+        #expect(run.status == 0 && run.error.isEmpty)
+        return run.lines.filter { $0 != " " }
+    }
+
+    @Test("references are offered to read and run, with what is no plain character of a name escaped")
+    func references() throws {
+        try filled()
+        let all = ["vaultfmt:db/app%20one", "vaultfmt:github.com/alice", "vaultfmt:gitlab.com/bob"]
+        let found = try offered("fish", "positional@0", "vaultfmt", "read", "")
+        #expect(found.filter { !$0.contains("touch") } == all)
+        #expect(found.allSatisfy { !$0.contains("$") && !$0.contains("`") && !$0.contains(" ") })
+        #expect(
+            try offered("zsh", "positional@0", "vaultfmt", "read", "").contains("vaultfmt\\:github.com/alice"))
+        #expect(
+            try offered("fish", "--env", "vaultfmt", "run", "--env", "TOKEN=").contains(
+                "TOKEN=vaultfmt:github.com/alice"))
+        #expect(try offered("fish", "--env", "vaultfmt", "run", "--env", "TOK").isEmpty)
+        #expect(try offered("fish", "--env", "vaultfmt", "run", "--env", "$(x)=").isEmpty)
+    }
+
+    @Test("the scripts for zsh and fish offer topics after help; where the shells are there, they accept the scripts")
+    func scripts() throws {
+        for (shell, words) in [
+            ("zsh", "'*:topic:(commands environment exit-codes "),
+            ("fish", "\"vaultfmt help\" -eq 1' -fa 'commands env"),
+            ("bash", "compgen -W 'commands environment exit-codes "),
+        ] {
+            let script = try sandbox.ok("--generate-completion-script", shell).output
+            #expect(script.contains(words), "\(shell)")
+            guard Machine.has(shell) else { continue }
+            try sandbox.write("script", script.utf8)
+            #expect(try sandbox.run(["-n", "script"], program: "/usr/bin/" + shell).status == 0)
+        }
+    }
+
     @Test("it never prompts, not even at a terminal, and says nothing")
     func neverPrompts() throws {
         sandbox.forgetPassphrase()
@@ -318,5 +386,12 @@ struct CompletionTests {
         sandbox.environment["VAULTFMT_VAULT"] = sandbox.path("absent")
         let run = try sandbox.ok("---completion", "get", "--", "positional@0", "2", "0", "vaultfmt", "get", "")
         #expect(run.error == "")
+        for (command, argument) in [
+            ("list", "--folder"), ("list", "--tag"), ("list", "--group"), ("read", "positional@0"),
+        ] {
+            let run = try sandbox.ok(
+                "---completion", command, "--", argument, "3", "0", "vaultfmt", command, argument, "")
+            #expect(run.error == "" && run.output.trimmingCharacters(in: .whitespacesAndNewlines) == "")
+        }
     }
 }

@@ -10,7 +10,8 @@ struct Child {
     /// test, not yet a program of its own, has it open for writing.
     static let starting = NSLock()
 
-    /// The command as it is released, where `VAULTFMT_RELEASE_BINARY` names it; else the built one next to the tests.
+    /// The `vaultfmt` under test: the one of `VAULTFMT_RELEASE_BINARY`, which `Tools/test` builds as it is released and
+    /// which starts ten times as fast, else the one that was built beside the tests.
     static let binary: String = {
         if let released = ProcessInfo.processInfo.environment["VAULTFMT_RELEASE_BINARY"] { return released }
         let folder = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath()

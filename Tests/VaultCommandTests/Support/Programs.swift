@@ -5,7 +5,10 @@ extension Sandbox {
     /// Makes links to the binary under all its names, and puts them before everything else in PATH.
     func linkPrograms() throws {
         try FileManager.default.createDirectory(atPath: path("bin"), withIntermediateDirectories: true)
-        for name in ["vaultfmt", "git-credential-vaultfmt", "docker-credential-vaultfmt", "vaultfmt-askpass"] {
+        for name in [
+            "vaultfmt", "git-credential-vaultfmt", "docker-credential-vaultfmt", "vaultfmt-askpass",
+            "age-plugin-vaultfmt",
+        ] {
             try FileManager.default.createSymbolicLink(atPath: path("bin/" + name), withDestinationPath: Child.binary)
         }
         environment["PATH"] = path("bin") + ":/usr/bin:/bin"

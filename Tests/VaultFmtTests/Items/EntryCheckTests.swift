@@ -226,8 +226,8 @@ struct EntryCheckTests {
         }
         let reader = try Fast.open(path)
         #expect(try reader.text(key) == "two")
-        fails(.structureInvalid, "numbers") { _ = try reader.allItems() }
-        fails(.structureInvalid, "numbers") { try reader.forEachSecret { _, _ in } }
+        fails(.structureInvalid, "counts differ") { _ = try reader.allItems() }
+        fails(.structureInvalid, "counts differ") { try reader.forEachSecret { _, _ in } }
         var query = Query()
         query.itemClass = .genericPassword
         var some = try reader.items(matching: query)

@@ -192,11 +192,11 @@ struct LargeAttributeTests {
         try vault.add(
             key, secret: Secret(text: "0"), attributes: Attributes(["file": bytes(5000), "notes": [1], "label": [65]]))
         let attributes = try #require(try vault.item(key)).attributes
-        fails(.invalidArgument, "was not read") {
+        fails(.invalidArgument, "has not been read") {
             try vault.add(try password("other"), secret: Secret(text: ""), attributes: attributes)
         }
         let opened = try #require(try vault.get(key)?.item.attributes)
-        fails(.invalidArgument, "\"file\" was not read") {
+        fails(.invalidArgument, "\"file\" has not been read") {
             try vault.add(try password("other"), secret: Secret(text: ""), attributes: opened)
         }
         // Of the item itself, they are what it has.

@@ -210,7 +210,7 @@ private struct MachineHistory {
         } catch {
             guard error.code == .foreignOwner else { throw error }
             options.acceptsOldKeys = true
-            let holder = error.detail.contains("merge this one into that") ? other : index
+            let holder = error.detail.contains("merge this copy into the other") ? other : index
             let giver = holder == index ? other : index
             _ = try machines[holder].vault.merge(machines[giver].vault, options: options)
             log.append("\(machines[holder].name) <- \(machines[giver].name): adopted")

@@ -312,7 +312,7 @@ struct MergeTests {
         try copies.theirs.put(try key("planted"), "p")
         try copies.ours.rotate()
         fails(.foreignOwner, "accept old keys") { try copies.ours.merge(copies.theirs) }
-        fails(.foreignOwner, "merge this one into that") { try copies.theirs.merge(copies.ours) }
+        fails(.foreignOwner, "merge this copy into the other") { try copies.theirs.merge(copies.ours) }
         // Without a change under the old key, the rotated copy is taken.
         let untouched = try copies.fork("ours", to: "again")
         try copies.ours.put(try key("o"), "o")

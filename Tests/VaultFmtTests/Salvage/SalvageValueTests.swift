@@ -80,7 +80,8 @@ struct SalvageValueTests {
         let (new, report) = try salvage()
         #expect(try report.recovered == 11 && report.lost.map(\.key) == [password("s", "0")])
         #expect(
-            report.notes.contains { $0.hasPrefix("208 bytes of the file are not part of an object") }, "\(report.notes)"
+            report.notes.contains { $0.hasPrefix("208 bytes of the file do not belong to any object") },
+            "\(report.notes)"
         )
         #expect(try new.allItems().count == 11)
     }

@@ -24,9 +24,11 @@ struct TestProvider: SlotFactor {
         return other
     }
 
-    func wrap() throws(VaultError) -> WrappedKey { Self.wrapped(recipient, parameterBytes, keyBytes) }
+    func wrap(for slot: SlotPlace) throws(VaultError) -> WrappedKey {
+        Self.wrapped(recipient, parameterBytes, keyBytes)
+    }
 
-    func rewrap(ownersData: [UInt8]) throws(VaultError) -> WrappedKey? {
+    func rewrap(ownersData: [UInt8], for slot: SlotPlace) throws(VaultError) -> WrappedKey? {
         rewraps ? Self.wrapped(ownersData, parameterBytes, keyBytes) : nil
     }
 

@@ -39,9 +39,9 @@ struct UnknownSlotTests {
         try vault.withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let store = core.store
-                let new = try NewSlot(
+                let new = NewSlot(
                     try Factors(rawKey: Secret(bytes: [UInt8](repeating: 77, count: 32))), cost: nil,
-                    name: "kind \(kind.rawValue)")
+                    name: "kind \(kind.rawValue)", id: nil, external: nil)
                 let numbers = store.keyring.groups.map(\.number)
                 let grants = try Rekeying(core, store.keyring).grants(Set(numbers), store.slot.keys)
                 let revision = try core.tick()

@@ -1,3 +1,4 @@
+import VaultAge
 import VaultBytes
 import VaultFmt
 import VaultStore
@@ -8,7 +9,7 @@ extension ReadRequest {
     /// The factors of one slot; nil if no slot of format 1 can have them together.
     func factors() throws(VaultError) -> Factors? {
         if let rawKey {
-            guard passphrase == nil, keyFile == nil, external == nil else { return nil }
+            guard passphrase == nil, keyFile == nil, external == nil, ageIdentity == nil else { return nil }
             return try Factors(rawKey: Secret(bytes: rawKey))
         }
         var phrase: Secret?
@@ -17,9 +18,24 @@ extension ReadRequest {
             guard keyFile == nil else { return nil }
             return try Factors(external: StatedKeys(external), passphrase: phrase)
         }
+        if let ageIdentity {
+            guard keyFile == nil else { return nil }
+            let factor = AgeFactor(identities: [try Self.identity(ageIdentity)])
+            return try Factors(external: factor, passphrase: phrase)
+        }
         var file: KeyFile?
         if let keyFile { file = try KeyFile(contents: Secret(bytes: keyFile)) }
         return try Factors(passphrase: phrase, keyFile: file)
+    }
+
+    /// An error that is no verdict if this is not an identity: a vector must not pass because of that.
+    private static func identity(_ text: String) throws(VaultError) -> any NativeIdentity {
+        do throws(AgeError) {
+            if let seed = AgeIdentity.sshSeed(text) { return try SSHEd25519Identity(seed: Secret(bytes: seed)) }
+            let decoded = try Secret(text: text).withUnsafeBytes { (text) throws(AgeError) in try IdentityText(text) }
+            if case .native(let identity) = decoded { return identity }
+            throw AgeError(.unsupportedIdentity, "an identity of a plugin")
+        } catch { throw VaultError(.io, "age-identity: \(error.detail)") }
     }
 
     /// The same where they are known to go together.
@@ -50,8 +66,10 @@ private struct StatedKeys: SlotFactor {
 
     var provider: String { answer.provider }
 
-    func wrap() throws(VaultError) -> WrappedKey { throw VaultError(.invalidArgument, "it makes no keys") }
-    func rewrap(ownersData: [UInt8]) throws(VaultError) -> WrappedKey? { nil }
+    func wrap(for slot: SlotPlace) throws(VaultError) -> WrappedKey {
+        throw VaultError(.invalidArgument, "it makes no keys")
+    }
+    func rewrap(ownersData: [UInt8], for slot: SlotPlace) throws(VaultError) -> WrappedKey? { nil }
 
     func unwrap(_ slots: [ExternalSlot], into candidates: inout KeyCandidates) throws(VaultError) {
         for (index, slot) in slots.enumerated() {

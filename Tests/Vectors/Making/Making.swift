@@ -23,6 +23,7 @@ package enum VectorMaking {
         try collection.addSalamander(bases)
         try collection.addFactors(bases)
         try collection.addCosts(bases)
+        try collection.addAge(bases)
         try collection.addCommits(bases)
         try collection.addProofs(bases)
         try collection.addTails(bases)

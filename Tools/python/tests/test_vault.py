@@ -286,7 +286,7 @@ def test_what_is_said_goes_to_the_logger(
     with caplog.at_level("INFO", logger="vaultfmt"):
         for _ in range(2):
             vaultfmt.open(path, raw_key=RAW_KEY).close()
-    assert [record.message for record in caplog.records if "first sight" in record.message] == [record.message for record in caplog.records]
+    assert all("has not seen this vault before" in record.message for record in caplog.records)
     assert len(caplog.records) == 1
 
 

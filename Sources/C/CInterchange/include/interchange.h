@@ -1,24 +1,25 @@
-/* What other programs' files need and vaults do not: libgcrypt, zlib and expat, each loaded when it
-   is first used, so that no other command pays for them; and Argon2 as KeePass uses it. What they allocate is wiped
-   when it is freed, where they let their caller allocate. */
+/* Libraries for reading and writing other programs' files and for 'check', which vaults do not need: libgcrypt, zlib,
+   expat and zxcvbn, each loaded when first used, so that other commands do not load them; and Argon2 as KeePass uses
+   it. If a library lets its caller allocate, its memory is wiped when it is freed. */
 #ifndef INTERCHANGE_H
 #define INTERCHANGE_H
 #include <stddef.h>
 #include <stdint.h>
 
-enum interchange_library { INTERCHANGE_GCRYPT, INTERCHANGE_ZLIB, INTERCHANGE_EXPAT };
+enum interchange_library { INTERCHANGE_GCRYPT, INTERCHANGE_ZLIB, INTERCHANGE_EXPAT, INTERCHANGE_ZXCVBN };
 
-/* Loads a library, once; 1 if it is there. Every function below needs its library loaded. */
+/* Loads a library unless it is already loaded; returns 1 if it is available. Load a library before calling any of its
+   functions below. */
 int interchange_load(enum interchange_library library);
-/* The Debian package that has it. */
+/* Returns the name of the Debian package that contains a library. */
 const char *interchange_package(enum interchange_library library);
 
-/* libgcrypt. Functions return 0, or libgcrypt's error. */
+/* libgcrypt. Functions return 0, or libgcrypt's error code. */
 
 void interchange_sha256(const void *bytes, size_t size, void *digest);
 void interchange_sha512(const void *bytes, size_t size, void *digest);
 void interchange_sha1(const void *bytes, size_t size, void *digest);
-/* HMAC-SHA-256 of two pieces, one after the other. */
+/* Computes the HMAC-SHA-256 of two pieces, one after the other. */
 int interchange_hmac_sha256(const void *key, size_t key_size, const void *first, size_t first_size, const void *second,
                             size_t second_size, void *mac);
 int interchange_pbkdf2_sha256(const void *password, size_t size, const void *salt, size_t salt_size, uint64_t rounds,
@@ -30,16 +31,16 @@ enum interchange_cipher {
     INTERCHANGE_CHACHA20,
     INTERCHANGE_SALSA20,
 };
-/* A cipher with a key of 32 bytes; NULL where it cannot be made. */
+/* Opens a cipher with a key of 32 bytes; returns NULL on failure. */
 void *interchange_cipher_open(enum interchange_cipher cipher, const void *key, const void *iv, size_t iv_size);
 int interchange_cipher_encrypt(void *handle, void *bytes, size_t size);
 int interchange_cipher_decrypt(void *handle, void *bytes, size_t size);
 void interchange_cipher_close(void *handle);
 
-/* KeePass's AES-KDF: encrypts both halves of a key again and again with AES-256. */
+/* KeePass's AES-KDF: encrypts both halves of a key repeatedly with AES-256. */
 int interchange_aes_kdf(const void *seed, void *key, uint64_t rounds);
 
-/* Argon2 with everything that KeePass can set; 0, or the library's error. */
+/* Argon2 with all parameters that KeePass can set. Returns 0, or the library's error code. */
 struct interchange_argon2 {
     int is_id;
     uint32_t version, passes, memory_kib, lanes;
@@ -53,7 +54,8 @@ int interchange_argon2(const struct interchange_argon2 *parameters, void *key);
 enum interchange_flow { INTERCHANGE_MORE, INTERCHANGE_END, INTERCHANGE_BROKEN };
 void *interchange_inflate_open(void);
 void *interchange_deflate_open(void);
-/* Consumes input and fills output as far as it goes; `input_size` and `output_size` become what is left of them. */
+/* Consumes as much input and fills as much output as possible; `input_size` and `output_size` are set to the numbers of
+   bytes that remain. */
 enum interchange_flow interchange_inflate(void *stream, const void *input, size_t *input_size, void *output,
                                           size_t *output_size);
 enum interchange_flow interchange_deflate(void *stream, const void *input, size_t *input_size, int is_last, void *output,
@@ -61,22 +63,27 @@ enum interchange_flow interchange_deflate(void *stream, const void *input, size_
 void interchange_inflate_close(void *stream);
 void interchange_deflate_close(void *stream);
 
-/* expat, without a document type, and so without entities of its own. */
+/* expat, without document types, and therefore without custom entities. */
 
 struct interchange_xml_handlers {
-    /* `attributes` is names and values in turn, then NULL. */
+    /* `attributes` contains alternating names and values, followed by NULL. */
     void (*start)(void *context, const char *name, const char *const *attributes);
     void (*end)(void *context);
     void (*text)(void *context, const char *bytes, int size);
 };
 void *interchange_xml_open(void *context, const struct interchange_xml_handlers *handlers);
-/* 1 if the bytes were well-formed so far. */
+/* Returns 1 if the document is well-formed so far. */
 int interchange_xml_parse(void *parser, const void *bytes, size_t size, int is_last);
-/* For handlers: no more of them is called, and the parse fails. */
+/* Called by a handler to stop the parser: no further handler is called, and the parse fails. */
 void interchange_xml_stop(void *parser);
-/* Where it is. */
+/* Returns the current line number. */
 uint64_t interchange_xml_line(void *parser);
-/* Why it failed: expat's words, or that there is a document type. */
+/* Returns why the parse failed: expat's message, or that the file contains a document type. */
 const char *interchange_xml_error(void *parser);
 void interchange_xml_close(void *parser);
+
+/* zxcvbn: returns an upper bound for the number of bits needed to guess a password. `words` contains words that are
+   related to the user, followed by NULL. Copies of the password that zxcvbn makes on its stack and heap are not
+   wiped. */
+double interchange_zxcvbn(const char *password, const char *words[]);
 #endif

@@ -1,4 +1,5 @@
-/* For the implementation of vaultfmt.h, and not installed: what vaultfmt_error_text gives, which each thread has of its own. */
+/* Internal to the implementation of vaultfmt.h, and not installed: the text that vaultfmt_error_text returns, which is separate
+   for each thread. */
 #ifndef VAULTFMT_ERROR_H
 #define VAULTFMT_ERROR_H
 #include <stddef.h>
@@ -6,11 +7,11 @@
 
 void vaultfmt_internal_clear_error(void);
 
-/* Before and after each call: no error so far, and a thread that is cancelled goes on until the call returns, as what the call holds would never be
-   given up otherwise. */
+/* These are called before and after each call of the library. They clear the error, and postpone the cancellation of the thread until the call
+   returns, because the resources that the call holds would otherwise never be released. */
 int vaultfmt_internal_begin(void);
 void vaultfmt_internal_end(int cancel_state);
 
-/* Keeps as much of the text, UTF-8, as fits. */
+/* Stores as much of the UTF-8 text as fits. */
 void vaultfmt_internal_set_error(const char *text, size_t size, int32_t has_offset, uint64_t offset);
 #endif

@@ -1,5 +1,5 @@
-/* What the Glibc module lacks: constants hidden by _GNU_SOURCE and variadic calls. Each returns 0 or more,
-   or the negated errno. */
+/* Functions missing from the Glibc module: those that need constants hidden by _GNU_SOURCE, and variadic calls. Unless noted otherwise, each returns
+   a value of at least 0 or, on failure, the negated errno. */
 #ifndef VAULT_SHIM_H
 #define VAULT_SHIM_H
 #include <dirent.h>
@@ -8,161 +8,174 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Open-file-description lock on the whole file. */
+/* Acquires an open-file-description lock on the whole file. */
 int vault_lock_exclusive(int fd);
 int vault_unlock(int fd);
-/* 1 if another description holds the lock, 0 if none does. */
+/* Returns 1 if another open file description holds the lock, 0 if none does. */
 int vault_lock_is_held(int fd);
 
-/* The name of the next entry of a directory, NULL after the last. Reading it as Swift sees it, as an array of 256 bytes, would read past it. */
+/* Returns the name of the next entry of a directory, or NULL after the last. Swift sees the name as an array of 256 bytes; reading that would read
+   past the entry. */
 const char *vault_next_name(DIR *directory);
 
-/* Makes a file, 0600, in a folder and without a name; where that is not possible, an error. */
+/* Makes an unnamed file with mode 0600 in a folder; fails if that is not possible. */
 int vault_open_unnamed(const char *folder);
-/* Gives it a name; -EEXIST if there is one. */
+/* Gives an unnamed file a name; returns -EEXIST if the name is in use. */
 int vault_link_open(int fd, const char *path);
 
-/* Makes the names in a directory durable. */
+/* Makes changes to the names in a directory durable. */
 int vault_sync_directory(const char *path);
 
-/* pwrite(2) that fails with EFBIG at the limit for files (RLIMIT_FSIZE), without the signal. */
+/* Like pwrite(2), except that it fails with EFBIG at the file size limit (RLIMIT_FSIZE) without raising the signal. */
 int64_t vault_write_at(int fd, const void *bytes, size_t size, int64_t offset);
 
-/* rename(2) that fails if the target exists, on every file system: where it lacks RENAME_NOREPLACE, by link(2) and unlink(2), and where it lacks hard links too, over
-   an empty file of its own. */
+/* Like rename(2), except that it fails if the target exists. It works on every file system: without RENAME_NOREPLACE, it uses link(2) and
+   unlink(2); without hard links, it renames over an empty file that it has created. */
 int vault_rename_noreplace(const char *from, const char *to);
 
-/* Copies at the descriptors' own offsets; returns the bytes copied, 0 at the end of the source. */
+/* Copies bytes between two files at the given offsets; returns the number of bytes copied, or 0 at the end of the
+   source. */
 int64_t vault_copy_file_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count);
 
-/* What stat(2) says of a file. */
+/* The status of a file, as returned by stat(2). */
 struct vault_status {
     uint32_t mode, owner;
     uint64_t device, number;
     int64_t size, changed_seconds, changed_nanoseconds;
 };
-/* stat(2), or lstat(2) where links are not followed; and fstat(2). -1 and errno where they fail. */
+/* Like stat(2), or lstat(2) if links are not followed; and like fstat(2). On failure, they return -1 and set errno. */
 int vault_status_of(const char *path, bool follows, struct vault_status *status);
 int vault_status_of_open(int descriptor, struct vault_status *status);
 
-/* open(2) with O_CLOEXEC, never on a descriptor below 3. The mode is used with O_CREAT; with O_EXCL too, the file has at least this mode whatever the umask. */
+/* Like open(2) with O_CLOEXEC, but never returns a descriptor below 3. The mode is used with O_CREAT; with O_EXCL as well, the file has at
+   least this mode regardless of the umask. */
 int vault_open(const char *path, int flags, uint32_t mode);
-/* opendir(3), never on a descriptor below 3; NULL and errno where it fails. */
+/* Like opendir(3), but never uses a descriptor below 3. On failure, it returns NULL and sets errno. */
 DIR *vault_open_directory(const char *path);
-/* For programs, before anything else: opens the null device on each closed one of the descriptors 0, 1 and 2. Reading from it or writing to it fails with EBADF,
-   as it would on the closed descriptor. */
+/* Opens the null device on each of the descriptors 0, 1 and 2 that is closed; programs call this before anything else. Reading from such a
+   descriptor or writing to it fails with EBADF, as it would on the closed descriptor. */
 int vault_fill_standard_descriptors(void);
 
-/* The arguments that the process was started with, from the loader. The Swift runtime looks for them next to the environment, and loses them where a
-   preloaded library has replaced that. */
+/* The arguments with which the process was started, from the loader. The Swift runtime looks for them next to the environment, and does not find them
+   if a preloaded library has replaced the environment. */
 int vault_argument_count(void);
 const char *vault_argument(int index);
 
-/* Another descriptor of an open file, closed by exec, with the first free number from `least` on. */
+/* Returns another close-on-exec descriptor of an open file, with the first free number not below `least`. */
 int vault_duplicate(int fd, int least);
 
-/* Which file it is, how many names it has, and its size. */
+/* Makes a pipe with close-on-exec ends: first the reading end, then the writing end. */
+int vault_pipe(int ends[2]);
+
+/* The identity of a file, the number of its names, and its size. */
 struct vault_file {
     uint64_t device;
     uint64_t inode;
     uint64_t links;
     uint64_t size;
 };
-/* Of an open file, or of a path where `path` is not NULL; follows symbolic links. Times are not asked for: since Linux 6.13, a file whose times were
-   looked at gets new ones with the next write, which the sync after it must bring to the disk. */
+/* Describes an open file, or the file at a path if `path` is not NULL; symbolic links are followed. Times are not requested: since Linux 6.13, a file
+   whose times have been queried gets new ones with the next write, and the sync after it must write those to disk. */
 int vault_stat(int fd, const char *path, struct vault_file *file);
 
-/* 1 if the file system of an open file is kept in memory (tmpfs, ramfs), else 0. */
+/* Returns 1 if the file system of an open file is kept in memory (tmpfs, ramfs), otherwise 0. */
 int vault_is_in_memory(int fd);
 
-/* Extended attributes: sizes or bytes read; with a size of 0, what a buffer needs. */
+/* Extended attributes. The functions return the number of bytes read; with a size of 0, the required buffer size. */
 int64_t vault_list_attributes(int fd, char *names, size_t size);
 int64_t vault_get_attribute(int fd, const char *name, void *value, size_t size);
 int vault_set_attribute(int fd, const char *name, const void *value, size_t size);
 
-/* Forbids core dumps and reading this process's memory by others of the same user. */
+/* Disables core dumps, and prevents other processes running as the same user from reading this process's memory. */
 int vault_harden_process(void);
 
-/* Lets a program take this one's place, found in PATH, with this environment; returns only where it fails. */
+/* Replaces this program with another one, found in PATH, with the given environment; returns only on failure. */
 int vault_execute(char *const arguments[], char *const environment[]);
 
-/* Has what is spawned lead a session of its own, and start with the signal mask that the attributes hold. */
+/* Makes spawned processes lead their own sessions and start with the signal mask in the attributes. */
 int vault_spawn_in_new_session(posix_spawnattr_t *attributes);
 
-/* The user's keyring in the kernel. A key has a description, and is wiped after its timeout; one of the same description is replaced.
-   -ENOKEY, -EKEYEXPIRED and -EKEYREVOKED: there is none. -ENOSYS, -EPERM, -EACCES: the system has, or lends, no keyring. */
+/* The user's keyring in the kernel. A key has a description and is wiped after its timeout; an existing key with the same description is replaced.
+   -ENOKEY, -EKEYEXPIRED and -EKEYREVOKED mean that there is no such key; -ENOSYS, -EPERM and -EACCES mean that the system has no keyring or denies
+   access to it. */
 int64_t vault_key_keep(const char *description, const void *payload, size_t size, uint32_t seconds);
-/* Copies a payload of at most `size` bytes; returns its length, also where that is more. */
+/* Copies at most `size` bytes of a payload; returns its full length, even if that is more. */
 int64_t vault_key_find(const char *description, void *payload, size_t size);
 int64_t vault_key_drop(const char *description);
-/* The serial numbers of all keys whose descriptions begin so, at most `count` of them; returns how many there are, or were when it looked. Of those,
-   some may be gone by now, or have had their time. */
+/* Stores the serial numbers of up to `count` keys whose descriptions begin with `prefix`, and returns how many such keys there were. Some of them may
+   have been removed or have expired since. */
 int64_t vault_keys(const char *prefix, int32_t *keys, size_t count);
-/* A key's payload, as vault_key_find. */
+/* Copies a key's payload, like vault_key_find. */
 int64_t vault_key_read(int32_t key, void *payload, size_t size);
 int64_t vault_key_drop_numbered(int32_t key);
 
-/* A process's turn at its terminal, in terminal.c. There is one at a time; its calls are of one thread. */
+/* A process's turn at its terminal, implemented in terminal.c. There is only one turn at a time, and all of its calls must come from
+   one thread. */
 
-/* Whether this process may read from the terminal now: 0 where another job of the session has it. */
+/* Returns whether this process may read from the terminal now; returns 0 if another job of the session is using it. */
 int vault_terminal_is_foreground(int terminal);
-/* Opens the device of a terminal that was opened as /dev/tty, whose own inode all terminals share. -ENOENT: it cannot be opened by a name. */
+/* Opens the actual device of a terminal that was opened as /dev/tty, whose inode is the same for all terminals. -ENOENT means that the device cannot
+   be opened by name. */
 int vault_terminal_open_itself(int terminal);
-/* Waits for the lock (flock) of an open file, interruptible by what ends the process; 1 if another process held it first. */
+/* Waits for the lock (flock) of an open file; signals that end the process interrupt this. Returns 1 if another process held the lock first. */
 int vault_wait_for_lock(int fd);
-/* 1 if another description holds that lock. */
+/* Returns 1 if another open file description holds that lock. */
 int vault_is_locked_elsewhere(int fd);
 
 enum vault_turn_state {
     VAULT_TURN_NONE,
-    /* Echo is off. Signals that end or stop the process put the terminal back first. */
+    /* Echo is off. Signals that end or stop the process restore the terminal first. */
     VAULT_TURN_WORKING,
-    /* A line is being read. Signals are written to the pipe, a byte each. */
+    /* A line is being read. Each signal is written to the pipe as one byte. */
     VAULT_TURN_ASKING,
-    /* The process was stopped while it worked: terminal and lock were given up. */
+    /* The process was stopped while it was working; the terminal and the lock were given up. */
     VAULT_TURN_LOST,
 };
 int vault_turn_state(void);
-/* Notes how the terminal is and catches signals. `lock` may be -1; `note` is the writing end of a pipe that does not block. */
+/* Records the terminal's modes and catches signals. `lock` may be -1; `note` is the writing end of a non-blocking pipe. */
 int vault_turn_begin(int terminal, int lock, int note);
-/* Drops what was typed so far, and sets the echo for a question. */
+/* Discards pending input, and sets the echo for a question. */
 int vault_turn_ask(int is_hidden);
-/* Echo off, until the next question. */
+/* Turns echo off until the next question. */
 int vault_turn_work(void);
-/* Puts back the terminal and the signals. The lock is the caller's to give up. */
+/* Restores the terminal and the signals. The caller must release the lock. */
 void vault_turn_end(void);
 
-/* How a terminal was before a turn, and how it is while nothing typed is shown. */
+/* A terminal's modes before a turn, and its modes while input is hidden. */
 struct vault_terminal_modes {
     unsigned char before[128];
     unsigned char hidden[128];
 };
 void vault_turn_modes(struct vault_terminal_modes *modes);
-/* Puts a terminal back that still is as a turn has set it, if no other process has the lock. */
+/* Restores a terminal that still has the modes set by a turn, provided that no other process has the lock. */
 void vault_terminal_restore(int terminal, int lock, const struct vault_terminal_modes *modes);
 
-/* realloc and free for libraries that hold secrets: what is released is overwritten first. */
+/* Versions of realloc and free for libraries that hold secrets: memory is overwritten before it is released. */
 void *vault_wiping_realloc(void *block, size_t size);
 void vault_wiping_free(void *block);
-/* Overwrites what functions that the caller has called just before have left on the stack. */
+/* Overwrites anything that functions just called by the caller have left on the stack. */
 void vault_wipe_stack(void);
 
-/* A number of this process that none of its ancestors and descendants has. Costs a read of memory. */
+/* Returns a number for this process that none of its ancestors or descendants has. This is a single memory read. */
 uint64_t vault_process(void);
-/* A number of this thread that no other thread of the process has, or had. */
+/* Returns a number for this thread that no other thread of the process has or has had. */
 uint64_t vault_thread(void);
+
+/* Returns the number of processors on which this process may run; 1 if unknown. */
+int vault_processors(void);
 
 /* Between these calls, which may be nested, a thread is inside the library; a fork in another thread waits for it. */
 void vault_enter(void);
 void vault_leave(void);
-/* Between these calls, the thread counts as outside: for long waits and the caller's functions. vault_step_in takes the
-   value that vault_step_out returned. */
+/* Between these calls, the thread counts as outside the library, for long waits and the caller's functions. vault_step_in takes the value that
+   vault_step_out returned, and never waits for a fork; a thread that starts to work for a thread inside the library calls it with 1. */
 unsigned int vault_step_out(void);
 void vault_step_in(unsigned int entered);
 
-/* The lock of the memory for secrets, and of asking for large memory. A fork waits until it is free, so that a child can use it. */
+/* The lock for allocating secret memory and for testing whether large allocations are possible. A fork waits until it is free, so that the child can
+   use it. */
 void vault_memory_lock(void);
 void vault_memory_unlock(void);
-/* 1 if so much memory can be allocated now. */
+/* Returns 1 if this much memory can be allocated now. */
 int vault_memory_has(size_t size);
 #endif

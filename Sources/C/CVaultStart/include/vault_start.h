@@ -1,2 +1,2 @@
-/* Nothing to call: the check in start.c runs by itself before anything else of the program. */
+/* There is nothing to call: the check in start.c runs automatically before any other code of the program. */
 #pragma once

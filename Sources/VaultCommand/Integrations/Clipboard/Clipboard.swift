@@ -3,13 +3,13 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// The clipboard of the desktop or, where there is none, of the terminal.
+/// The clipboard of the desktop or, if there is none, of the terminal.
 enum Clipboard {
-    /// After how many seconds a secret is taken away again where nobody says.
+    /// The default number of seconds after which a secret is cleared.
     static let standardSeconds = 45
 
-    /// Puts a secret there. A process of its own takes it away after some seconds, if it is still there; this call does
-    /// not wait for that.
+    /// Copies a secret. A separate process clears it after `seconds` if it is still there; this call does not wait for
+    /// that.
     static func copy(_ secret: borrowing Secret, clearAfter seconds: Int) throws {
         let board = try ClipboardTool.find()
         try board.put(secret)
@@ -18,18 +18,18 @@ enum Clipboard {
     }
 }
 
-/// The way to the clipboard: the first that is there.
+/// The kind of clipboard: the first one that works.
 enum ClipboardTool: String {
     case wayland = "wl-copy"
     case x11 = "xclip"
-    /// Tmux's own buffer, which tmux may send on to its terminal's clipboard. What a program within tmux sends itself
-    /// is dropped or kept in a buffer that it cannot name, as tmux is set up.
+    /// tmux's own buffer, which tmux may pass on to its terminal's clipboard. An escape sequence sent by a program
+    /// running in tmux is dropped or stored in an unnamed buffer, depending on tmux's configuration.
     case tmux
-    /// The terminal's escape sequence OSC 52. It can only be written: most terminals do not say what their clipboard
-    /// holds.
+    /// The terminal's escape sequence OSC 52. It is write-only: most terminals do not reveal the contents of their
+    /// clipboard.
     case terminal
 
-    /// What xterm takes in one sequence; in base 64.
+    /// The longest text that xterm accepts in one sequence, in Base64.
     private static let longestSequence = 100_000
 
     /// The name of tmux's buffer.
@@ -37,19 +37,19 @@ enum ClipboardTool: String {
 
     var canRead: Bool { self != .terminal }
 
-    /// What is known of a secret that was put there.
+    /// Returns a message that says whether and where the secret was copied, and when it will be cleared.
     func message(_ seconds: Int) -> String {
         switch self {
         case .wayland, .x11: "copied to the clipboard; cleared in \(seconds) s if unchanged"
         case .tmux:
-            "copied to tmux's buffer '\(Self.buffer)', and tmux was asked to set the terminal's clipboard, which it does not report; "
+            "copied to tmux's buffer '\(Self.buffer)'; tmux was asked to set the terminal's clipboard too, but does not report whether that worked; "
                 + "the buffer is deleted and the clipboard overwritten in \(seconds) s"
         case .terminal:
-            "sent to the terminal as OSC 52; whether it is in the clipboard, the terminal does not say; it is told to clear it in \(seconds) s"
+            "sent to the terminal as OSC 52; the terminal does not report whether it was copied; it will be told to clear the clipboard in \(seconds) s"
         }
     }
 
-    /// The first that works here: Wayland, X11, tmux, the terminal.
+    /// Returns the first tool that works: Wayland, X11, tmux, the terminal.
     static func find() throws -> ClipboardTool {
         if Environment.nonEmpty("WAYLAND_DISPLAY") != nil, Subprocess.find("wl-copy") != nil { return .wayland }
         if Environment.nonEmpty("DISPLAY") != nil, Subprocess.find("xclip") != nil { return .x11 }
@@ -58,14 +58,26 @@ enum ClipboardTool: String {
         guard descriptor >= 0 else {
             throw CommandFailure(
                 .io,
-                "there is no clipboard: neither wl-copy under Wayland, nor xclip under X11, nor a terminal; install one of them"
+                "no clipboard is available: neither wl-copy (Wayland), nor xclip (X11), nor a terminal; install wl-copy or xclip"
             )
         }
         close(descriptor)
+        let name = Environment.nonEmpty("TERM") ?? "dumb"
+        guard !consoles.contains(name) else {
+            throw CommandFailure(
+                .io,
+                "no clipboard is available: there is no desktop, and a terminal of the type \(TerminalText.quoted(name)) has none; leave out --clip to show the secret"
+            )
+        }
         return .terminal
     }
 
-    /// Replaces what the clipboard holds.
+    /// Types of terminals that have no clipboard: consoles and hardware.
+    private static let consoles: Set<String> = [
+        "ansi", "cons25", "dumb", "linux", "unknown", "vt52", "vt100", "vt102", "vt220",
+    ]
+
+    /// Replaces the contents of the clipboard.
     func put(_ secret: borrowing Secret) throws {
         switch self {
         case .wayland: try run(Self.canMarkSensitive() ? ["--sensitive"] : [], secret)
@@ -74,7 +86,7 @@ enum ClipboardTool: String {
         case .terminal:
             guard secret.count <= Self.longestSequence / 4 * 3 else {
                 throw CommandFailure(
-                    .usage, "\(secret.count) bytes are more than a terminal's clipboard takes; use a file or a pipe")
+                    .usage, "\(secret.count) bytes is more than a terminal clipboard can hold; use a file or a pipe")
             }
             let descriptor = vault_open("/dev/tty", O_WRONLY | O_NOCTTY, 0)
             guard descriptor >= 0 else {
@@ -85,20 +97,21 @@ enum ClipboardTool: String {
         }
     }
 
-    /// Empties the clipboard. For the terminal, through standard output, which was opened while there was a terminal.
+    /// Empties the clipboard. A terminal's clipboard is emptied through standard output, which was opened while the
+    /// terminal still existed.
     func clear() throws {
         switch self {
         case .wayland: try run(["--clear"], Secret(count: 0))
         case .x11: try run(["-selection", "clipboard", "-in"], Secret(count: 0))
         case .tmux:
-            // Tmux sends nothing for an empty buffer.
+            // tmux ignores an empty buffer.
             try loadBuffer(Secret(text: " "))
             try run(["delete-buffer", "-b", Self.buffer], Secret(count: 0))
         case .terminal: try Self.write(Secret(count: 0), to: STDOUT_FILENO)
         }
     }
 
-    /// What the clipboard holds; nil where it holds nothing, or does not say.
+    /// Returns the contents of the clipboard, or nil if it is empty or write-only.
     func contents(limit: Int) throws -> Secret? {
         let (program, arguments): (String, [String])
         switch self {
@@ -111,15 +124,15 @@ enum ClipboardTool: String {
         return try Subprocess.read(path, arguments, limit: limit)
     }
 
-    /// Whether this wl-copy (2.3.0 and later) can mark what it offers, so that histories of clipboards leave it out
-    /// (x-kde-passwordManagerHint). Xclip offers one form of a selection, so it cannot.
+    /// Whether this wl-copy (2.3.0 and later) can mark what it offers so that clipboard managers leave it out of their
+    /// history (x-kde-passwordManagerHint). xclip cannot do so, because it offers a selection in only one format.
     private static func canMarkSensitive() throws -> Bool {
         guard let path = Subprocess.find("wl-copy"), let help = try Subprocess.read(path, ["--help"], limit: 65_536)
         else { return false }
         return help.withUnsafeBytes { String(decoding: $0, as: UTF8.self).contains("--sensitive") }
     }
 
-    /// Before tmux 3.2 there is no `-w`, and the terminal's clipboard is not set.
+    /// Loads tmux's buffer. Before tmux 3.2 there is no `-w`, so the terminal's clipboard is not set.
     private func loadBuffer(_ secret: borrowing Secret) throws {
         do {
             try run(["load-buffer", "-w", "-b", Self.buffer, "-"], secret)
@@ -130,7 +143,7 @@ enum ClipboardTool: String {
 
     private func run(_ arguments: [String], _ secret: borrowing Secret) throws {
         guard let path = Subprocess.find(rawValue) else {
-            throw CommandFailure(.io, "\(rawValue) is not there any more; install it")
+            throw CommandFailure(.io, "\(rawValue) is no longer installed; install it again")
         }
         let code = try Subprocess.feed(path, arguments, secret)
         guard code == 0 else {

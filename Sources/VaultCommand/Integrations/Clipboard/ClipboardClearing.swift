@@ -4,16 +4,17 @@ import Crypto
 import Glibc
 import VaultFmt
 
-/// Takes a secret out of the clipboard again: a process of this program that waits by itself, and knows the secret's
-/// salted hash only.
+/// Clears a secret from the clipboard: a separate process of this program waits for the delay to pass; it knows only a
+/// salted hash of the secret.
 enum ClipboardClearing {
     static let command = "__clear-clipboard"
-    /// Salt and SHA-256.
+    /// The salt, followed by the SHA-256 hash.
     static let digestLength = 16 + SHA256.byteCount
-    /// The most that is read back from a clipboard: what an item's secret can have, and a byte that shows it is more.
+    /// The most bytes read back from a clipboard: the maximum size of a secret, plus one byte to detect longer
+    /// contents.
     static let longestContents = 16 << 20 + 1
 
-    /// Starts the process and leaves it to itself.
+    /// Starts the process and does not wait for it.
     static func start(_ board: ClipboardTool, _ secret: borrowing Secret, after seconds: Int) throws {
         let salt = Secret.random(count: digestLength - SHA256.byteCount)
         let digest = digest(salt, secret)
@@ -42,7 +43,8 @@ enum ClipboardClearing {
         return digest.secret()
     }
 
-    /// Whether the clipboard may hold what the digest was made from. One that cannot be read is taken to.
+    /// Whether the clipboard may still hold the secret that the digest was made from. If the clipboard cannot be read,
+    /// it is assumed to hold the secret.
     static func mayBeUnchanged(_ board: ClipboardTool, _ digest: borrowing Secret) -> Bool {
         guard board.canRead else { return true }
         let read: Secret?
@@ -52,18 +54,18 @@ enum ClipboardClearing {
     }
 }
 
-/// The process that waits and clears; not for people, so it is not in the help.
+/// The process that waits and clears the clipboard. It is internal, so it is not listed in the help.
 struct ClearClipboard: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: ClipboardClearing.command,
-        abstract: "Clear the clipboard after a while, if it holds what a hash on standard input says.",
+        abstract: "Clear the clipboard after a delay if its contents match a hash on standard input.",
         shouldDisplay: false)
 
     @Argument var board: ClipboardTool
     @Argument var seconds: UInt32
 
     func run() throws {
-        // A session of its own, so that it outlives the terminal. It fails only where it is one already.
+        // Its own session lets it outlive the terminal. The call fails only if the process already leads a session.
         setsid()
         let digest = try Descriptor.readAll(STDIN_FILENO, name: "the hash", limit: ClipboardClearing.digestLength)
         guard digest.count == ClipboardClearing.digestLength else {

@@ -8,10 +8,10 @@ import VaultLocal
 struct DockerCredential: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "docker-credential",
-        abstract: "Keep docker's passwords in a vault: a credential helper of docker.",
+        abstract: "Keep docker's passwords in a vault (a docker credential helper).",
         discussion: """
-            Docker starts it as docker-credential-vaultfmt, with store, get, erase or list. Passwords are internet passwords, marked with the \
-            attribute docker-server-url; others are not shown to docker.
+            Docker runs it as docker-credential-vaultfmt with store, get, erase or list. Passwords are stored as internet passwords with the \
+            attribute docker-server-url; other items are not shown to docker.
 
             Examples:
               vaultfmt list --class internet-password
@@ -36,18 +36,18 @@ struct DockerCredential: ParsableCommand {
             }
         } catch {
             let failure = CommandFailure(error)
-            // Docker's clients read the reason from standard output, and know failures by exit code 1 alone.
+            // Docker's clients read the reason from standard output and recognize only exit code 1 as a failure.
             try writeLine(failure.message)
             throw CommandFailure(.noSuchItem, failure.message)
         }
     }
 
-    /// The sentences that docker's clients look for.
+    /// The exact messages that docker's clients look for.
     private static let notFound = CommandFailure(.noSuchItem, "credentials not found in native keychain")
     private static let noServer = CommandFailure(.usage, "no credentials server URL")
     private static let noUser = CommandFailure(.usage, "no credentials username")
 
-    /// The address exactly as docker wrote it; what has it is docker's.
+    /// The address exactly as docker wrote it. Items with this attribute belong to docker.
     static let serverAttribute = "docker-server-url"
     private static let longestRequest = 16 << 20
 
@@ -61,9 +61,11 @@ struct DockerCredential: ParsableCommand {
             throw CommandFailure(.usage, "docker's request has a zero byte in an address or a name; nothing was stored")
         }
         let key = try DockerServer(request.server).key(account: request.user)
-        let changes = AttributeChanges(set: [Self.serverAttribute: request.server])
         let opened = try vault.openVault(writable: true)
-        // A server has one user at a time.
+        var dated = AttributeChanges(set: [Self.serverAttribute: request.server])
+        try dated.keepDate(ofSecretOf: try opened.item(key), unlessNew: Secret(text: request.secret), in: opened)
+        let changes = dated
+        // Docker stores one user per server.
         let others = try items(of: request.server, in: opened).map(\.key).filter { $0 != key }
         try opened.transaction { transaction throws(VaultError) in
             for other in others { _ = try transaction.remove(other) }
@@ -80,7 +82,7 @@ struct DockerCredential: ParsableCommand {
         let whole = try opened.open(item)
         let secret = whole.secret.copy()
         guard SecretText.isUTF8(secret) else {
-            throw CommandFailure(.unavailable, "the secret is not UTF-8, so docker cannot take it")
+            throw CommandFailure(.unavailable, "the secret is not UTF-8, so docker cannot use it")
         }
         var writer = JSONWriter(Output.standard(), isOnOneLine: true)
         try writer.object { writer in
@@ -144,8 +146,8 @@ struct DockerCredential: ParsableCommand {
         let input = try Descriptor.readAll(STDIN_FILENO, name: "docker's request", limit: Self.longestRequest)
         let data = input.withUnsafeBytes { Data($0) }
         let refusal = CommandFailure(
-            .usage, "docker's request is not the JSON that it should be; this is for docker, not for people")
-        // The decoder takes one of two members of one name, and does not say which.
+            .usage, "docker's request is not the expected JSON; this command is meant for docker, not for people")
+        // If a member occurs twice, the decoder uses one of the two without reporting which.
         guard Self.hasEachNameOnce(input) else { throw refusal }
         do {
             return try JSONDecoder().decode(Request.self, from: data)
@@ -183,7 +185,8 @@ struct DockerCredential: ParsableCommand {
     }
 }
 
-/// What docker wants kept. Foundation's decoder leaves the secret in memory that is not wiped; the process ends soon.
+/// The credentials docker wants to store. Foundation's decoder leaves the secret in memory that is not wiped, but the
+/// process exits soon.
 private struct DockerRequest: Decodable {
     let server: String
     let user: String
@@ -213,7 +216,8 @@ struct DockerServer {
         }
     }
 
-    /// The address is also the security domain: a password for git or a browser at the same server is another item.
+    /// Returns the key of an item for this server. The address is also the security domain, so that a password for git
+    /// or a browser on the same server is a separate item.
     func key(account: String) throws -> ItemKey {
         try ItemKey.internetPassword(
             server: server, account: account, protocol: networkProtocol, port: port, path: path,

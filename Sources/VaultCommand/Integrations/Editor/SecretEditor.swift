@@ -2,10 +2,10 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// Lets a person change a secret in an editor of their choice.
+/// Lets a user change a secret in their preferred editor.
 enum SecretEditor {
     /// Opens the editor and waits for it.
-    /// - Returns: The new secret, or nil where it is the old one.
+    /// - Returns: The new secret, or nil if it is unchanged.
     static func edit(_ secret: borrowing Secret) throws -> Secret? {
         let editor = try command()
         MemoryFolder.sweepAndTell()
@@ -32,12 +32,12 @@ enum SecretEditor {
         switch outcome {
         case .done: return changed(secret, edited)
         case .failed(let code):
-            throw CommandFailure(.io, "the editor failed (exit \(code)); the item stays as it was")
-        case .interrupted: throw CommandFailure(.interrupted, "interrupted; the item stays as it was")
+            throw CommandFailure(.io, "the editor failed (exit \(code)); the item was not changed")
+        case .interrupted: throw CommandFailure(.interrupted, "interrupted; the item was not changed")
         }
     }
 
-    /// What a secret can have, and a newline that the editor may add.
+    /// The maximum size of a secret, plus a newline that the editor may add.
     private static let longest = 16 << 20 + 1
 
     private enum Outcome: Equatable {
@@ -46,15 +46,15 @@ enum SecretEditor {
         case interrupted
     }
 
-    /// VISUAL, EDITOR, or vi.
+    /// The editor named by VISUAL or EDITOR; otherwise vi.
     private static func command() throws -> String {
         if let editor = Environment.nonEmpty("VISUAL") ?? Environment.nonEmpty("EDITOR") { return editor }
-        guard Subprocess.find("vi") != nil else { throw CommandFailure(.usage, "no editor is known; set EDITOR") }
+        guard Subprocess.find("vi") != nil else { throw CommandFailure(.usage, "no editor was found; set EDITOR") }
         return "vi"
     }
 
-    /// Runs the editor as the shell would, since EDITOR may have arguments. Ctrl-C is the editor's; what ends this
-    /// process ends the editor first.
+    /// Runs the editor through the shell, since EDITOR may contain arguments. Ctrl-C is left to the editor; a signal
+    /// that ends this process is first used to end the editor.
     private static func run(_ editor: String, _ file: String, _ signals: borrowing HeldSignals) throws -> Outcome {
         let script = (isSimple(editor) ? "exec " : "") + editor + " \"$@\""
         let process = try Subprocess.startInForeground("/bin/sh", ["-c", script, editor, file])
@@ -64,19 +64,19 @@ enum SecretEditor {
                 Subprocess.end(process)
                 return .interrupted
             }
-            if let code = Subprocess.poll(process) { return code == 0 ? .done : .failed(code) }
+            if let code = Subprocess.poll(process)?.code { return code == 0 ? .done : .failed(code) }
         }
     }
 
-    /// Whether it is one program with arguments: then the shell makes way for it, and a signal reaches the editor
-    /// itself.
+    /// Whether the command is a single program with arguments. The shell then replaces itself with it, so that a signal
+    /// reaches the editor itself.
     private static func isSimple(_ editor: String) -> Bool {
         let first = editor.prefix { $0 != " " }
         return !first.contains("=") && !editor.contains { ";&|<>()$`\n".contains($0) }
     }
 
-    /// The new secret; nil where it is the old one. A newline that the editor put at the end of a secret without one is
-    /// taken away.
+    /// Returns the new secret, or nil if it is unchanged. If the original secret did not end with a newline, one added
+    /// by the editor is removed.
     private static func changed(_ old: borrowing Secret, _ new: consuming Secret) -> Secret? {
         let hadNewline = old.withUnsafeBytes { $0.last == 0x0A }
         let hasNewline = new.withUnsafeBytes { $0.last == 0x0A }

@@ -7,10 +7,10 @@ import VaultLocal
 struct GitCredential: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "git-credential",
-        abstract: "Keep git's passwords in a vault: a credential helper of git.",
+        abstract: "Keep git's passwords in a vault (a git credential helper).",
         discussion: """
-            Git starts it as git-credential-vaultfmt, with get, store or erase. Passwords are internet passwords: protocol, server, port and \
-            account are theirs; with credential.useHttpPath the path is too. An item without a protocol is given to https only.
+            Git runs it as git-credential-vaultfmt with get, store or erase. Passwords are stored as internet passwords with protocol, server, port \
+            and account, and with the path if credential.useHttpPath is set. An item without a protocol is used only for https.
 
             Examples:
               vaultfmt set --server git.example.org --protocol https --account alice
@@ -20,15 +20,17 @@ struct GitCredential: ParsableCommand {
 
     @OptionGroup var vault: VaultOptions
 
-    @Argument(help: "get, store or erase; others are ignored, as git wants it.")
+    @Argument(help: "get, store or erase; all others are ignored, as git requires.")
     var operation: String
 
     mutating func run() throws {
         guard ["get", "store", "erase"].contains(operation) else { return }
-        // Git's own way to say that nobody is there to answer.
+        // Git's own setting for non-interactive use.
         if Environment.value("GIT_TERMINAL_PROMPT") == "0" { vault.access.noInput = true }
         let request = try GitRequest(Descriptor.readAll(STDIN_FILENO, name: "git's request", limit: 1 << 20))
-        if let flaw = request.flaw { return Terminal.note("git's request has \(flaw), so it names nothing in a vault") }
+        if let flaw = request.flaw {
+            return Terminal.note("git's request has \(flaw), so it matches nothing in the vault")
+        }
         guard let place = GitPlace(request) else { return }
         switch operation {
         case "get": try getOrQuit(request, place)
@@ -43,8 +45,8 @@ struct GitCredential: ParsableCommand {
 
     // MARK: get
 
-    /// Where a person was asked and the vault stays closed, git is told to stop: its next question would be for a user
-    /// name, with echo, and who is still typing a passphrase would hand it to the server.
+    /// Tells git to stop if the user was asked and the vault is still locked. Git would otherwise prompt for a user
+    /// name with echo on, and a user who is still typing the passphrase would send the passphrase to the server.
     private func getOrQuit(_ request: borrowing GitRequest, _ place: GitPlace) throws {
         TerminalGuardian.lastWords = Self.quit
         do { try get(request, place) } catch {
@@ -66,7 +68,7 @@ struct GitCredential: ParsableCommand {
             let isOffered = request.offeredSchemes.isEmpty || request.offeredSchemes.contains(scheme.lowercased())
             if request.knowsAuthenticationTypes && isOffered { suitable.append(item) }
         }
-        // The newest of those that stand for the place as a whole, else the newest of its parts.
+        // Prefer the newest item for the place as a whole; otherwise use the newest for a part of it.
         let rank = { (item: Item) in (place.isExact(item.key) ? 1 : 0, item.modified, item.revision) }
         guard let best = suitable.max(by: { rank($0) < rank($1) }) else { return }
         try answer(try opened.open(best))
@@ -94,11 +96,12 @@ struct GitCredential: ParsableCommand {
         try output.flush()
     }
 
-    /// A line end in a value would be the start of another attribute.
+    /// Writes an attribute. A newline in a value would start another attribute.
     private static func write(_ name: String, _ value: borrowing Secret, to output: Output) throws {
         guard value.withUnsafeBytes({ bytes in bytes.allSatisfy { $0 != 0x0A && $0 != 0 } }) else {
             throw CommandFailure(
-                .unavailable, "the item's \(name) has a line end or a zero byte, which git cannot take; change it")
+                .unavailable,
+                "the item's \(name) contains a newline or a zero byte, which git does not accept; change it")
         }
         try output.write(name + "=")
         try output.write(value)
@@ -119,7 +122,8 @@ struct GitCredential: ParsableCommand {
         try store(secret, scheme, changes, place)
     }
 
-    /// Empty for a user name with a password, else the scheme of a credential; nil where neither is whole.
+    /// Returns an empty string for a user name with a password, the scheme for a credential, or nil if neither is
+    /// complete.
     private static func storedScheme(_ request: borrowing GitRequest, _ place: GitPlace) -> String? {
         if request.credential != nil, let scheme = request.authenticationType { return scheme }
         return request.password != nil && place.username != nil ? "" : nil
@@ -129,7 +133,7 @@ struct GitCredential: ParsableCommand {
         _ secret: borrowing Secret, _ scheme: String, _ changes: AttributeChanges, _ place: GitPlace
     ) throws {
         let opened = try vault.openVault(writable: true)
-        var key = try place.key(authenticationType: scheme)
+        var (key, changes) = (try place.key(authenticationType: scheme), changes)
         for item in try place.items(in: opened) where place.isExact(item.key) {
             guard (item.attributes.string(Self.schemeAttribute) ?? "") == scheme,
                 (item.key.account ?? "").utf8.elementsEqual((key.account ?? "").utf8)
@@ -138,11 +142,11 @@ struct GitCredential: ParsableCommand {
             key = item.key
             break
         }
-        let found = key
-        try opened.set(found, secret: secret, attributes: changes)
+        try changes.keepDate(ofSecretOf: try opened.item(key), unlessNew: secret, in: opened)
+        try opened.set(key, secret: secret, attributes: changes)
     }
 
-    /// Git says `store` after each success: what is there already is not written again.
+    /// Git sends `store` after each success: a password that is already stored is not written again.
     private func isUnchanged(
         _ known: Item, _ secret: borrowing Secret, _ changes: AttributeChanges, _ opened: Vault
     ) throws -> Bool {
@@ -156,8 +160,8 @@ struct GitCredential: ParsableCommand {
 
     // MARK: erase
 
-    /// Removes all items of the place; with a password only those that have it: another process may have stored a
-    /// better one.
+    /// Removes all items for the place. If a password is given, only items with that password are removed, because
+    /// another process may have stored a newer one.
     private func erase(_ request: borrowing GitRequest, _ place: GitPlace) throws {
         let wanted = request.credential.copied() ?? request.password.copied()
         let opened = try vault.openVault(writable: true)
@@ -187,7 +191,7 @@ struct GitCredential: ParsableCommand {
 }
 
 extension Optional where Wrapped == Secret {
-    /// A second holder of the same bytes, where there are any.
+    /// Returns a copy of the bytes, or nil if there are none.
     borrowing func copied() -> Secret? {
         switch self {
         case .some(let secret): secret.copy()

@@ -11,7 +11,7 @@ struct GitMergeDriver: ParsableCommand {
         commandName: "merge-driver",
         abstract: "Merge two versions of a vault for git.",
         discussion: """
-            The second file becomes the merge. Exit codes are git's: 0 without and 1 with conflicts to settle, 129 if nothing was merged.
+            The result replaces the second file. The exit codes are those git expects: 0 without conflicts, 1 with conflicts to settle, 129 if nothing was merged.
 
             Examples:
               git config merge.vaultfmt.driver 'vaultfmt git merge-driver %O %A %B %P'
@@ -19,7 +19,7 @@ struct GitMergeDriver: ParsableCommand {
             """,
         shouldDisplay: false)
 
-    @Argument(help: ArgumentHelp("The common version; empty if there is none.", valueName: "base"))
+    @Argument(help: ArgumentHelp("The common ancestor; an empty file if there is none.", valueName: "base"))
     var base: String
 
     @Argument(help: ArgumentHelp("This side's version, which the result of the merge replaces.", valueName: "ours"))
@@ -31,20 +31,20 @@ struct GitMergeDriver: ParsableCommand {
     @Argument(help: ArgumentHelp("The file's name in the repository.", valueName: "path"))
     var path: String?
 
-    @Option(ArgumentHelp("The file that has both sides already.", visibility: .private), value: "path")
+    @Option(ArgumentHelp("The file that is already merged.", visibility: .private), value: "path")
     var settled: String?
 
-    @OptionGroup var access: AccessOptions
+    @OptionGroup(title: "Access") var access: AccessOptions
 
     func run() throws {
-        // 'sync' has merged it before it let git merge the rest.
+        // 'sync' has already merged this file, and lets git merge the rest.
         if let path, settled == path { return }
         do {
             Terminal.note("merging \(TerminalText.quoted(path ?? ours))")
             let reports = try merge()
             guard reports.contains(where: \.hasConflicts) else { return }
             Terminal.note(
-                "\(TerminalText.quoted(path ?? ours)) is merged, with conflicts to settle: 'vaultfmt conflicts', then 'git add' and 'git commit'"
+                "\(TerminalText.quoted(path ?? ours)) was merged, with conflicts to settle; run 'vaultfmt conflicts', then 'git add' and 'git commit'"
             )
             end(1)
         } catch {
@@ -58,8 +58,8 @@ struct GitMergeDriver: ParsableCommand {
         Glibc.exit(code)
     }
 
-    /// Git's versions of a file may be older than what this machine remembers, in a rebase they are; what comes out is
-    /// compared when the vault is opened next.
+    /// Merges the versions. Git's versions of a file may be older than the state that this machine remembers, as they
+    /// are during a rebase; the result is checked the next time the vault is opened.
     private func merge() throws -> [MergeReport] {
         var merger = CopyMerger(path: ours, access: access, options: MergeOptions())
         merger.isWatched = false
@@ -67,14 +67,14 @@ struct GitMergeDriver: ParsableCommand {
         do {
             return try merger.merge([theirs], base: hasBase ? base : nil).compactMap(\.report)
         } catch let failure as CommandFailure where hasBase && failure.code == .invalidArgument {
-            // Git's common version is older than what both vaults came from, as in a cherry-pick.
+            // Git's common version is older than the vaults' common state, as in a cherry-pick.
             return try merger.merge([theirs], base: nil).compactMap(\.report)
         }
     }
 }
 
 extension Vault {
-    /// Whether a file has anything in it: git has an empty one for a version that does not exist.
+    /// Whether a file is not empty: git passes an empty file for a version that does not exist.
     fileprivate static func isThere(_ path: String) throws -> Bool {
         var status = vault_status()
         return vault_status_of(path, true, &status) == 0 && status.size > 0

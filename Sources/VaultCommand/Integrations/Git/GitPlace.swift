@@ -1,17 +1,17 @@
 import VaultFmt
 
-/// The place that a request of git names, as the fields of internet passwords have it.
+/// The place named by a request from git, expressed in the fields of internet passwords.
 struct GitPlace {
     let networkProtocol: String
     let server: String
-    /// 0 where none is named.
+    /// The port, or 0 if none is given.
     let port: UInt32
-    /// Without a slash at its start; nil where any will do.
+    /// The path without its leading slash; nil matches any path.
     let path: String?
-    /// Nil where any will do.
+    /// The user name; nil matches any.
     let username: String?
 
-    /// Nil for a request that names no place: nothing is found for it, stored or removed.
+    /// Returns nil for a request that does not name a place; nothing is found, stored or removed for such a request.
     init?(_ request: borrowing GitRequest) {
         guard let networkProtocol = request.networkProtocol, !networkProtocol.isEmpty else { return nil }
         let path = request.path.map(Self.withoutSlash)
@@ -25,14 +25,15 @@ struct GitPlace {
         username = request.username
     }
 
-    /// The key of a new item here.
+    /// Returns the key for a new item at this place.
     func key(authenticationType: String) throws -> ItemKey {
         try ItemKey.internetPassword(
             server: server, account: username ?? "", protocol: networkProtocol, port: port,
             path: path.flatMap { $0.isEmpty ? nil : "/" + $0 } ?? "", authenticationType: authenticationType)
     }
 
-    /// The items that git may be given here: a field that the request does not name may have any value.
+    /// Returns the items that may be given to git for this place. A field that the request leaves out matches any
+    /// value.
     func items(in vault: Vault) throws -> [Item] {
         var query = Query(itemClass: .internetPassword, [.server: .text(server)])
         query[.account] = username.map { .text($0) }
@@ -47,7 +48,7 @@ struct GitPlace {
     private func matches(_ key: ItemKey) -> Bool {
         guard let itsProtocol = key[.protocol]?.text, let itsPort = key[.port]?.number, let itsPath = key[.path]?.text
         else { return false }
-        // An item that says nothing of its protocol is not handed to one that sends it in clear.
+        // An item without a protocol is not used for a protocol that would send the password in the clear.
         guard itsProtocol.lowercased() == networkProtocol || (itsProtocol.isEmpty && networkProtocol == "https") else {
             return false
         }
@@ -55,7 +56,7 @@ struct GitPlace {
         return path.map { $0.utf8.elementsEqual(Self.withoutSlash(itsPath).utf8) } ?? true
     }
 
-    /// Whether an item stands for this place as a whole, and not for a part of it.
+    /// Whether an item is for this place as a whole rather than a part of it.
     func isExact(_ key: ItemKey) -> Bool {
         guard let itsPath = key[.path]?.text else { return false }
         return Self.withoutSlash(itsPath).utf8.elementsEqual((path ?? "").utf8)

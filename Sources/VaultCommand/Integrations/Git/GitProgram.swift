@@ -15,19 +15,19 @@ struct GitProgram {
         self.folder = folder
     }
 
-    /// What git wrote, and how it ended.
+    /// Git's output and exit status.
     struct Answer {
         let code: Int32
         let text: String
 
         var isSuccess: Bool { code == 0 }
 
-        /// Without the line end.
+        /// The first line, without its newline.
         var line: String { String(text.prefix { $0 != "\n" }) }
     }
 
-    /// Runs git and reads what it writes; what it says of errors goes to standard error.
-    /// - `withErrors`: Whether what it says of errors is read too.
+    /// Runs git and returns its output; error messages go to standard error.
+    /// - `withErrors`: Whether error messages are included in the output.
     func run(_ arguments: [String], withErrors: Bool = false, limit: Int = 1 << 20) throws -> Answer {
         let pipe = try Pipe()
         let process = try Subprocess.start(
@@ -40,7 +40,7 @@ struct GitProgram {
         return Answer(code: Subprocess.wait(process), text: text)
     }
 
-    /// Runs git, and fails if it fails, with what it said.
+    /// Runs git and throws a failure with its messages if it fails.
     @discardableResult
     func require(_ arguments: [String], _ purpose: String) throws -> Answer {
         let answer = try run(arguments, withErrors: true)
@@ -48,14 +48,14 @@ struct GitProgram {
         return answer
     }
 
-    /// One line that says what git could not do, and what it said.
+    /// Returns a failure that says in one line what git could not do, and why.
     static func failure(_ answer: Answer, _ purpose: String) -> CommandFailure {
         let said = answer.text.split(separator: "\n").filter { !$0.hasPrefix("hint:") && !$0.isEmpty }
         let reason = said.isEmpty ? "exit \(answer.code)" : said.prefix(4).joined(separator: "; ")
         return CommandFailure(.io, "git could not \(purpose): \(TerminalText.singleLine(reason)); see 'git status'")
     }
 
-    /// Writes what git prints into a descriptor.
+    /// Runs git and writes its output to a descriptor.
     func write(_ arguments: [String], to descriptor: Int32) throws -> Int32 {
         Subprocess.wait(
             try Subprocess.start(
@@ -64,12 +64,12 @@ struct GitProgram {
     }
 }
 
-/// A vault as a file of a git repository.
+/// A vault as a file in a git repository.
 struct GitFile {
     let git: GitProgram
     /// The vault's path, as the user gave it.
     let path: String
-    /// Its path from the top of the repository.
+    /// The vault's path relative to the top of the repository.
     let name: String
     /// The top of the repository.
     let top: String
@@ -84,13 +84,13 @@ struct GitFile {
         let lines = answer.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         guard answer.isSuccess, lines.count >= 2 else {
             throw CommandFailure(
-                .usage, "\(TerminalText.quoted(path)) is not in a git repository; make one with 'git init'")
+                .usage, "\(TerminalText.quoted(path)) is not in a git repository; create one with 'git init'")
         }
         top = lines[0]
         name = lines[1] + String(path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...])
         git = try GitProgram(folder: top)
     }
 
-    /// The name as a pathspec that means this file and no other.
+    /// The name as a pathspec that matches only this file.
     var pathspec: String { ":(literal)" + name }
 }

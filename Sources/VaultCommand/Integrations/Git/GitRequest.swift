@@ -1,7 +1,7 @@
 import VaultFmt
 
-/// What git says on a credential helper's standard input (git-credential(1), "INPUT/OUTPUT FORMAT"): lines of
-/// `name=value`, up to an empty line. Attributes that are not known are ignored, as the protocol has it.
+/// A request that git writes to a credential helper's standard input (git-credential(1), "INPUT/OUTPUT FORMAT"): lines
+/// of the form `name=value`, ended by an empty line. Unknown attributes are ignored, as the protocol requires.
 struct GitRequest: ~Copyable {
     private(set) var networkProtocol: String?
     private(set) var host: String?
@@ -13,15 +13,15 @@ struct GitRequest: ~Copyable {
     private(set) var expiry: String?
     /// The scheme of `credential`, such as "Bearer".
     private(set) var authenticationType: String?
-    /// What stands in the `Authorization` header behind the scheme.
+    /// The value of the `Authorization` header after the scheme.
     private(set) var credential: Secret?
-    /// Whether it is not worth keeping.
+    /// Whether the credential is short-lived and should not be stored.
     private(set) var isEphemeral = false
     /// The schemes that the server offers, in lower case.
     private(set) var offeredSchemes: [String] = []
     private var capabilities: [String] = []
-    /// Why the request names nothing, or nil. A field that is there and cannot be understood is not one that is left
-    /// out: what is left out may have any value, and another's password would be handed out, or erased.
+    /// The reason why the request is unusable, or nil if it is usable. A field that is present but malformed must not
+    /// be treated as missing: a missing field matches any value, so the wrong password would be returned or erased.
     private(set) var flaw: String?
     private var seen: Set<String> = []
 
@@ -35,7 +35,7 @@ struct GitRequest: ~Copyable {
                 continue
             }
             guard let range = line.value else {
-                if Self.fields.contains(name) { flaw = flaw ?? "'\(name)' without a value" }
+                if Self.fields.contains(name) { flaw = flaw ?? "a '\(name)' without a value" }
                 continue
             }
             note(name, input, range)
@@ -45,14 +45,14 @@ struct GitRequest: ~Copyable {
             case "oauth_refresh_token": refreshToken = Self.secret(input, line.value)
             case "credential": credential = Self.secret(input, line.value)
             default:
-                // What is no list was found to be UTF-8, or nothing is done with it.
+                // All values that are used, except lists, have been checked to be UTF-8.
                 take(name, input.withUnsafeBytes { String(decoding: $0[line.value], as: UTF8.self) })
             }
         }
     }
 
-    /// The fields that say which password is meant and what becomes of it; each may stand once. `url` is for git's own
-    /// commands: its parts are not understood here.
+    /// The fields that select a password and determine what happens to it; each may occur only once. `url` is meant for
+    /// git's own commands and is not parsed here.
     private static let fields: Set = [
         "protocol", "host", "path", "username", "password", "password_expiry_utc", "oauth_refresh_token", "authtype",
         "credential",
@@ -68,9 +68,9 @@ struct GitRequest: ~Copyable {
         } else if !seen.insert(name).inserted {
             flaw = "'\(name)' twice"
         } else if !isText && !Self.binary.contains(name) {
-            flaw = "'\(name)' that is not UTF-8"
+            flaw = "a '\(name)' that is not UTF-8"
         } else if input.withUnsafeBytes({ $0[range].contains(0) }) {
-            flaw = "'\(name)' with a zero byte"
+            flaw = "a '\(name)' with a zero byte"
         }
     }
 
@@ -90,7 +90,7 @@ struct GitRequest: ~Copyable {
         }
     }
 
-    /// An empty value of a list takes away what came before.
+    /// Adds a value to a list; an empty value clears the list.
     private static func add(_ value: String, to list: inout [String]) {
         if value.isEmpty { list = [] } else { list.append(value) }
     }

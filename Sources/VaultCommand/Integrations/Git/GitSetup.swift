@@ -24,9 +24,9 @@ struct GitSetup: ParsableCommand {
         commandName: "setup",
         abstract: "Let git merge a vault and show what changed in it.",
         discussion: """
-            Adds a line for the vault to .gitattributes, which belongs into the repository, and the merge driver and textconv to the configuration of this clone, \
-            which git does not copy: run it once in each clone. Without the driver, git leaves a conflict and this side's vault in the tree, and \
-            'merge -X theirs' drops a side without a word. Octopus merges ask no driver and stop.
+            Adds a line for the vault to .gitattributes, which should be committed, and adds the merge driver and textconv to the configuration of \
+            this clone. Git does not copy that configuration, so run this once in each clone. Without the driver, git reports a conflict and leaves \
+            this side's vault in the tree, and 'merge -X theirs' silently drops one side. Octopus merges do not use merge drivers, so they fail.
 
             Examples:
               vaultfmt git setup work.vault
@@ -49,11 +49,11 @@ struct GitSetup: ParsableCommand {
             try found.git.require(["config", "--local", key, value], "set \(key)")
         }
         Terminal.note(
-            "git merges \(TerminalText.quoted(found.name)) in this clone from now on"
-                + (isNew ? "; commit .gitattributes, and run this in the other clones too" : ""))
+            "git now merges \(TerminalText.quoted(found.name)) in this clone"
+                + (isNew ? "; commit .gitattributes, and run this in the other clones as well" : ""))
     }
 
-    /// A pattern of .gitattributes that means one file.
+    /// Returns a .gitattributes pattern that matches exactly one file.
     private static func pattern(_ name: String) -> String {
         var out = ""
         for character in name.unicodeScalars {
@@ -86,7 +86,7 @@ struct GitSetup: ParsableCommand {
         return true
     }
 
-    /// How git's configuration starts this program: by its name if that is found, else by its path.
+    /// The command with which git's configuration starts this program: its name if found in PATH, otherwise its path.
     static var program: String {
         if Subprocess.find("vaultfmt") != nil { return "vaultfmt" }
         var buffer = [CChar](repeating: 0, count: 4096)
@@ -95,6 +95,6 @@ struct GitSetup: ParsableCommand {
         return quoted(String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self))
     }
 
-    /// For a shell.
+    /// Quotes text for a shell.
     static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
 }

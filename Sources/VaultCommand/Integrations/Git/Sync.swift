@@ -4,14 +4,16 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// `sync`: a vault in a git repository, and the same in another one.
+/// `sync`: synchronizes a vault in a git repository with another repository.
 struct Sync: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Commit a vault to git, merge what other clones pushed, and push.",
+        commandName: "sync",
+        abstract: "Commit to git, merge what others pushed, and push.",
         discussion: """
-            The vault is merged here, item by item, before git merges the rest of the repository; if another clone was faster, it starts over. The branch's upstream \
-            is the other side, else the same branch of --remote. What was committed under keys that the other side has replaced is not merged: see \
-            'vaultfmt merge --help', --accept-old-keys. Conflicts to settle end with exit 3, after everything was pushed.
+            The vault is merged here, item by item, before git merges the rest of the repository. If another clone pushes first, sync starts over. The \
+            other side is the branch's upstream or, if there is none, the same branch of --remote. Changes committed under keys that the other side \
+            has replaced are not merged: see --accept-old-keys in 'vaultfmt merge --help'. If there are conflicts to settle, everything is still pushed, \
+            but the exit code is 3.
 
             Examples:
               vaultfmt sync work.vault
@@ -20,14 +22,14 @@ struct Sync: ParsableCommand {
 
     @OptionGroup var vault: VaultFileOptions
 
-    @Option("The remote, if the branch has no upstream.", value: "name")
+    @Option("The remote to use if the branch has no upstream.", value: "name")
     var remote: String?
 
-    @Option("Go on trying so long while others push.", value: "seconds")
+    @Option("How long to keep trying while others push.", value: "seconds")
     var patience: Double = 600
 
     func validate() throws {
-        guard patience.isFinite, patience >= 0 else { throw ValidationError("--patience takes 0 or more seconds") }
+        guard patience.isFinite, patience >= 0 else { throw ValidationError("--patience must be at least 0 seconds") }
     }
 
     func run() throws {
@@ -42,21 +44,23 @@ struct Sync: ParsableCommand {
         while try !round.run() {
             guard Clock.now < end else {
                 throw CommandFailure(
-                    .busy, "other clones were faster for \(Int(patience)) s; everything is committed here: try again")
+                    .busy,
+                    "other clones kept pushing first for \(Int(patience)) s; everything is committed here, so try again"
+                )
             }
             Clock.sleep(Double.random(in: 0..<pause))
-            pause = min(pause * 1.5, 2)
+            pause = min(pause * 2, 2)
         }
         let rounds = round.rounds == 1 ? "" : ", in \(round.rounds) rounds"
         Terminal.note(
-            "\(TerminalText.quoted(file.name)) is at generation \(opened.anchor.generation) here and there\(rounds)")
+            "\(TerminalText.quoted(file.name)) is at generation \(opened.anchor.generation) on both sides\(rounds)")
         guard !round.hasConflicts else {
             throw CommandFailure(.incomplete, "synced, with conflicts to settle; 'vaultfmt conflicts' shows them")
         }
     }
 }
 
-/// Seconds that only go forward.
+/// A monotonic clock, in seconds.
 private enum Clock {
     private static let start = ContinuousClock.now
 
@@ -69,19 +73,20 @@ private enum Clock {
 struct GitRemote {
     let name: String
     let branch: String
-    /// Where git keeps what it fetched of it.
+    /// The ref that git updates when it fetches this branch.
     let tracking: String
-    /// Whether the branch here has no upstream yet.
+    /// Whether the local branch has no upstream yet.
     let isNew: Bool
 
     init(_ file: GitFile, _ given: String?) throws {
         let git = file.git
         let head = try git.run(["symbolic-ref", "--quiet", "--short", "HEAD"], withErrors: true)
         guard head.isSuccess else {
-            throw CommandFailure(.usage, "no branch is checked out, so there is nothing to sync; 'git switch' to one")
+            throw CommandFailure(
+                .usage, "no branch is checked out, so there is nothing to sync; check one out with 'git switch'")
         }
         guard try !git.run(["rev-parse", "--quiet", "--verify", "MERGE_HEAD"], withErrors: true).isSuccess else {
-            throw CommandFailure(.usage, "a merge is under way; end it with 'git commit', or 'git merge --abort'")
+            throw CommandFailure(.usage, "a merge is in progress; finish it with 'git commit' or 'git merge --abort'")
         }
         let local = head.line
         let upstream = try git.run(["config", "branch.\(local).remote"])
@@ -103,9 +108,9 @@ struct GitRemote {
     }
 }
 
-/// Lets one `sync` at a time work in a clone.
+/// Allows only one `sync` at a time in a clone.
 private final class SyncLock {
-    /// The repository's own folder.
+    /// The repository's `.git` folder.
     let folder: String
     private let descriptor: Int32
 
@@ -138,7 +143,7 @@ private struct SyncRound {
 
     private var git: GitProgram { file.git }
 
-    /// - Returns: False if another clone was faster.
+    /// - Returns: False if another clone pushed first.
     mutating func run() throws -> Bool {
         rounds += 1
         try commit()
@@ -146,7 +151,7 @@ private struct SyncRound {
         return try push()
     }
 
-    /// Commits the vault if it has changed, as it is while nobody writes to it.
+    /// Commits the vault if it has changed, while holding off all writers.
     private func commit() throws {
         try whileNobodyWrites {
             try git.require(["add", "--", file.pathspec], "add the vault")
@@ -179,11 +184,11 @@ private struct SyncRound {
         if try isAncestor(remote.tracking, "HEAD") { return }
         try mergeVault()
         if try isAncestor("HEAD", remote.tracking), try hasTheirs() {
-            try git.require(["merge", "-q", "--ff-only", remote.tracking], "take what was fetched")
+            try git.require(["merge", "-q", "--ff-only", remote.tracking], "apply the fetched commits")
             return
         }
         try commit()
-        // The vault has both sides now; other vaults of the repository are merged as the configuration says.
+        // The vault now contains the changes of both sides; other vaults in the repository are merged as configured.
         let driver =
             "\(GitSetup.program) git merge-driver --settled \(GitSetup.quoted(file.name)) %O %A %B %P"
         let answer = try git.run(
@@ -191,14 +196,14 @@ private struct SyncRound {
         guard !answer.isSuccess else { return }
         let isOpen = try git.run(["rev-parse", "--quiet", "--verify", "MERGE_HEAD"], withErrors: true).isSuccess
         if isOpen { _ = try git.run(["merge", "--abort"], withErrors: true) }
-        throw GitProgram.failure(answer, "merge the rest of the repository (is 'vaultfmt git setup' done?)")
+        throw GitProgram.failure(answer, "merge the rest of the repository (has 'vaultfmt git setup' been run?)")
     }
 
     private func isAncestor(_ one: String, _ other: String) throws -> Bool {
         try git.run(["merge-base", "--is-ancestor", one, other], withErrors: true).isSuccess
     }
 
-    /// Merges the other side's vault into this one, which stays a file of one piece for all who read it.
+    /// Merges the other side's vault into this one, which stays consistent for all readers.
     private mutating func mergeVault() throws {
         let theirs = "\(remote.tracking):\(file.name)"
         let blob = try git.run(["rev-parse", "--quiet", "--verify", theirs], withErrors: true)
@@ -209,7 +214,7 @@ private struct SyncRound {
         let descriptor = vault_open(copy, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw CommandFailure(system: -descriptor, "cannot create \(copy)") }
         defer { unlink(copy) }
-        // Through git's filters, as LFS needs it.
+        // Apply git's filters, which LFS requires.
         let code = try git.write(["cat-file", "--filters", theirs], to: descriptor)
         close(descriptor)
         guard code == 0 else { throw CommandFailure(.io, "git could not read \(theirs); see 'git fsck'") }
@@ -217,7 +222,7 @@ private struct SyncRound {
         if let report = try merger.merge(copy, into: vault) { hasConflicts = hasConflicts || report.hasConflicts }
     }
 
-    /// Adds the vault, and says whether it is the other side's to the byte.
+    /// Adds the vault to git's index, and returns whether it is identical to the other side's vault.
     private func hasTheirs() throws -> Bool {
         try whileNobodyWrites { try git.require(["add", "--", file.pathspec], "add the vault") }
         return try git.run(["diff", "--cached", "--quiet", remote.tracking, "--", file.pathspec]).isSuccess
@@ -225,7 +230,7 @@ private struct SyncRound {
 
     private func push() throws -> Bool {
         if !remote.isNew {
-            let here = try git.require(["rev-parse", "HEAD"], "name its newest commit").line
+            let here = try git.require(["rev-parse", "HEAD"], "determine its newest commit").line
             if try git.run(["rev-parse", "--quiet", "--verify", remote.tracking]).line == here { return true }
         }
         let arguments = ["push", "--porcelain"] + (remote.isNew ? ["-u"] : [])

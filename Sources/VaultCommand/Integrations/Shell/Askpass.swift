@@ -3,16 +3,17 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// `askpass`, and `vaultfmt-askpass`: answers a program that asks for a password by starting another.
+/// `askpass`, and `vaultfmt-askpass`: answers programs that run a helper to ask for a password.
 struct Askpass: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Answer a password prompt: for SSH_ASKPASS, SUDO_ASKPASS and their like.",
+        commandName: "askpass",
+        abstract: "Answer password prompts for SSH_ASKPASS, SUDO_ASKPASS and similar.",
         discussion: """
-            VAULTFMT_ASKPASS says what may be answered; without it nothing is. A reference is the answer to every question of the program that \
-            it is set for. 'ssh' is for OpenSSH 8.5 and newer: the passphrase of a key file is the item 'ssh' with the file's path as its \
-            account, a password is the internet password of protocol ssh for that user and host. Before 8.5, and in dropbear, a server can word \
-            these questions, and would be sent the answer: give those a reference. '-' is for a program that starts another: the answer is what the \
-            other's standard input has. Questions for a yes or a no are never answered.
+            VAULTFMT_ASKPASS specifies which questions may be answered; if it is not set, none are. If it is a reference, that secret \
+            answers every question. 'ssh' is for OpenSSH 8.5 and newer: the passphrase of a key file is the item 'ssh' with the file's path as its account, and a \
+            password is the internet password with protocol ssh for that user and host. In older versions and in dropbear, a server can choose the \
+            wording of these questions and would receive the answer, so use a reference for those. '-' is for a program that starts another: the \
+            answer is read from standard input. Yes-or-no questions are never answered.
 
             Examples:
               vaultfmt set ssh ~/.ssh/id_ed25519
@@ -29,7 +30,7 @@ struct Askpass: ParsableCommand {
     func run() throws {
         let secret = try answer()
         guard !secret.withUnsafeBytes({ $0.contains(0x0A) }) else {
-            throw CommandFailure(.unavailable, "the secret has several lines, and would be cut off at the first")
+            throw CommandFailure(.unavailable, "the secret has several lines and would be truncated after the first")
         }
         let output = Output.standard()
         try output.write(secret)
@@ -39,16 +40,16 @@ struct Askpass: ParsableCommand {
 
     private func answer() throws -> Secret {
         guard Environment.value("SSH_ASKPASS_PROMPT") != "confirm" else {
-            throw CommandFailure(.usage, "this question is for a person to answer")
+            throw CommandFailure(.usage, "this question must be answered by a person")
         }
         let question = prompt.joined(separator: " ")
         guard !question.contains("(yes/no") else {
-            throw CommandFailure(.usage, "this question is for a person to answer")
+            throw CommandFailure(.usage, "this question must be answered by a person")
         }
         guard let bound = try Environment.text("VAULTFMT_ASKPASS") else {
             throw CommandFailure(
                 .usage,
-                "nothing says what may be answered; set VAULTFMT_ASKPASS to a reference, or to 'ssh' for OpenSSH 8.5 or newer"
+                "VAULTFMT_ASKPASS is not set, so nothing is answered; set it to a reference, or to 'ssh' for OpenSSH 8.5 or newer"
             )
         }
         if bound == "-" {
@@ -76,7 +77,7 @@ struct Askpass: ParsableCommand {
         guard let item = try cursor.next() else {
             throw CommandFailure(
                 .noSuchItem,
-                "no \(itemClass.name) is named \(TerminalText.quoted(service)) \(TerminalText.quoted(account)) for ssh")
+                "there is no \(itemClass.name) \(TerminalText.quoted(service)) \(TerminalText.quoted(account)) for ssh")
         }
         return try opened.open(item).takeSecret()
     }
@@ -84,8 +85,8 @@ struct Askpass: ParsableCommand {
 
 /// The questions of OpenSSH's programs.
 enum SSHQuestion {
-    /// "Enter passphrase for key '/path': " of ssh, "Enter passphrase for /path: " of ssh-add. "Bad passphrase, try
-    /// again" is no new question.
+    /// Returns the path in "Enter passphrase for key '/path': " (ssh) or "Enter passphrase for /path: " (ssh-add). "Bad
+    /// passphrase, try again" does not count as a question.
     static func keyFile(_ question: String) -> String? {
         let text = trimmed(question)
         if let rest = dropPrefix("Enter passphrase for key '", of: text), rest.last == "'" {
@@ -96,7 +97,8 @@ enum SSHQuestion {
         return rest.hasPrefix("/") ? String(rest) : nil
     }
 
-    /// "user@host's password: ", and "(user@host) Password: " of keyboard-interactive authentication.
+    /// Returns the user and host in "user@host's password: ", or in "(user@host) Password: " (keyboard-interactive
+    /// authentication).
     static func password(_ question: String) -> (user: String, host: String)? {
         let text = trimmed(question)
         if text.hasSuffix("'s password") { return split(text.dropLast("'s password".count)) }
@@ -106,7 +108,8 @@ enum SSHQuestion {
         return split(text[..<end].dropFirst())
     }
 
-    /// A user and a host; not what begins with "(user@host) ", as OpenSSH shows what a server words.
+    /// Splits a user and a host. A text that begins with "(user@host) " is not accepted, because OpenSSH adds that
+    /// prefix to questions worded by the server.
     private static func split(_ text: Substring) -> (user: String, host: String)? {
         guard !text.contains(where: { $0 == " " || $0 == "(" || $0 == ")" }) else { return nil }
         guard let sign = text.lastIndex(of: "@"), sign != text.startIndex, text.index(after: sign) != text.endIndex

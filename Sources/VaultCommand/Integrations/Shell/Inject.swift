@@ -4,13 +4,14 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// `inject`: a template with references, filled in.
+/// `inject`: fills in the references of a template.
 struct Inject: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Fill secrets into a template.",
+        commandName: "inject",
+        abstract: "Insert secrets into a template.",
         discussion: """
-            Each {{ vaultfmt:SERVICE/ACCOUNT }} is replaced by the secret, as it is; everything else stays. See 'vaultfmt read --help' for \
-            references. If one of them names nothing, nothing is written. The output file is readable by you alone.
+            Replaces each {{ vaultfmt:SERVICE/ACCOUNT }} with the unmodified secret and leaves everything else unchanged. See 'vaultfmt read --help' \
+            for references. If a reference matches no item, nothing is written. The output file is readable only by you.
 
             Examples:
               vaultfmt inject msmtprc.template --output ~/.msmtprc
@@ -32,11 +33,12 @@ struct Inject: ParsableCommand {
         if let output, !force, try UserFiles.exists(output) {
             throw CommandFailure(
                 .outputExists,
-                "\(TerminalText.quoted(output)) exists already; choose another name, or replace it with --force")
+                "\(TerminalText.quoted(output)) already exists; choose another name, or replace it with --force")
         }
         guard template != nil || vault.access.factors.passphraseFd != STDIN_FILENO else {
             throw CommandFailure(
-                .usage, "standard input cannot give both passphrase and template; give one of them from a file")
+                .usage,
+                "standard input cannot provide both the passphrase and the template; read one of them from a file")
         }
         let source = try readTemplate()
         let pieces = try Template.pieces(source)
@@ -55,7 +57,7 @@ struct Inject: ParsableCommand {
         let folder = UserFiles.parent(of: output)
         guard try UserFiles.exists(folder) else {
             throw CommandFailure(
-                .noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to write to; make it first")
+                .noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to write to; create it first")
         }
         try NewFile.create(output, what: "output", filled, replaces: force)
     }
@@ -90,7 +92,8 @@ enum Template {
 
     static let longest = 16 << 20
 
-    /// `{{`, blanks, `vaultfmt:` begins a reference, blanks and `}}` end it; other braces are text.
+    /// Splits a template into pieces. A reference begins with `{{`, blanks and `vaultfmt:`, and ends with blanks and
+    /// `}}`; other braces are text.
     static func pieces(_ source: borrowing Secret) throws -> [Piece] {
         try source.withUnsafeBytes { bytes in
             var pieces: [Piece] = []
@@ -104,7 +107,7 @@ enum Template {
                 }
                 let line = bytes[..<open].count { $0 == 0x0A } + 1
                 guard let close = find("}}", in: bytes, from: start), !bytes[start..<close].contains(0x0A) else {
-                    throw CommandFailure(.usage, "line \(line): the reference does not end with }} on its line")
+                    throw CommandFailure(.usage, "line \(line): the reference does not end with }} on the same line")
                 }
                 var end = close
                 while end > start, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }

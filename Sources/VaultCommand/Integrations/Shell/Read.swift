@@ -1,29 +1,31 @@
 import ArgumentParser
 import VaultFmt
 
-/// `read`: the secret that a reference names.
+/// `read`: writes the secret named by a reference.
 struct Read: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Write the secret that a reference names, as configuration files and scripts have it.",
+        commandName: "read",
+        abstract: "Write the secret named by a reference, for configuration files and scripts.",
         discussion: """
             A reference is vaultfmt:SERVICE or vaultfmt:SERVICE/ACCOUNT, percent-encoded (a slash within a name is %2F), with ?field=NAME, \
-            ?group=NAME or ?class=NAME, joined by &. The bytes are exact; on a terminal a newline follows.
+            ?group=NAME or ?class=NAME, joined by &. The exact bytes are written; on a terminal, a newline follows.
 
-            With --aws it is the JSON that 'credential_process' in ~/.aws/config expects: the account is the access key's id, the secret its \
-            secret; the attributes sealed:session-token and expiration (RFC 3339) go with it where they are there.
+            With --aws, it writes the JSON that 'credential_process' in ~/.aws/config expects: the account is the access key's id, and the secret is \
+            its secret. The attributes sealed:session-token and expiration (RFC 3339) are included if present.
 
             Examples:
               vaultfmt read vaultfmt:db.example.org/app
               vaultfmt read --aws vaultfmt:aws-production
             """)
 
-    @Argument(help: "What to read: vaultfmt:SERVICE/ACCOUNT.")
+    @Argument(
+        help: "The reference, such as vaultfmt:SERVICE/ACCOUNT.", completion: .custom(ReferenceCompletion.references))
     var reference: String
 
     @Flag(help: "Write credentials for AWS.")
     var aws = false
 
-    @Flag(help: "Show it on the terminal even if it is not text.")
+    @Flag(help: "Show the secret on the terminal even if it is not text.")
     var force = false
 
     @OptionGroup var vault: VaultOptions
@@ -33,7 +35,7 @@ struct Read: ParsableCommand {
         let opened = try vault.openVault()
         guard aws else { return try Output.deliver(reference.value(in: opened), force: force) }
         guard reference.field == nil else {
-            throw CommandFailure(.usage, "--aws takes the whole item; leave out ?field=")
+            throw CommandFailure(.usage, "--aws uses the whole item; leave out ?field=")
         }
         let item = try reference.item(in: opened)
         try writeAWS(try opened.open(item))
@@ -44,7 +46,7 @@ struct Read: ParsableCommand {
         let attributes = opened.item.attributes
         guard let account = opened.item.key.account, !account.isEmpty, SecretText.isUTF8(secret) else {
             throw CommandFailure(
-                .usage, "AWS wants an item whose account is an access key's id and whose secret is text")
+                .usage, "--aws requires an item whose account is an access key ID and whose secret is text")
         }
         var writer = JSONWriter(Output.standard())
         try writer.object { writer in

@@ -1,27 +1,45 @@
 import ArgumentParser
-import CVaultShim
 import Glibc
 import VaultFmt
 import VaultLocal
 
-/// `run`: another program, with secrets in its environment.
+/// `run`: runs another program with secrets in its environment.
 struct RunProgram: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
         abstract: "Run a program with secrets in its environment.",
         discussion: """
-            The program takes this one's place: its exit code and signals are its own; 127 if there is no such program, 126 if it cannot be \
-            started. VAULTFMT_PASSPHRASE, VAULTFMT_KEY_FILE and the like are taken out of its environment. Every process of the same user can read \
-            the program's environment and memory. Its core dumps, which would hold the secrets, are limited to 1 byte: Linux then writes none to \
-            a file and starts no program that collects them, unless the program itself raises the limit, which only root can.
+            Variables come from the environment, if the whole value is a reference (vaultfmt:SERVICE/ACCOUNT), from --env-file, and from --env; if a \
+            name is set more than once, the last one counts. A file has one NAME=VALUE per line, with or without quotes, comments and 'export'; a \
+            value can be a reference, or contain references in double braces. If no item matches a reference, the program is not started.
+
+            --mask replaces these secrets in the program's standard output and standard error, even if they are written in pieces. Other forms of a \
+            secret, such as its Base64 encoding or a part of it, are not masked, nor is anything the program writes elsewhere. Output that could be \
+            the beginning of a secret is held back until more follows, and vaultfmt waits for any processes that the program leaves running.
+
+            The program's exit code and signals are passed on; exit code 127 means that there is no such program, 126 that it cannot be started. VAULTFMT_PASSPHRASE, \
+            VAULTFMT_KEY_FILE and similar variables are removed from its environment. Any process running as the same user can read the program's \
+            environment and memory. Its core dumps, which would contain the secrets, are limited to 1 byte: Linux then neither writes them to a file \
+            nor starts a program to collect them, unless the program itself raises the limit, which only root can do.
 
             Examples:
               vaultfmt run --env PGPASSWORD=vaultfmt:db.example.org/app -- psql -h db.example.org
-              vaultfmt run --env RESTIC_PASSWORD=vaultfmt:restic -- restic backup ~/work
+              vaultfmt run --env-file .env --mask -- ./deploy
             """)
 
-    @Option("Put a secret into a variable; may be repeated.", value: "name=vaultfmt:service/account")
+    @Option(
+        "Put a secret into a variable; may be repeated.", value: "name=vaultfmt:service/account",
+        completion: .custom(ReferenceCompletion.assignments))
     var env: [String] = []
+
+    @Option("Read variables from a file that contains references instead of secrets; may be repeated.", isFile: true)
+    var envFile: [String] = []
+
+    @Flag(help: "Mask secrets in the program's output.")
+    var mask = false
+
+    @Flag(help: "Ask for confirmation before passing secrets to the program.")
+    var confirm = false
 
     @OptionGroup var vault: VaultOptions
 
@@ -33,64 +51,44 @@ struct RunProgram: ParsableCommand {
         guard let program = command.first else {
             throw CommandFailure(.usage, "no program is given; write it after --")
         }
+        let plan = try EnvironmentPlan(options: env, files: envFile)
+        try requireConsent(plan.secret, program)
         var environment = SecretEnvironment()
-        let wanted = try env.map { text in try Self.variable(text) }
-        if !wanted.isEmpty {
-            let opened = try vault.openVault()
-            for (name, reference) in wanted { try environment.set(name, reference.value(in: opened), reference) }
+        var secrets: [SharedSecret] = []
+        let opened = plan.secret.isEmpty ? nil : try vault.openVault()
+        for variable in plan.variables { secrets += try environment.add(variable, from: opened) }
+        ControllingTerminal.end()
+        guard mask, !secrets.isEmpty else {
+            throw Self.failure(program, environment.execute(command))
         }
-        let failure = environment.execute(command)
+        switch try MaskedRun.run(command, environment, hiding: MaskedValues(secrets)) {
+        case .notStarted(let number): throw Self.failure(program, number)
+        case .ended(let ending): MaskedRun.end(as: ending)
+        }
+    }
+
+    /// With `--confirm`, asks before the vault is opened.
+    private func requireConsent(_ variables: [PlannedVariable], _ program: String) throws {
+        guard confirm, !variables.isEmpty else { return }
+        guard !vault.access.noInput else {
+            throw CommandFailure(.usage, "--confirm asks a question, which --no-input forbids; leave one out")
+        }
+        ControllingTerminal.beginSeries()
+        let names = variables.map { TerminalText.escaped($0.name) }.joined(separator: ", ")
+        guard
+            try Prompt.confirm(
+                "Run \(TerminalText.quoted(program)) with secrets in \(names)?", instead: "leave out --confirm")
+        else {
+            throw CommandFailure(.noAccess, "the program was not started, because passing the secrets was declined")
+        }
+    }
+
+    private static func failure(_ program: String, _ number: Int32) -> CommandFailure {
         let name = TerminalText.quoted(program)
-        if failure == ENOENT {
-            throw CommandFailure(.noSuchProgram, "there is no program \(name); check the path, or PATH")
+        if number == ENOENT {
+            return CommandFailure(.noSuchProgram, "there is no program \(name); check the path, or PATH")
         }
-        throw CommandFailure(
-            .cannotStart, "cannot start \(name): \(Descriptor.message(failure)); check its permissions")
-    }
-
-    private static func variable(_ text: String) throws -> (name: String, reference: Reference) {
-        guard let sign = text.firstIndex(of: "="), sign != text.startIndex else {
-            throw CommandFailure(.usage, "--env takes NAME=vaultfmt:SERVICE/ACCOUNT, not \(TerminalText.quoted(text))")
-        }
-        return (String(text[..<sign]), try Reference(String(text[text.index(after: sign)...])))
-    }
-}
-
-/// The environment of a program to be started: this one's, without what opens vaults, and with secrets.
-struct SecretEnvironment: ~Copyable {
-    /// "NAME=value" and a zero byte, one behind the other.
-    private var text = SecretBuffer()
-    private var names: Set<String> = []
-
-    mutating func set(_ name: String, _ value: borrowing Secret, _ reference: Reference) throws {
-        guard names.insert(name).inserted else {
-            throw CommandFailure(.usage, "the variable \(TerminalText.quoted(name)) is given twice; leave one out")
-        }
-        guard !value.withUnsafeBytes({ $0.contains(0) }) else {
-            throw CommandFailure(
-                .usage, "\(TerminalText.quoted(reference.text)) has a zero byte, which no variable can hold")
-        }
-        text.append(contentsOf: Array((name + "=").utf8))
-        text.append(value)
-        text.append(0)
-    }
-
-    /// Lets another program take this one's place; returns only where that fails, with the error number.
-    consuming func execute(_ command: [String]) -> Int32 {
-        text.append(0)
-        var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) }
-        arguments.append(nil)
-        defer { arguments.forEach { free($0) } }
-        let names = names
-        return text.withUnsafeBytes { bytes in
-            var variables = ChildEnvironment.inherited(without: names)
-            var start = 0
-            while start < bytes.count, bytes[start] != 0, let address = bytes.baseAddress {
-                variables.append(UnsafeMutablePointer(mutating: (address + start).assumingMemoryBound(to: CChar.self)))
-                start = (bytes[start...].firstIndex(of: 0) ?? bytes.count - 1) + 1
-            }
-            variables.append(nil)
-            return -vault_execute(arguments, variables)
-        }
+        return CommandFailure(
+            .cannotStart, "cannot start \(name): \(Descriptor.message(number)); check its permissions")
     }
 }

@@ -1,5 +1,6 @@
 package import VaultBytes
 package import VaultCrypto
+package import VaultStore
 
 /// A vault that is made commit by commit, by a writer that knows nothing of the library: for vectors and whatever has
 /// to be forged.
@@ -49,7 +50,27 @@ package struct Draft {
         try addSlot(.rawKey(key), name: "main")
     }
 
+    /// Lets a vault that has not been written pass for another one, and for what follows one of its states: with keys
+    /// of its own, as somebody makes it who has seen that vault's file or its history, and has no factor of it.
+    package mutating func pass(for vault: Bytes16, after state: Ancestor? = nil) {
+        header.id = vault
+        header.slots = []
+        keys = ForgeKeys(vault: vault, vaultKey: random.bytes(32), epoch: header.epoch)
+        guard let state else { return }
+        (generation, chain, ancestors) = (state.generation, state.chain, [state])
+    }
+
     // MARK: slots
+
+    /// Adds a slot for an external key, as its provider makes it.
+    package mutating func addSlot(_ factor: any SlotFactor, name: String) throws {
+        let id = id()
+        let made = try factor.wrap(for: SlotPlace(vault: keys.vault, slot: id))
+        let provider = SlotParameters.Provider(name: factor.provider, parameters: made.parameters)
+        try addSlot(
+            .externalKey(made.key.plain), SlotParameters(stretch: nil, provider: provider), name: name,
+            data: made.ownersData, id: id)
+    }
 
     package mutating func addSlot(
         _ factors: ForgeFactors, _ known: SlotParameters = SlotParameters(stretch: nil), name: String,

@@ -6,6 +6,8 @@ package struct ReadRequest: Sendable {
     package var keyFile: [UInt8]?
     package var rawKey: [UInt8]?
     package var external: External?
+    /// An identity of the provider `age`, as `AgeIdentity` has it; in place of `external`.
+    package var ageIdentity: String?
     package var device: (id: [UInt8], secret: [UInt8])?
     package var limits: [Limit: UInt64] = [:]
     package var owner: [UInt8]?
@@ -90,7 +92,10 @@ package struct ReadRequest: Sendable {
         switch name {
         case "external":
             external = External(value)
-            return external != nil
+            return external != nil && ageIdentity == nil
+        case "age-identity":
+            ageIdentity = value
+            return !value.isEmpty && external == nil
         case "device":
             let parts = value.split(separator: ":", omittingEmptySubsequences: false).map { Self.bytes($0) }
             guard parts.count == 2, let id = parts[0], let secret = parts[1] else { return false }
@@ -131,6 +136,7 @@ package struct ReadRequest: Sendable {
         if let keyFile { out.append(("key-file", Self.text(keyFile))) }
         if let rawKey { out.append(("raw-key", Self.text(rawKey))) }
         if let external { out.append(("external", external.text)) }
+        if let ageIdentity { out.append(("age-identity", ageIdentity)) }
         if let device { out.append(("device", "\(Hex.encode(device.id)):\(Hex.encode(device.secret))")) }
         for limit in Limit.allCases { if let value = limits[limit] { out.append((limit.rawValue, "\(value)")) } }
         if let owner { out.append(("owner", Hex.encode(owner))) }

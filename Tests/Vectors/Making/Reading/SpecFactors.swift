@@ -6,6 +6,7 @@ internal import VaultCrypto
 struct SpecFactors {
     private var given: ForgeFactors
     private let external: ReadRequest.External?
+    private let ageIdentity: AgeIdentity?
     private let memory: UInt64
     private let passes: UInt64
     private let lanes: UInt64
@@ -14,6 +15,8 @@ struct SpecFactors {
     /// Refuses what no slot of format 1 can have.
     init(_ request: ReadRequest) throws(Refusal) {
         external = request.external
+        ageIdentity = AgeIdentity.all.first { $0.text == request.ageIdentity }
+        guard (ageIdentity == nil) == (request.ageIdentity == nil) else { throw Refusal(.noSlotOpens) }
         memory = request.limits[.memory] ?? 2 << 20
         passes = request.limits[.passes] ?? 16
         lanes = request.limits[.lanes] ?? 16
@@ -45,7 +48,7 @@ struct SpecFactors {
             kinds.insert(.rawKey)
             generated = raw
         }
-        if external != nil { kinds.insert(.externalKey) }
+        if external != nil || ageIdentity != nil { kinds.insert(.externalKey) }
         try Refusal.unless(kinds.isKnown, .noSlotOpens)
         given = .rawKey([])
         given.kinds = kinds
@@ -61,9 +64,7 @@ struct SpecFactors {
     /// the slot, and its payload's plaintext.
     func open(_ header: Header) throws(Refusal) -> (Slot, [UInt8]) {
         let tried = header.slots.filter { slot in
-            guard let known = slot.known, slot.factors == given.kinds else { return false }
-            guard let external else { return true }
-            return known.provider?.name == external.provider && !external.keys(for: slot.id).isEmpty
+            slot.known != nil && slot.factors == given.kinds && candidates(slot, header.id)?.isEmpty != true
         }
         for cost in tried.compactMap({ $0.known?.stretch?.cost }) {
             let isWithin =
@@ -77,7 +78,7 @@ struct SpecFactors {
                 try Refusal.unless(!overflow && added <= total, .kdfLimit)
                 sum = added
             }
-            for candidate in external?.keys(for: slot.id).map(Optional.some) ?? [given.key] {
+            for candidate in candidates(slot, header.id)?.map(Optional.some) ?? [given.key] {
                 guard let key = try slotKey(slot, header.id, candidate) else { continue }
                 let bound = Bindings.slot(header.id, slot)
                 guard let payload = Plain.open(slot.payload, key: ForgeFactors.wrappingKey(key), bound: bound) else {
@@ -87,6 +88,16 @@ struct SpecFactors {
             }
         }
         throw Refusal(.noSlotOpens)
+    }
+
+    /// The external keys to try for a slot; nil if no provider is asked.
+    private func candidates(_ slot: Slot, _ vault: Bytes16) -> [[UInt8]]? {
+        let provider = slot.known?.provider
+        if let external { return provider?.name == external.provider ? external.keys(for: slot.id) : [] }
+        guard let ageIdentity else { return nil }
+        guard let provider, provider.name == "age" else { return [] }
+        let fileKeys = (AgeStanza.all(provider.parameters) ?? []).compactMap { ageIdentity.open($0) }
+        return fileKeys.prefix(Format.Limit.candidates).map { AgeStanza.externalKey($0, vault, slot.id) }
     }
 
     /// The slot key of these factors, if the slot commits to it.

@@ -1,16 +1,21 @@
 import Fuzzing
+import Glibc
 import ImportFuzzing
+
+/// Which target this process fuzzes: `VAULTFMT_FUZZ_TARGET`, `import` or `age`.
+private let isAge = getenv("VAULTFMT_FUZZ_TARGET").map { String(cString: $0) } == "age"
 
 /// What libFuzzer calls first.
 @_cdecl("LLVMFuzzerInitialize")
 public func initialize(_ count: UnsafeRawPointer?, _ arguments: UnsafeRawPointer?) -> Int32 {
-    VectorSeeds.writeIfAsked(ImportTarget.seed)
+    VectorSeeds.writeIfAsked(isAge ? AgeTarget.seed : ImportTarget.seed)
     return 0
 }
 
 /// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
-    ImportTarget.run(UnsafeRawBufferPointer(start: start, count: count))
+    let input = UnsafeRawBufferPointer(start: start, count: count)
+    isAge ? AgeTarget.run(input) : ImportTarget.run(input)
     return 0
 }

@@ -6,12 +6,12 @@
         vault["example.org", "ann"] = b"s3cret"
         print(vault["example.org", "ann"])
 
-A vault is a mapping of keys (`GenericPassword` and the other classes; a pair is a service and an account) to secrets,
-which are bytes. Beyond that, `item`, `search`, `add`, `set`, `change`, `move` and `remove` know attributes, dates and
-filters, `earlier_values` and `restore` what was overwritten, and `transaction` makes changes that become durable
-together. Every error is a `VaultError`, with a class of its own for each status.
+A vault is a mapping from keys (`GenericPassword` and the other classes; a pair is a service and an account) to secrets,
+which are bytes. In addition, `item`, `search`, `add`, `set`, `change`, `move` and `remove` support attributes, dates and
+filters, `earlier_values` and `restore` give access to overwritten values, and `transaction` makes several changes
+durable together. Every error is a `VaultError`, with a subclass for each status.
 
-Python's bytes and strings are ordinary memory that nobody wipes. `Vault.open` lends a secret in memory that is.
+Python's bytes and strings are in ordinary memory that is never wiped. `Vault.open` lends a secret in memory that is.
 """
 
 from .earlier import EarlierValue, NewEarlierValue, OpenedEarlierValue

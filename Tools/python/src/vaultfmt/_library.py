@@ -1,4 +1,4 @@
-"""The C library, and what every call of it needs."""
+"""The C library, and the helpers that every call to it needs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from ._declarations import ffi as _ffi
 from .errors import error
 
-# What types C's structures have is not known to type checkers.
+# Type checkers do not know the types of C structures.
 ffi: Any = _ffi
 lib: Any = ffi.dlopen(os.path.join(os.path.dirname(os.path.abspath(__file__)), "libvaultfmt.so.1"))
 
 
 def check(status: int) -> None:
-    """Raises what a status means, in the library's words."""
+    """Raises the error for a status, with the library's message."""
     if status == 0:
         return
     text = ffi.string(lib.vaultfmt_error_text()).decode("utf-8", "replace")
@@ -31,11 +31,11 @@ class Arguments:
     def __init__(self) -> None:
         self._kept: list[Any] = []
         self._wiped: list[tuple[Any, int]] = []
-        # What the caller's own functions raised within the call.
+        # The exception that the caller's own function raised during the call.
         self.failures: list[BaseException] = []
 
     def check(self, status: int) -> None:
-        """Raises what a function of the caller's raised, else what the status means."""
+        """Raises the exception from the caller's function, if any, or else the error for the status."""
         if self.failures:
             raise self.failures[0]
         check(status)
@@ -54,14 +54,14 @@ class Arguments:
         return memory
 
     def structure(self, name: str) -> Any:
-        """A zeroed structure with its size, if it has that member."""
+        """Returns a zeroed structure with its size set, if it has that member."""
         structure = self.keep(ffi.new(f"{name} *"))
         if any(field == "struct_size" for field, _ in ffi.typeof(name).fields):
             structure.struct_size = ffi.sizeof(name)
         return structure
 
     def bytes(self, value: bytes | bytearray | memoryview | str | None, field: Any = None) -> Any:
-        """`vaultfmt_bytes` for a value, NULL for None; written to `field` if that is given."""
+        """Returns `vaultfmt_bytes` for a value, or NULL for None; writes them to `field` if it is given."""
         structure = field if field is not None else self.structure("vaultfmt_bytes")[0]
         if value is None:
             structure.data = ffi.NULL
@@ -87,7 +87,7 @@ def _memory(value: Any) -> Any:
 
 
 def c_string(text: str, what: str) -> Any:
-    """A C string. Raises ValueError for a text with a NUL, which would end it."""
+    """Returns a C string. Raises ValueError if the text contains a NUL, which would terminate it."""
     encoded = text.encode()
     if b"\0" in encoded:
         raise ValueError(f"{what} has no NUL")
@@ -96,20 +96,20 @@ def c_string(text: str, what: str) -> Any:
 
 @ffi.callback("void(void *, uint32_t, const char *)")  # type: ignore[untyped-decorator]
 def _notice(_context: Any, is_warning: int, text: Any) -> None:
-    """What the library says about what this machine remembers."""
+    """Logs the library's notices about the states that this machine remembers."""
     level = logging.WARNING if is_warning else logging.INFO
     logging.getLogger("vaultfmt").log(level, "%s", ffi.string(text).decode("utf-8", "replace"))
 
 
 def local_options(arguments: Arguments) -> Any:
-    """This machine, as the environment has it."""
+    """Returns the options for this machine, as set by the environment."""
     options = arguments.structure("vaultfmt_local_options")
     options.notice = _notice
     return options
 
 
 def path_bytes(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> bytes:
-    """A path as the system takes it."""
+    """Returns a path in the form that the system expects."""
     encoded = os.fsencode(path)
     if b"\0" in encoded:
         raise ValueError("a path has no NUL")
@@ -117,10 +117,10 @@ def path_bytes(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> byt
 
 
 def to_bytes(value: Any) -> bytes:
-    """A copy of `vaultfmt_bytes`."""
+    """Returns a copy of `vaultfmt_bytes`."""
     return b"" if value.data == ffi.NULL else bytes(ffi.buffer(value.data, value.size))
 
 
 def to_text(value: Any) -> str:
-    """A copy of `vaultfmt_bytes` that are UTF-8."""
+    """Returns a copy of UTF-8 `vaultfmt_bytes` as text."""
     return to_bytes(value).decode("utf-8")

@@ -1,8 +1,8 @@
 """Transactions that no interrupt leaves open.
 
-KeyboardInterrupt, and what other signal handlers raise, can strike between any two steps of Python code: before `__exit__` has done
-anything, too. So a transaction has a handle of its own (`vaultfmt_share`) that is held by one object only, which is on the stack of the
-`with`: however the `with` is left, that object goes, and with it the library rolls back what was not committed.
+KeyboardInterrupt, or any other exception from a signal handler, can arrive between any two steps of Python code, even before `__exit__`
+has done anything. Therefore, each transaction has its own handle (`vaultfmt_share`), held only by one object, which is on the stack of
+the `with`: however the `with` is left, that object is destroyed, and the library then rolls back anything that was not committed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from .vault import Vault
 
-# Of this task: vaults and the handles of their transactions, the innermost last.
+# This task's vaults and the handles of their transactions, the innermost last.
 _entered: ContextVar[tuple[tuple[weakref.ref[Vault], weakref.ref[Any]], ...]] = ContextVar("vaultfmt_transactions", default=())
 
 
 def entered_handle(vault: Vault) -> Any:
-    """The handle of the transaction that this task has open on a vault; None if there is none."""
+    """Returns the handle of the transaction that this task has open on a vault; None if there is none."""
     for owner, handle in reversed(_entered.get()):
         if owner() is vault:
             found = handle()
@@ -34,14 +34,14 @@ def entered_handle(vault: Vault) -> Any:
 
 
 def _share(vault: Vault) -> Any:
-    """A second handle, which is closed with its last user."""
+    """Returns a second handle, which is closed when its last user is done."""
     out = ffi.new("vaultfmt_vault **")
     check(lib.vaultfmt_share(vault._open_handle, out))
     return ffi.gc(out[0], lib.vaultfmt_close)
 
 
 def _end(reference: weakref.ref[Any], kind: type[BaseException] | None) -> None:
-    # Until it is known here, only the stack of the `with` holds it; from the next line on, this function ends it in any case.
+    # Until it is assigned here, only the stack of the `with` holds it; from the next line on, this function always ends it.
     handle = reference()
     try:
         if kind is None:
@@ -49,7 +49,7 @@ def _end(reference: weakref.ref[Any], kind: type[BaseException] | None) -> None:
         else:
             lib.vaultfmt_rollback(handle)
     except BaseException:
-        # Nothing, where it has ended already.
+        # Has no effect if it has already ended.
         lib.vaultfmt_rollback(handle)
         raise
     finally:
@@ -69,7 +69,7 @@ class _Exit:
         if transaction is None:
             return _exit_of_class
         if transaction._handle is not None:
-            # Entered by hand, and so kept by the transaction.
+            # Entered manually, so the transaction holds it.
             return functools.partial(_exit_of_class, transaction)
         handle = _share(transaction._vault)
         transaction._reference = weakref.ref(handle)
@@ -81,14 +81,14 @@ class _Exit:
 def _exit_of_class(
     transaction: Transaction, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
 ) -> None:
-    # What looks `__exit__` up in the class, as ExitStack does, keeps the transaction itself.
+    # Code that looks up `__exit__` in the class, as ExitStack does, holds the transaction itself.
     assert transaction._reference is not None
     _end(transaction._reference, kind)
     transaction._handle = None
 
 
 class Transaction:
-    """What `Vault.transaction` returns, for one `with`."""
+    """The result of `Vault.transaction`, for use in one `with`."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
@@ -105,7 +105,7 @@ class Transaction:
             check(lib.vaultfmt_begin(handle))
             _entered.set((*_entered.get(), (weakref.ref(self._vault), self._reference)))
         except BaseException:
-            # Nothing, where none was begun.
+            # Has no effect if none was begun.
             lib.vaultfmt_rollback(handle)
             raise
 

@@ -1,4 +1,4 @@
-"""Earlier values: what items were before their secret or a sealed attribute was replaced."""
+"""Earlier values: the values of items before their secret or a sealed attribute was replaced."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .values import AttributeFlags, BytesLike
 
 @dataclasses.dataclass(frozen=True)
 class EarlierValue:
-    """What an item was, without the secret. Revision and device tell it from the item's other values.
+    """An earlier value of an item, without the secret. Revision and device distinguish it from the item's other values.
 
     `replaced_ms` and `modified_ms` are milliseconds since 1970-01-01T00:00:00Z, for times that `replaced` and `modified`
-    cannot hold. Attributes are the item's at the time; those in `unread_attributes` are sealed or large, and
-    `Vault.attribute` reads them.
+    cannot represent. The attributes are those that the item had at the time; the ones in `unread_attributes` are sealed or
+    large, and can be read with `Vault.attribute`.
     """
 
     revision: int
@@ -31,12 +31,12 @@ class EarlierValue:
 
     @property
     def replaced(self) -> datetime:
-        """When it ceased to be the item's value. Raises OverflowError for what datetime cannot hold."""
+        """The time at which this value was replaced. Raises OverflowError for times that datetime cannot represent."""
         return moment(self.replaced_ms)
 
     @property
     def modified(self) -> datetime:
-        """When it was changed last. Raises OverflowError for what datetime cannot hold."""
+        """The time of its last change. Raises OverflowError for times that datetime cannot represent."""
         return moment(self.modified_ms)
 
     def fill(self, structure: Any) -> None:
@@ -52,7 +52,7 @@ class EarlierValue:
 
 
 def earlier_value(structure: Any) -> EarlierValue:
-    """A copy of `vaultfmt_earlier_value`, without the secret."""
+    """Returns a copy of `vaultfmt_earlier_value`, without the secret."""
     device = bytes(structure.id.device)
     values, flags, unread = attributes_of(structure)
     return EarlierValue(
@@ -67,8 +67,8 @@ def earlier_value(structure: Any) -> EarlierValue:
 
 
 class OpenedEarlierValue(Lent):
-    """An earlier value with its secret, in memory that is wiped when the `with` that it is used in ends; `secret` as of
-    an `OpenedItem`.
+    """An earlier value with its secret, in memory that is wiped when the `with` in which it is used ends. `secret` works
+    as in `OpenedItem`.
     """
 
     def __init__(self, structure: Any) -> None:
@@ -78,7 +78,7 @@ class OpenedEarlierValue(Lent):
 
 @dataclasses.dataclass(frozen=True)
 class NewEarlierValue:
-    """An earlier value that an import brings along; times have a zone, or are milliseconds since 1970."""
+    """An earlier value to import. Times must have a zone, or be milliseconds since 1970."""
 
     secret: BytesLike = dataclasses.field(repr=False)
     modified: Moment

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 class VaultError(Exception):
-    """What went wrong about a vault. `status` is the library's number, `offset` where in the file it is, if it has a
-    place.
+    """An error with a vault. `status` is the library's number; `offset` is the position in the file, if the error has
+    one.
     """
 
     status: int = 0
@@ -20,19 +20,19 @@ class VaultError(Exception):
 
 
 class NotAVault(VaultError, ValueError):
-    """The file does not start like a vault."""
+    """The file does not begin like a vault."""
 
     status = 1
 
 
 class UnsupportedVersion(VaultError):
-    """Written in a later format."""
+    """The file has a later format version."""
 
     status = 2
 
 
 class UnsupportedCritical(VaultError):
-    """Needs an extension that this version does not know."""
+    """The vault requires an extension that this version does not know."""
 
     status = 3
 
@@ -56,19 +56,19 @@ class NoSlotOpens(VaultError, PermissionError):
 
 
 class AuthenticationFailed(VaultError):
-    """Something sealed does not authenticate: damaged or altered."""
+    """Sealed data does not authenticate: it is damaged or altered."""
 
     status = 7
 
 
 class StructureInvalid(VaultError):
-    """Authentic, but malformed."""
+    """The data is authentic, but malformed."""
 
     status = 8
 
 
 class LimitExceeded(VaultError, ValueError):
-    """The operation would exceed a limit of the format; nothing of it was written."""
+    """The operation would exceed a limit of the format; nothing was written."""
 
     status = 9
 
@@ -86,13 +86,13 @@ class Tampered(VaultError):
 
 
 class RolledBack(VaultError):
-    """The file is older than a state that is remembered."""
+    """The file is older than a remembered state."""
 
     status = 12
 
 
 class Forked(VaultError):
-    """The file has another past than the state that is remembered."""
+    """The file's history differs from that of the remembered state."""
 
     status = 13
 
@@ -104,7 +104,7 @@ class NoSuchItem(VaultError, KeyError):
 
 
 class DuplicateItem(VaultError, ValueError):
-    """The item exists already."""
+    """The item already exists."""
 
     status = 15
 
@@ -116,7 +116,7 @@ class NoSuchFile(VaultError, FileNotFoundError):
 
 
 class FileExists(VaultError, FileExistsError):
-    """The file to be made exists."""
+    """The file to be created already exists."""
 
     status = 17
 
@@ -134,7 +134,7 @@ class NoSpace(VaultError, OSError):
 
 
 class Busy(VaultError, TimeoutError):
-    """Another writer holds the vault."""
+    """Another writer is using the vault."""
 
     status = 20
 
@@ -158,7 +158,7 @@ class NotPermitted(VaultError, PermissionError):
 
 
 class OutcomeUnknown(VaultError, OSError):
-    """A sync failed: what was written last may or may not be there. The vault must be opened again."""
+    """A sync failed: the last change may or may not be durable. The vault must be opened again."""
 
     status = 24
 
@@ -194,49 +194,49 @@ class PassphraseInvalid(VaultError, ValueError):
 
 
 class WeakKDF(VaultError, ValueError):
-    """The key derivation's cost is below the floor."""
+    """The key derivation's cost is below the minimum."""
 
     status = 30
 
 
 class InvalidArgument(VaultError, ValueError):
-    """An argument is not possible."""
+    """An argument is invalid."""
 
     status = 31
 
 
 class OutOfMemory(VaultError, MemoryError):
-    """Memory for the key derivation, a secret or a large buffer could not be had."""
+    """There is no memory for the key derivation, a secret or a large buffer."""
 
     status = 32
 
 
 class NoKernelKeyring(VaultError, OSError):
-    """The system has no kernel keyring, or does not lend it."""
+    """The system has no kernel keyring, or does not allow access to it."""
 
     status = 33
 
 
 class OtherProcess(VaultError, RuntimeError):
-    """It was opened before a fork, by the parent process: open the vault again."""
+    """The handle was opened by the parent process, before a fork: open the vault again."""
 
     status = 34
 
 
 class AncestryUnprovable(VaultError):
-    """The file no longer proves that it continues the state that is remembered."""
+    """The file can no longer prove that it continues from the remembered state."""
 
     status = 35
 
 
 class ForeignOwner(VaultError):
-    """The vault belongs to other owners than the ones that are remembered or asked for."""
+    """The vault belongs to owners other than those remembered or requested."""
 
     status = 36
 
 
 class MemoryDamaged(VaultError):
-    """What this machine remembers of the vault is damaged."""
+    """This machine's record of the vault is damaged."""
 
     status = 37
 
@@ -248,13 +248,13 @@ class UnsupportedForm(VaultError):
 
 
 class DamagedTail(VaultError):
-    """A damaged commit follows the newest state: `Vault.repair` comes before any change."""
+    """A damaged commit follows the newest state: call `Vault.repair` before making any change."""
 
     status = 39
 
 
 class ReadOnlyExtension(VaultError, PermissionError):
-    """The vault has an extension that only programs which know it may write to."""
+    """The vault has an extension that this version does not know; only programs that know it may write."""
 
     status = 40
 
@@ -265,7 +265,7 @@ __all__ = ["VaultError", *(kind.__name__ for kind in _BY_STATUS.values())]
 
 
 def error(status: int, text: str, offset: int | None) -> VaultError:
-    """The error for a status; one that this version does not know is a plain `VaultError` with its number."""
+    """Returns the error for a status; an unknown status yields a plain `VaultError` with its number."""
     kind = _BY_STATUS.get(status)
     if kind is None:
         unknown = VaultError(text, offset)

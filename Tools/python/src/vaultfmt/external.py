@@ -1,4 +1,4 @@
-"""External keys: a slot whose key a provider makes, from a token, a device or an identity.
+"""External keys: a provider generates a slot's key from a token, a device or an identity.
 
     class Token:
         name = "example.org/token"
@@ -9,9 +9,9 @@
 
     vaultfmt.open(path, external=Token())
 
-The vault calls it on the thread of the call that needs it, and keeps nothing of it. An exception that it raises,
-KeyboardInterrupt too, ends that call, and is raised by it. It must not use the vault that it is called for: that
-raises InvalidArgument.
+The vault calls the provider on the thread of the call that needs it, and does not keep it. An exception that the provider
+raises, including KeyboardInterrupt, ends that call and is raised by it. A provider must not use the vault for which it is
+called; doing so raises InvalidArgument.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from typing import Any, Protocol
 
 from ._library import Arguments, c_string, check, ffi, lib, to_bytes
 
-# A failure's own exception is raised in place of it.
+# The original exception is raised in its place.
 _FAILED = 18
 _MOST_CANDIDATES = 16
 
 
 @dataclasses.dataclass(frozen=True)
 class ExternalSlot:
-    """A slot as its provider sees it: its id, and what the provider stored, or what somebody who can write to the file
-    put in its place.
+    """A slot as seen by its provider: its id, and the parameters as stored by the provider, or as replaced by anyone who
+    can write to the file.
     """
 
     id: str
@@ -40,8 +40,8 @@ class ExternalSlot:
 
 @dataclasses.dataclass(frozen=True)
 class WrappedKey:
-    """What a provider has made for a slot: parameters, which anybody can read, data that owners can, of at most 16,384
-    bytes each, and 32 secret bytes.
+    """The data that a provider generates for a slot: parameters, which anyone can read; data that only owners can read; and
+    32 secret bytes. The first two can each be at most 16,384 bytes.
     """
 
     parameters: bytes
@@ -50,30 +50,30 @@ class WrappedKey:
 
 
 class KeyProvider(Protocol):
-    """Makes 32 secret bytes for a new slot, and finds the same bytes again."""
+    """Generates 32 secret bytes for a new slot, and finds the same bytes again later."""
 
     @property
     def name(self) -> str:
-        """The provider that slots name: ASCII without spaces, 1 to 64 bytes. Names without a dot are reserved for the
-        specification.
+        """The provider's name as stored in slots: ASCII without spaces, 1 to 64 bytes. Names without a dot are reserved for
+        the specification.
         """
 
     def wrap(self) -> WrappedKey:
-        """Makes a key for a new slot."""
+        """Generates a key for a new slot."""
 
     def rewrap(self, owners_data: bytes) -> WrappedKey | None:
-        """Makes another key for the slot with this data, without anybody's token or identity; None if it cannot: a
-        rotation drops the slot.
+        """Generates another key for the slot with this data, without anyone's token or identity. Returns None if the
+        provider cannot do this; a rotation then drops the slot.
         """
 
     def unwrap(self, slots: Sequence[ExternalSlot]) -> Iterable[Iterable[bytes | bytearray | memoryview]]:
-        """For each slot, in this order, the keys that may be its; none for one that it cannot open. Sixteen of a slot
-        count.
+        """Returns candidate keys for each slot, in the given order; none for a slot that it cannot open. At most sixteen
+        per slot are used.
         """
 
 
 def provider_structure(provider: KeyProvider, arguments: Arguments) -> Any:
-    """`vaultfmt_provider *`, whose functions live as long as the arguments."""
+    """Returns a `vaultfmt_provider *` with functions that live as long as the arguments."""
     structure = arguments.structure("vaultfmt_provider")
     structure.name = arguments.keep(c_string(provider.name, "a provider's name"))
 

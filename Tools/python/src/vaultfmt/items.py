@@ -1,4 +1,4 @@
-"""Items: what they are found by, and what they are."""
+"""Items and their keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .values import Accessibility, AttributeFlags, BytesLike
 
 @dataclasses.dataclass(frozen=True, order=True)
 class _Key:
-    """What all classes have: the access group, and whether the item is to be synchronised; both are part of the key."""
+    """The fields common to all classes: the access group, and whether the item is synchronised; both are part of the key."""
 
     item_class: ClassVar[int] = 0
 
@@ -28,7 +28,7 @@ class _Key:
 
 @dataclasses.dataclass(frozen=True, order=True)
 class GenericPassword(_Key):
-    """The key of a password of an account at a service."""
+    """The key of a password for an account at a service."""
 
     item_class: ClassVar[int] = 1
     service: str
@@ -37,7 +37,7 @@ class GenericPassword(_Key):
 
 @dataclasses.dataclass(frozen=True, order=True)
 class InternetPassword(_Key):
-    """The key of a password of an account at a server."""
+    """The key of a password for an account on a server."""
 
     item_class: ClassVar[int] = 2
     server: str
@@ -61,7 +61,7 @@ class Certificate(_Key):
 
 @dataclasses.dataclass(frozen=True, order=True)
 class KeyItem(_Key):
-    """The key of a cryptographic key; class and type as Apple numbers them."""
+    """The key of a cryptographic key; class and type use Apple's numbers."""
 
     item_class: ClassVar[int] = 4
     key_class: int
@@ -84,8 +84,8 @@ class Identity(_Key):
 
 @dataclasses.dataclass(frozen=True, order=True)
 class OtherItem(_Key):
-    """The key of an item of a class that this version does not define (6 to 63): such items are read, moved and
-    removed, and not made.
+    """The key of an item of a class that this version does not define (6 to 63): such items can be read,
+    moved and removed, but not created.
     """
 
     number: int
@@ -149,16 +149,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def moment(milliseconds: int) -> datetime:
-    """A time since 1970. Raises OverflowError for what datetime cannot hold."""
+    """Converts milliseconds since 1970 to a datetime. Raises OverflowError for times that datetime cannot represent."""
     return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
-# A time with its zone; or milliseconds since 1970-01-01T00:00:00Z, which reach farther.
+# A time with its zone; or milliseconds since 1970-01-01T00:00:00Z, which have a wider range.
 Moment = datetime | int
 
 
 def milliseconds(time: Moment) -> int:
-    """Milliseconds since 1970. Raises ValueError for a time without a zone."""
+    """Returns milliseconds since 1970. Raises ValueError for a time without a zone."""
     if isinstance(time, int):
         return time
     if time.tzinfo is None:
@@ -168,8 +168,8 @@ def milliseconds(time: Moment) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Attribute:
-    """A value to be set, with its flags; without them it keeps those that it has, or gets the usual ones: `notes`,
-    `otp` and names that start with `sealed:` are sealed, `conflict` is sealed and binary.
+    """A value to set, with its flags. Without flags, an existing attribute keeps its flags, and a new one gets the
+    defaults: `notes`, `otp` and names that start with `sealed:` are sealed, and `conflict` is sealed and binary.
     """
 
     value: BytesLike | str = dataclasses.field(repr=False)
@@ -180,8 +180,8 @@ AttributeValue = BytesLike | str | Attribute
 
 
 def attributes_of(structure: Any) -> tuple[Mapping[str, bytes], Mapping[str, AttributeFlags], tuple[str, ...]]:
-    """The attributes of an item or an earlier value: the values that were read, the flags of all, the names of the
-    others.
+    """Returns the attributes of an item or an earlier value: the values that were read, the flags of all attributes, and
+    the names of those that were not read.
     """
     values, flags, unread = {}, {}, []
     for index in range(structure.attribute_count):
@@ -198,7 +198,7 @@ def attributes_of(structure: Any) -> tuple[Mapping[str, bytes], Mapping[str, Att
 def fill_attributes(
     structure: Any, attributes: Mapping[str, AttributeValue | None] | None, arguments: Arguments
 ) -> None:
-    """The members `attributes` and `attribute_count`."""
+    """Fills in the members `attributes` and `attribute_count`."""
     if not attributes:
         return
     structure.attributes = array = arguments.keep(ffi.new("vaultfmt_attribute[]", len(attributes)))
@@ -217,13 +217,12 @@ def fill_attributes(
 
 @dataclasses.dataclass(frozen=True)
 class Item:
-    """An item without its secret: what listing and searching read.
+    """An item without its secret, as read by listing and searching.
 
     `created_ms` and `modified_ms` are milliseconds since 1970-01-01T00:00:00Z, for times that `created` and `modified`
-    cannot hold. `attributes` of an item that was found are those of at most 256
-    bytes that are not sealed, of one that was opened those of at most 4096; `unread_attributes` names the others,
-    which `Vault.attribute` reads. `encoded_key` is the key as it stands in the index: its order is the order of
-    items.
+    cannot represent. For an item that was found, `attributes` contains the unsealed ones of at most 256 bytes; for one
+    that was opened, those of at most 4096 bytes. `unread_attributes` names the others, which can be read with
+    `Vault.attribute`. `encoded_key` is the key as stored in the index; items are sorted by it.
     """
 
     id: str
@@ -247,17 +246,17 @@ class Item:
 
     @property
     def created(self) -> datetime:
-        """When it was made. Raises OverflowError for what datetime cannot hold."""
+        """The creation time. Raises OverflowError for times that datetime cannot represent."""
         return moment(self.created_ms)
 
     @property
     def modified(self) -> datetime:
-        """When secret or attributes were changed last. Raises OverflowError for what datetime cannot hold."""
+        """The time of the last change to the secret or attributes. Raises OverflowError for times that datetime cannot represent."""
         return moment(self.modified_ms)
 
 
 def item(structure: Any) -> Item:
-    """A copy of `vaultfmt_item`, without the secret."""
+    """Returns a copy of `vaultfmt_item`, without the secret."""
     values, flags, unread = attributes_of(structure)
     return Item(
         id=bytes(structure.id).hex(),
@@ -279,7 +278,7 @@ LentType = TypeVar("LentType", bound="Lent")
 
 
 class Lent:
-    """A secret in memory that is wiped when the `with` that it is used in ends."""
+    """A secret in memory that is wiped when the `with` in which it is used ends."""
 
     def __init__(self, structure: Any) -> None:
         self._structure = structure
@@ -296,11 +295,11 @@ class Lent:
 
     @property
     def secret(self) -> memoryview:
-        """The secret's bytes. Raises ValueError after the end."""
+        """The secret's bytes. Raises ValueError after they have been wiped."""
         if self._structure is None:
             raise ValueError("the item's memory was wiped")
         structure = self._structure
-        # A view holds the pointer, and the pointer the item: it is freed after the last view.
+        # A view holds the pointer, which holds the item, so the item is freed after the last view.
         pointer = ffi.gc(structure.secret.data, functools.partial(_nothing, structure))
         view = memoryview(ffi.buffer(pointer, structure.secret.size)).toreadonly()
         self._views.append(weakref.ref(view))
@@ -315,16 +314,16 @@ class Lent:
         for reference in self._views:
             view = reference()
             if view is not None:
-                # One that lends its memory on at this moment stays, and reads zeros.
+                # A view that is being lent at this moment remains, and reads zeros.
                 with suppress(BufferError):
                     view.release()
 
 
 class OpenedItem(Lent):
-    """An item with its secret, in memory that is wiped when the `with` that it is used in ends.
+    """An item with its secret, in memory that is wiped when the `with` in which it is used ends.
 
-    `secret` lends that memory. Later it raises ValueError, and what was made of it (a slice, another view) reads zeros.
-    `bytes(opened.secret)` is a copy, which nobody wipes.
+    `secret` lends that memory. After the end, it raises ValueError, and slices or other views of it read zeros.
+    `bytes(opened.secret)` is a copy that is never wiped.
     """
 
     def __init__(self, structure: Any) -> None:
@@ -337,7 +336,7 @@ def _nothing(*_: object) -> None:
 
 
 def _refusal(structure: Any) -> VaultError | None:
-    """What kept the library from reading a secret."""
+    """Returns the error that prevented the library from reading a secret."""
     if structure.secret_status == 0:
         return None
     name = ffi.string(lib.vaultfmt_status_name(structure.secret_status)).decode()
@@ -345,5 +344,5 @@ def _refusal(structure: Any) -> VaultError | None:
 
 
 def lent(structure: Any) -> tuple[Item, bytes | VaultError]:
-    """A copy of `vaultfmt_item` that is lent, and of its secret."""
+    """Returns a copy of a lent `vaultfmt_item` and its secret."""
     return item(structure), _refusal(structure) or to_bytes(structure.secret)

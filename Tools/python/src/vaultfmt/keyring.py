@@ -1,8 +1,8 @@
 """A backend of the `keyring` package that keeps passwords in a vault.
 
-It is found by itself once a vault is there: `VAULTFMT_VAULT`, or the command's default vault. It is opened as `vaultfmt.local` does: with
-the factors in the environment, or with what `vaultfmt unlock` keeps. A password is the generic password of the service and the user name,
-whatever characters those are made of.
+`keyring` finds it automatically once a vault exists: `VAULTFMT_VAULT`, or the command's default vault. The vault is opened as in
+`vaultfmt.local`: with the factors in the environment, or with the key that `vaultfmt unlock` keeps. Each password is stored as the generic
+password of the service and the user name, which may contain any characters.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ os.register_at_fork(after_in_child=_renew_backends)
 
 
 class VaultKeyring(KeyringBackend):
-    """Passwords in a vault. `vault` names the file; it can be set by KEYRING_PROPERTY_VAULT."""
+    """Stores passwords in a vault. `vault` names the file; it can be set with KEYRING_PROPERTY_VAULT."""
 
     vault: str | None = None
 
@@ -62,13 +62,13 @@ class VaultKeyring(KeyringBackend):
         _backends.add(self)
 
     def _renew(self) -> None:
-        """In a child process: what the parent opened is the parent's, and its lock is held by nobody."""
+        """In a child process: the open vault belongs to the parent, and no thread here holds its lock."""
         self._opened = None
         self._guard = threading.Lock()
 
     @properties.classproperty  # type: ignore[misc]
     def priority(cls) -> float:
-        """Above backends that keep passwords in plaintext, and below a desktop's own."""
+        """Higher than backends that store passwords in plaintext, and lower than a desktop's own backend."""
         try:
             path = os.environ.get("KEYRING_PROPERTY_VAULT") or local.default_path()
         except VaultError as error:
@@ -80,7 +80,7 @@ class VaultKeyring(KeyringBackend):
     # ---- What keyring asks for ----
 
     def get_password(self, service: str, username: str) -> str | None:
-        """The password, or None. Raises KeyringLocked where nothing opens the vault."""
+        """Returns the password, or None. Raises KeyringLocked if the vault cannot be opened."""
 
         def read(vault: Vault) -> bytes | None:
             try:
@@ -92,7 +92,7 @@ class VaultKeyring(KeyringBackend):
         return None if secret is None else self._text(secret, service)
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        """Keeps a password; it is durable on return. Attributes that the item has stay."""
+        """Stores a password, which is durable when the call returns. The item keeps its attributes."""
         try:
             self._writing(lambda vault: vault.set(GenericPassword(service, username), password.encode("utf-8", "surrogatepass")))
         except (LimitExceeded, InvalidArgument, ReadOnly, OutcomeUnknown) as error:
@@ -108,7 +108,7 @@ class VaultKeyring(KeyringBackend):
             raise errors.PasswordDeleteError(str(error)) from error
 
     def get_credential(self, service: str, username: str | None) -> credentials.Credential | None:
-        """User name and password; without a user name, those of the service's first item."""
+        """Returns the user name and password; if no user name is given, those of the service's first item."""
         if username is None:
             username = self._reading(lambda vault: self._first_account(vault, service))
         if username is None:
@@ -139,7 +139,7 @@ class VaultKeyring(KeyringBackend):
         self._with_vault(body)
 
     def _with_vault(self, body: Callable[[Vault], Result]) -> Result:
-        """Runs `body` on the newest state of the vault, which stays open while the process lives: the key derivation runs once."""
+        """Runs `body` on the newest state of the vault, which stays open until the process ends, so the key derivation runs only once."""
         try:
             with self._guard:
                 return body(self._newest())
@@ -160,7 +160,7 @@ class VaultKeyring(KeyringBackend):
                 self._opened.refresh()
                 return self._opened
             except VaultError:
-                # Other keys, another file: opening it anew says what it is.
+                # Other keys or another file: opening it again shows which.
                 self._opened.close()
         self._opened = None
         try:

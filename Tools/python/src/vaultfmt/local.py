@@ -1,15 +1,15 @@
-"""A vault as the `vaultfmt` command opens it on this machine: same default place, environment, device file and
-memory of states.
+"""Opens a vault as the `vaultfmt` command does on this machine: with the same default path, environment, device file and
+remembered states.
 
     from vaultfmt import local
 
     with local.open(writable=True) as vault: ...
 
 The vault is `VAULTFMT_VAULT`, or `vaultfmt/default.vault` in `XDG_DATA_HOME`. It is opened with
-`VAULTFMT_PASSPHRASE`, `VAULTFMT_PASSPHRASE_FILE` and `VAULTFMT_KEY_FILE`; where none is set, with what `vaultfmt
-unlock` keeps. Nothing is ever asked.
+`VAULTFMT_PASSPHRASE`, `VAULTFMT_PASSPHRASE_FILE` and `VAULTFMT_KEY_FILE`; if none is set, with the key that `vaultfmt
+unlock` keeps. These functions never prompt.
 
-What is said (a vault seen for the first time, a state that could not be remembered) goes to the logger `vaultfmt`.
+Notices (a vault seen for the first time, a state that could not be remembered) go to the logger `vaultfmt`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["accept", "default_path", "open"]
 
 
 def default_path() -> str:
-    """The vault used where none is named."""
+    """Returns the path of the default vault."""
     path = ffi.new("char[]", 8192)
     try:
         check(lib.vaultfmt_local_default_path(path, ffi.sizeof(path)))
@@ -36,10 +36,10 @@ def default_path() -> str:
 
 
 def open(path: Path | None = None, *, writable: bool = False, owner: str | None = None, wait: float = 10.0) -> Vault:
-    """Opens a vault with what the environment gives, else with what `vaultfmt unlock` keeps.
+    """Opens a vault with the factors from the environment, or else with the key that `vaultfmt unlock` keeps.
 
-    It is compared with what this machine remembers of it, and with `owner`, as `vaultfmt.open` does. Raises
-    NoSlotOpens where nothing opens it.
+    Like `vaultfmt.open`, compares the vault with the state that this machine remembers, and with `owner`. Raises
+    NoSlotOpens if none of these opens it.
     """
     path = default_path() if path is None else path
     if not os.path.lexists(path):
@@ -60,10 +60,10 @@ def accept(
     external: KeyProvider | None = None,
     owner: str | None = None,
 ) -> None:
-    """Makes this machine remember the state of a file, whatever it remembered, as `vaultfmt anchor --accept` does. Look
-    at it first.
+    """Makes this machine remember the state of a file, regardless of what it remembered before, as `vaultfmt anchor
+    --accept` does. Examine the file first.
 
-    With `owner`, ForeignOwner for a vault under another owners' public key.
+    With `owner`, raises ForeignOwner for a vault with a different owners' public key.
     """
     with Arguments() as arguments:
         options = _open_options(arguments, False, None, None, None, 10.0, owner)

@@ -1,4 +1,4 @@
-"""What changes of slots report."""
+"""Reports of changes to slots."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .values import Slot, slot
 
 @dataclasses.dataclass(frozen=True)
 class SlotReport:
-    """What a change of slots did.
+    """The results of a change to the slots.
 
-    `id` is that of the slot that was added, changed or removed; None for a rotation. `dropped` are slots that had to
-    go with it, since nobody here can give them the new keys. `kept` are items of other devices, whose secrets could
-    not be sealed again: they open with their old keys.
+    `id` is the id of the slot that was added, changed or removed; None for a rotation. `dropped` lists slots that were
+    dropped as well, because they could not be given the new keys. `kept` lists items of other devices: their secrets
+    could not be sealed again, and still open with their old keys.
     """
 
     id: str | None
@@ -25,12 +25,12 @@ class SlotReport:
 
 
 def report_output() -> Any:
-    """Where a call puts its report."""
+    """Returns the pointer in which a call stores its report."""
     return ffi.new("const vaultfmt_slot_report **")
 
 
 def slot_report(out: Any) -> SlotReport:
-    """A copy of the report, which is freed."""
+    """Copies the report and frees it."""
     found = out[0]
     try:
         number = bytes(found.id)

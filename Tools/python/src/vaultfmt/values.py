@@ -1,4 +1,4 @@
-"""Values that go into calls and come out of them, and calls that need no vault."""
+"""Values that calls accept and return, and calls that do not need a vault."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ._library import Arguments, check, ffi, lib, path_bytes, to_text
 from .external import KeyProvider, provider_structure
 
 BytesLike = bytes | bytearray | memoryview
-# A key file's content, or its path.
+# A key file's contents, or its path.
 KeyFile = BytesLike | str | os.PathLike[str]
 
 _LONGEST_KEY_FILE = 64 << 20
 
 
 class Accessibility(enum.IntEnum):
-    """When a secret can be read: which keys a locked vault keeps, and whether the device is needed that wrote it."""
+    """When a secret can be read: determines which keys a locked vault keeps, and whether the device that wrote it is needed."""
 
     WHEN_UNLOCKED = 1
     AFTER_FIRST_UNLOCK = 2
@@ -33,7 +33,7 @@ class Accessibility(enum.IntEnum):
 
 
 class Verdict(enum.IntEnum):
-    """How a state compares with one that was remembered."""
+    """How a state compares with a remembered one."""
 
     SAME = 0
     DESCENDS = 1
@@ -46,8 +46,8 @@ class Verdict(enum.IntEnum):
 class Tail(enum.IntEnum):
     """What follows the newest commit.
 
-    The next writer cuts off a torn tail, and keeps an incomplete generation aside; it refuses a damaged one until
-    `Vault.repair`.
+    The next writer truncates a torn tail and sets an incomplete generation aside; it refuses a damaged tail until
+    `Vault.repair` is called.
     """
 
     CLEAN = 0
@@ -58,7 +58,7 @@ class Tail(enum.IntEnum):
 
 
 class AttributeFlags(enum.IntFlag):
-    """What kind of value an attribute has: as secret as the item's secret; to be shown only when asked for; not text.
+    """The kind of an attribute's value: as secret as the item's secret; shown only on request; not text.
     """
 
     SEALED = 1
@@ -68,8 +68,8 @@ class AttributeFlags(enum.IntFlag):
 
 @dataclasses.dataclass(frozen=True)
 class Factors:
-    """What opens a slot: a passphrase (text, or UTF-8), a key file (its content, or its path), both together; a
-    provider's key, alone or with a passphrase; or a raw key of 32 bytes alone.
+    """The factors that open a slot: a passphrase (text, or UTF-8), a key file (its contents, or its path), or both; a
+    provider's key, alone or with a passphrase; or a 32-byte raw key alone.
     """
 
     passphrase: str | BytesLike | None = dataclasses.field(default=None, repr=False)
@@ -95,14 +95,14 @@ class Factors:
 
 @contextlib.contextmanager
 def _key_file(given: KeyFile | None) -> Iterator[BytesLike | None]:
-    """A key file's content; what was read from its path is overwritten afterwards."""
+    """Yields a key file's contents; data read from its path is overwritten afterwards."""
     if not isinstance(given, (str, os.PathLike)):
         yield given
         return
     with open(given, "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         longest = status.st_size if stat.S_ISREG(status.st_mode) else _LONGEST_KEY_FILE
-        # One byte more: the library refuses a file that is too long, and one that grew is not cut.
+        # One extra byte: the library refuses a file that is too long, and a file that grew is not truncated.
         contents = bytearray(min(longest, _LONGEST_KEY_FILE) + 1)
         size = 0
         try:
@@ -115,7 +115,7 @@ def _key_file(given: KeyFile | None) -> Iterator[BytesLike | None]:
 
 @dataclasses.dataclass(frozen=True)
 class KDFCost:
-    """What Argon2id costs to turn a passphrase into a key; the default is 256 MiB, 3 passes, 1 lane."""
+    """The cost of deriving a key from a passphrase with Argon2id; the default is 256 MiB, 3 passes, 1 lane."""
 
     memory_kib: int = 256 << 10
     passes: int = 3
@@ -125,7 +125,7 @@ class KDFCost:
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """How much key derivation a file may ask of who opens it; over it, `KDFLimit` before any work."""
+    """The most that key derivation may cost when opening a file; if it is exceeded, raises `KDFLimit` before any work."""
 
     memory_kib: int = 2 << 20
     passes: int = 16
@@ -135,12 +135,12 @@ class Limits:
 
 @dataclasses.dataclass(frozen=True)
 class Slot:
-    """A slot. Name, groups, revision and device are None for anyone but an owner; groups also for a slot that is not
-    scoped.
+    """A slot. Name, groups, revision and device are None unless the vault was opened as an owner; groups is also None for a
+    slot that is not scoped.
 
-    `kind` is its number in the file. A slot that is not known is of a kind, or takes factors, that this version does
-    not know: it is kept as it is, and never tried. The id stays when name or grants change, and is new when the
-    factors do.
+    `kind` is its number in the file. A slot is not known if it has a kind, or requires factors, that this version does
+    not know: it is kept unchanged and never tried. The id stays the same when the name or grants change, and is replaced
+    when the factors change.
     """
 
     id: str
@@ -162,7 +162,7 @@ class Slot:
 
 
 def slot(structure: Any) -> Slot:
-    """A copy of `vaultfmt_slot`."""
+    """Returns a copy of `vaultfmt_slot`."""
     cost = None
     if structure.kdf_memory:
         cost = KDFCost(structure.kdf_memory, structure.kdf_passes, structure.kdf_lanes, bool(structure.is_weak))
@@ -192,7 +192,7 @@ def slot(structure: Any) -> Slot:
 
 @dataclasses.dataclass(frozen=True)
 class Statistics:
-    """A vault in figures."""
+    """Statistics of a vault."""
 
     items: int
     tombstones: int
@@ -207,7 +207,7 @@ class Statistics:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What verifying found: `problems` are texts and offsets, of which at most 1000 are listed."""
+    """The results of verification: `problems` are texts and offsets, of which at most 1000 are listed."""
 
     is_sound: bool
     items: int
@@ -220,7 +220,7 @@ class Report:
 
 @dataclasses.dataclass(frozen=True)
 class Inspection:
-    """What a file shows without a key; nothing of it is authenticated. `objects` are counts and bytes by type."""
+    """What a file reveals without a key; none of it is authenticated. `objects` are counts and bytes by type."""
 
     format_version: int
     vault_id: str
@@ -233,7 +233,7 @@ class Inspection:
 
 
 def inspect(path: str | bytes | os.PathLike[str]) -> Inspection:
-    """Reads what a file shows without any key."""
+    """Reads what a file reveals without a key."""
     out = ffi.new("const vaultfmt_inspection **")
     check(lib.vaultfmt_inspect(path_bytes(path), out))
     found = out[0]
@@ -256,12 +256,12 @@ def inspect(path: str | bytes | os.PathLike[str]) -> Inspection:
 
 
 def generate_key_file() -> bytes:
-    """The content of a new key file."""
+    """Generates the contents of a new key file."""
     return _generated(lib.vaultfmt_key_file_generate, 89)
 
 
 def generate_device() -> bytes:
-    """A new device, for items of this device only: id and secret, 48 bytes."""
+    """Generates a new device for device-only items: its id and secret, 48 bytes."""
     return _generated(lib.vaultfmt_device_generate, 48)
 
 
@@ -273,10 +273,10 @@ def _generated(function: Any, size: int) -> bytes:
 
 
 def library_version() -> str:
-    """The version of the library."""
+    """Returns the version of the library."""
     return ffi.string(lib.vaultfmt_version()).decode()
 
 
 def format_version() -> int:
-    """The newest version of the format that the library reads and writes."""
+    """Returns the newest version of the format that the library reads and writes."""
     return int(lib.vaultfmt_format_version())

@@ -36,8 +36,8 @@ _UNSET = -(2**63)
 
 
 class Filters(TypedDict, total=False):
-    """Which items: what is given must match exactly, `pattern` a part of service, account, server or label, whatever
-    its case.
+    """Selects items: each filter must match exactly, except `pattern`, which matches a part of service, account, server or
+    label, ignoring case.
     """
 
     item_class: type[_Key] | int
@@ -68,11 +68,11 @@ def create(
     wait: float = 10.0,
     memory: bool = True,
 ) -> Vault:
-    """Creates a vault with one slot, and opens it for changing. Never overwrites: FileExists.
+    """Creates a vault with one slot, and opens it for changing. Raises FileExists rather than overwrite a file.
 
-    `kept_versions` is how many earlier values an item keeps, 0 to 50; `wait` how many seconds a change waits for
-    another writer; `device` what `generate_device` made; without one, this machine's is used. With `memory` false,
-    this machine neither remembers the vault nor lends it its device.
+    `kept_versions` is the number of earlier values to keep for each item, 0 to 50; `wait` is the number of seconds that a
+    change waits for another writer; `device` is the result of `generate_device`, by default this machine's device. If
+    `memory` is false, this machine neither remembers the vault nor provides its device.
     """
     cost = cost or KDFCost()
     with Arguments() as arguments:
@@ -111,12 +111,12 @@ def open(
     memory: bool = True,
 ) -> Vault:
     """Opens a vault with the factors of one of its slots. With `anchor`, raises RolledBack, Forked, AncestryUnprovable
-    or ForeignOwner unless it came from that state; with `owner`, the owners' public key in hexadecimal, ForeignOwner
-    for a vault under another one.
+    or ForeignOwner unless the vault descends from that state; with `owner`, the owners' public key in hexadecimal, raises
+    ForeignOwner for a vault with a different key.
 
-    It is compared with what this machine remembers of it (`vaultfmt anchor`), before anything is shown and at each
-    refresh and change: RolledBack, Forked, AncestryUnprovable and ForeignOwner until it is accepted (`local.accept`).
-    With `memory` false nothing is compared or remembered.
+    The vault is compared with the state that this machine remembers (`vaultfmt anchor`), before any of its contents are
+    released and at each refresh and change. Raises RolledBack, Forked, AncestryUnprovable or ForeignOwner until the vault
+    is accepted (`local.accept`). If `memory` is false, nothing is compared or remembered.
     """
     with Arguments() as arguments:
         options = _open_options(arguments, writable, limits, device, anchor, wait, owner)
@@ -138,10 +138,10 @@ def open_unlocked(
     owner: str | None = None,
     wait: float = 10.0,
 ) -> Vault:
-    """Opens a vault that `vaultfmt unlock` or `Vault.keep_unlocked` keeps unlocked; `anchor` and `owner` are as for
+    """Opens a vault that `vaultfmt unlock` or `Vault.keep_unlocked` keeps unlocked; `anchor` and `owner` work as in
     `open`.
 
-    Raises NoSlotOpens if it is not kept unlocked, NoKernelKeyring.
+    Raises NoSlotOpens if the vault is not kept unlocked, and NoKernelKeyring.
     """
     with Arguments() as arguments:
         options = _open_options(arguments, writable, None, device, anchor, wait, owner)
@@ -151,8 +151,8 @@ def open_unlocked(
 
 
 def end_unlocked(path: Path) -> None:
-    """Ends what `vaultfmt unlock` or `Vault.keep_unlocked` began, for the vault in a file; does nothing if it was not
-    kept unlocked.
+    """Ends the effect of `vaultfmt unlock` or `Vault.keep_unlocked` for the vault in a file; does nothing if the vault was
+    not kept unlocked.
     """
     check(lib.vaultfmt_end_unlocked(path_bytes(path)))
 
@@ -192,18 +192,18 @@ def _key(key: KeyLike) -> ItemKey:
 
 
 class Vault(MutableMapping[KeyLike, bytes]):
-    """An open vault; a mapping of keys to secrets. Use it in a `with`, or close it: that wipes its keys.
+    """An open vault: a mapping from keys to secrets. Use it in a `with`, or close it, to wipe its keys.
 
-    A pair is the key of a generic password, of service and account, and a string that of one without an account.
-    Changes are durable when they return, but within a `transaction`.
+    A pair of service and account is the key of a generic password, and a string is the key of one without an account.
+    Changes are durable when they return, except within a `transaction`.
 
-    Any number of threads may use it, and close it while others read. It belongs to the process that opened it: in a
-    child, after a fork, every use raises OtherProcess, and closing it does nothing; the child opens the vault itself.
-    It cannot be copied or pickled.
+    Any number of threads may use the vault, and one may close it while others read. It belongs to the process that opened
+    it: in a child, after a fork, any use raises OtherProcess, and closing it has no effect; the child must open the vault
+    itself. It cannot be copied or pickled.
     """
 
     def __init__(self, handle: Any, path: Path, writable: bool) -> None:
-        # The library's handle goes with the last call that uses it, which may be in another thread.
+        # The library's handle is closed after the last call that uses it, which may be in another thread.
         self._handle = ffi.gc(handle, lib.vaultfmt_close)
         self.path = path
         self._mode = "writable" if writable else "read-only"
@@ -220,12 +220,12 @@ class Vault(MutableMapping[KeyLike, bytes]):
     def __repr__(self) -> str:
         return f"<vaultfmt.Vault {os.fsdecode(self.path)!r}, {self._mode if self._handle else 'closed'}>"
 
-    # A vault is what it is, not what it holds: no comparison by contents.
+    # A vault has identity: it is not compared by contents.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
     def close(self) -> None:
-        """Wipes the keys, once calls of other threads have ended; does nothing the second time. Rolls back a
+        """Wipes the keys once other threads' calls have ended; does nothing the second time. Rolls back an open
         transaction.
         """
         if self._handle is None:
@@ -245,7 +245,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
 
     @property
     def _vault(self) -> Any:
-        """The handle for a call: that of the transaction that this task is in, if it is in one."""
+        """Returns the handle for a call: that of this task's transaction, if there is one."""
         handle = self._open_handle
         return entered_handle(self) or handle
 
@@ -273,7 +273,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
         return self.statistics().items
 
     def clear(self) -> None:
-        """Removes every item, in one transaction."""
+        """Removes all items in one transaction."""
         keys = list(self)
         with self.transaction():
             for key in keys:
@@ -283,7 +283,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
     # ---- Reading ----
 
     def item(self, key: KeyLike) -> Item | None:
-        """The item with this key, without its secret; None if there is none."""
+        """Returns the item with this key, without its secret; None if there is none."""
         with Arguments() as arguments:
             out = arguments.keep(ffi.new("const vaultfmt_item **"))
             try:
@@ -293,8 +293,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
             return item(ffi.gc(out[0], lib.vaultfmt_item_free))
 
     def open(self, key: KeyLike) -> OpenedItem:
-        """The item with its secret, in memory that is wiped: use it in a `with`. Raises NoSuchItem, Locked,
-        NotPermitted, DeviceBound.
+        """Returns the item with its secret, in memory that is wiped after use: use it in a `with`. Raises NoSuchItem,
+        Locked, NotPermitted, DeviceBound.
         """
         with Arguments() as arguments:
             out = arguments.keep(ffi.new("const vaultfmt_item **"))
@@ -302,10 +302,10 @@ class Vault(MutableMapping[KeyLike, bytes]):
             return OpenedItem(ffi.gc(out[0], lib.vaultfmt_item_free))
 
     def attribute(self, key: KeyLike, name: str, *, of: EarlierValue | None = None) -> bytes | None:
-        """The value of an attribute, of any size; None if the item has none of this name. With `of`, what it was in
-        that earlier value.
+        """Returns the value of an attribute, of any size; None if the item has no attribute with this name. With `of`,
+        returns its value in that earlier value.
 
-        Raises NoSuchItem, and what `open` raises.
+        Raises NoSuchItem and the errors of `open`.
         """
         with Arguments() as arguments:
             out = arguments.keep(ffi.new("const vaultfmt_value **"))
@@ -317,17 +317,17 @@ class Vault(MutableMapping[KeyLike, bytes]):
             return _value(out)
 
     def search(self, **filters: Any) -> Iterator[Item]:
-        """All items that match (see `Filters`), in the order of their keys, as they are now. No secret is decrypted."""
+        """Returns all matching items (see `Filters`), sorted by key, as of now. No secret is decrypted."""
         with Arguments() as arguments:
             out = ffi.new("vaultfmt_cursor **")
             check(lib.vaultfmt_items(self._vault, _query(filters, arguments), out))
         return _Cursor(out[0])
 
     def each_secret(self, function: Callable[[Item, bytes | VaultError], object], **filters: Any) -> None:
-        """Calls a function with every item that matches and its secret, or with the error that kept it from being read.
+        """Calls a function with every matching item and its secret, or with the error that prevented it from being read.
 
-        It is the fast way to read everything. An error that the function raises, KeyboardInterrupt too, ends it, and
-        is raised.
+        This is the fastest way to read everything. An exception that the function raises, including KeyboardInterrupt,
+        ends the iteration and is raised.
         """
         failures: list[BaseException] = []
 
@@ -339,7 +339,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
         def fail(_: type[BaseException], failure: BaseException, trace: Any) -> None:
             failures.append(failure)
 
-        # What strikes before the first line of `call` ends it, too.
+        # An exception before the first line of `call` also ends the iteration.
         callback = ffi.callback("int32_t(void *, const vaultfmt_item *)", call, error=1, onerror=fail)
         with Arguments() as arguments:
             check(lib.vaultfmt_each_secret(self._vault, _query(filters, arguments), callback, ffi.NULL))
@@ -349,15 +349,15 @@ class Vault(MutableMapping[KeyLike, bytes]):
     # ---- Changing ----
 
     def add(self, key: KeyLike, secret: BytesLike, **details: Any) -> None:
-        """Adds an item. Raises DuplicateItem if there is one with this key. Details as for `set`."""
+        """Adds an item. Raises DuplicateItem if an item with this key exists. The details are the same as for `set`."""
         self._store(lib.vaultfmt_add, key, secret, details)
 
     def set(self, key: KeyLike, secret: BytesLike, **details: Any) -> None:
-        """Adds an item, or replaces its secret and the attributes that are named.
+        """Adds an item, or replaces its secret and the named attributes.
 
-        Details are `attributes`, a mapping of names to bytes, text or an `Attribute`, with None for those to be
-        removed; `replace_attributes`, whether the others go; `accessibility`; `created` and `modified`, times
-        with a zone, or milliseconds since 1970. What a secret or a sealed attribute was becomes an earlier value.
+        Details are `attributes`, a mapping from names to bytes, text or an `Attribute`, with None for attributes to
+        remove; `replace_attributes`, whether to remove the others; `accessibility`; `created` and `modified`, times with
+        a zone, or milliseconds since 1970. The previous secret and sealed attributes become an earlier value.
         """
         self._store(lib.vaultfmt_set, key, secret, details)
 
@@ -367,8 +367,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
             check(function(self._vault, key_structure(_key(key), arguments), encoded, _details(arguments, **details)))
 
     def change(self, key: KeyLike, **details: Any) -> None:
-        """Changes attributes or accessibility and not the secret; details as for `set`, without dates. Raises
-        NoSuchItem.
+        """Changes attributes or accessibility, but not the secret. The details are the same as for `set`, without dates.
+        Raises NoSuchItem.
         """
         with Arguments() as arguments:
             check(lib.vaultfmt_update(self._vault, key_structure(_key(key), arguments), _details(arguments, **details)))
@@ -379,8 +379,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
             check(lib.vaultfmt_move(self._vault, key_structure(_key(key), arguments), key_structure(_key(new_key), arguments)))
 
     def remove(self, key: KeyLike) -> None:
-        """Removes an item with its earlier values. Raises NoSuchItem. Its ciphertext stays in the file until `compact`,
-        and in copies of it.
+        """Removes an item and its earlier values. Raises NoSuchItem. The ciphertext remains in the file until `compact`,
+        and in copies of the file.
         """
         with Arguments() as arguments:
             check(lib.vaultfmt_remove(self._vault, key_structure(_key(key), arguments)))
@@ -388,8 +388,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
     # ---- Earlier values ----
 
     def earlier_values(self, key: KeyLike) -> Sequence[EarlierValue]:
-        """What an item was before its secret or a sealed attribute was replaced, the oldest first. Raises NoSuchItem,
-        Locked, NotPermitted.
+        """Returns the values of an item before its secret or a sealed attribute was replaced, the oldest first. Raises
+        NoSuchItem, Locked, NotPermitted.
         """
         with Arguments() as arguments:
             out = ffi.new("const vaultfmt_earlier_values **")
@@ -400,8 +400,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
             lib.vaultfmt_earlier_values_free(out[0])
 
     def open_earlier(self, key: KeyLike, value: EarlierValue) -> OpenedEarlierValue:
-        """An earlier value with its secret, in memory that is wiped: use it in a `with`. Raises NoSuchItem also if the
-        item has no such value.
+        """Returns an earlier value with its secret, in memory that is wiped after use: use it in a `with`. Also raises
+        NoSuchItem if the item has no such value.
         """
         with Arguments() as arguments:
             out = ffi.new("const vaultfmt_earlier_value **")
@@ -410,17 +410,17 @@ class Vault(MutableMapping[KeyLike, bytes]):
             return OpenedEarlierValue(out[0])
 
     def restore(self, key: KeyLike, value: EarlierValue) -> None:
-        """Makes an item what it was: secret and attributes. What it is now becomes an earlier value, and the restored
-        one stays among them.
+        """Restores an item's secret and attributes from an earlier value. The current value becomes an earlier value, and
+        the restored one is kept in the list.
         """
         with Arguments() as arguments:
             check(lib.vaultfmt_restore(self._vault, key_structure(_key(key), arguments), value.structure(arguments)))
 
     def forget(self, key: KeyLike, values: Iterable[EarlierValue] | None = None) -> int:
-        """Forgets these earlier values of an item, or all; returns how many. Their ciphertext stays in the file until
-        `compact`, and in copies of it.
+        """Forgets these earlier values of an item, or all of them, and returns their number. Their ciphertext remains in
+        the file until `compact`, and in copies of the file.
 
-        Raises NoSuchItem if one of them is not there; then none is forgotten.
+        Raises NoSuchItem if one of them does not exist; in that case, none are forgotten.
         """
         with Arguments() as arguments:
             ids, count = ffi.NULL, 0
@@ -435,8 +435,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
             return int(forgotten[0])
 
     def add_earlier(self, key: KeyLike, values: Iterable[NewEarlierValue]) -> int:
-        """Adds earlier values to an item, the oldest first, after those that it has: for imports. Returns how many were
-        added: as many as the vault keeps, the last ones.
+        """Adds earlier values to an item, the oldest first, after its existing ones: for imports. Only the last ones are
+        added, up to the number that the vault keeps; returns how many were added.
         """
         with Arguments() as arguments:
             new = list(values)
@@ -453,36 +453,37 @@ class Vault(MutableMapping[KeyLike, bytes]):
             return int(added[0])
 
     def keep_versions(self, count: int) -> None:
-        """Sets how many earlier values an item keeps, 0 to 50. Those that are too many go when their item changes, or
-        with `compact`.
+        """Sets the number of earlier values to keep for each item, 0 to 50. Excess values are removed when their item
+        changes, or by `compact`.
         """
         check(lib.vaultfmt_keep_versions(self._vault, count))
 
     @property
     def kept_versions(self) -> int:
-        """How many earlier values an item keeps."""
+        """The number of earlier values kept for each item."""
         return int(self._info().kept_versions)
 
     # ---- Transactions ----
 
     def transaction(self) -> Transaction:
-        """For a `with`: changes that become durable together when it ends, or not at all if it ends with an error.
+        """Returns a transaction, for use in a `with`: its changes become durable together when the `with` ends, or not at
+        all if it ends with an error.
 
-        Within it, this thread reads and changes single items; everything else of this vault raises InvalidArgument.
-        Other threads wait for `wait` seconds and get Busy then. It belongs to the task that began it, and to those
-        that this one starts meanwhile: other tasks on the same thread get InvalidArgument. However the `with` is
-        left, by KeyboardInterrupt at any instant too, no transaction stays open.
+        Within it, this thread can read and change single items; any other operation on this vault raises
+        InvalidArgument. Other threads wait for `wait` seconds and then get Busy. The transaction belongs to the task that
+        began it and to tasks that this one starts in the meantime; other tasks on the same thread get InvalidArgument.
+        However the `with` is left, even by KeyboardInterrupt at any instant, no transaction stays open.
         """
         return Transaction(self)
 
     # ---- State ----
 
     def refresh(self) -> None:
-        """Moves to the newest committed state; a change does so by itself."""
+        """Moves to the newest committed state, as every change does automatically."""
         check(lib.vaultfmt_refresh(self._vault))
 
     def lock(self) -> None:
-        """Wipes the vault key and the keys of items that are accessible when unlocked only."""
+        """Wipes the vault key and the keys of items that are accessible only when unlocked."""
         check(lib.vaultfmt_lock(self._vault))
 
     def unlock(
@@ -494,7 +495,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
         external: KeyProvider | None = None,
         limits: Limits | None = None,
     ) -> None:
-        """Unlocks it with the factors of any of its slots, and moves to the newest state."""
+        """Unlocks the vault with the factors of any of its slots, and moves to the newest state."""
         with Arguments() as arguments:
             options = _open_options(arguments, False, limits, None, None, 0)
             factors = Factors(passphrase, key_file, raw_key, external).structure(arguments)
@@ -519,45 +520,45 @@ class Vault(MutableMapping[KeyLike, bytes]):
 
     @property
     def generation(self) -> int:
-        """That of the state which is being read: greater than that of every state before it."""
+        """The generation of the state being read, greater than those of all earlier states."""
         return int(self._info().generation)
 
     @property
     def anchor(self) -> str:
-        """The state, to be remembered: whoever does notices if the file is put back. VAULT:GENERATION:CHAIN:OWNER, a
-        form that stays.
+        """The state, in a form to be remembered: a program that does can detect a rollback of the file. The form is
+        VAULT:GENERATION:CHAIN:OWNER and will not change.
         """
         return ffi.string(self._info().anchor).decode()
 
     @property
     def owner(self) -> str:
-        """The owners' public key: 64 hexadecimal digits, the same for all slots, others after a rotation. It reveals
+        """The owners' public key: 64 hexadecimal digits, the same for all slots, and replaced by a rotation. It reveals
         nothing.
         """
         return bytes(self._info().owners).hex()
 
     @property
     def is_locked(self) -> bool:
-        """Whether it is locked."""
+        """Whether the vault is locked."""
         return bool(self._info().is_locked)
 
     @property
     def is_owner(self) -> bool:
-        """Whether a full slot opened it; else it reads the index and some access groups."""
+        """Whether a full slot opened the vault; otherwise, only the index and some access groups can be read."""
         return bool(self._info().is_owner)
 
     @property
     def is_writable(self) -> bool:
-        """Whether it was opened for changing."""
+        """Whether the vault was opened for changing."""
         return bool(self._info().is_writable)
 
     @property
     def tail(self) -> Tail:
-        """What follows the state that is being read."""
+        """What follows the state being read."""
         return Tail(self._info().tail)
 
     def verdict(self, anchor: str) -> Verdict:
-        """How the state compares with one that was remembered. Raises InvalidArgument for an anchor of another vault.
+        """Compares the state with a remembered one. Raises InvalidArgument for another vault's anchor.
         """
         out = ffi.new("int32_t *")
         check(lib.vaultfmt_check_anchor(self._vault, c_string(anchor, "an anchor"), out))
@@ -566,7 +567,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
     # ---- Slots ----
 
     def slots(self) -> list[Slot]:
-        """The slots, in the order of the header."""
+        """Returns the slots, in the order of the header."""
         out = ffi.new("const vaultfmt_slots **")
         check(lib.vaultfmt_get_slots(self._vault, out))
         try:
@@ -577,10 +578,11 @@ class Vault(MutableMapping[KeyLike, bytes]):
     def add_slot(
         self, factors: Factors, *, cost: KDFCost | None = None, name: str = "", groups: Sequence[str] | None = None
     ) -> SlotReport:
-        """Adds a slot, with `groups` a scoped one that opens these access groups only; the report has its id.
+        """Adds a slot, or, if `groups` is given, a scoped slot that opens only these access groups; the report contains its
+        id.
 
-        A scoped slot reads the vault as it is from now on, and the file is rewritten for it. A group that the vault
-        does not have is made. Factors that open a slot already are an `InvalidArgument`.
+        A scoped slot can read the vault from now on, but no earlier state; the file is rewritten. Groups that do not exist
+        are created. Raises InvalidArgument for factors that already open a slot.
         """
         with Arguments() as arguments:
             options = _slot_options(arguments, cost or KDFCost())
@@ -593,8 +595,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
             return slot_report(out)
 
     def change_slot(self, factors: Factors, slot_id: str | None = None, *, cost: KDFCost | None = None) -> SlotReport:
-        """Gives a slot other factors: the one with this id, or the one that opened the vault. It gets another id, which
-        the report has.
+        """Changes the factors of the slot with this id, or of the slot that opened the vault. The slot gets a new id, which
+        the report contains.
         """
         with Arguments() as arguments:
             options = _slot_options(arguments, cost) if cost else ffi.NULL
@@ -604,13 +606,13 @@ class Vault(MutableMapping[KeyLike, bytes]):
             return slot_report(out)
 
     def rename_slot(self, slot_id: str, name: str) -> None:
-        """Gives a slot another name."""
+        """Renames a slot."""
         with Arguments() as arguments:
             check(lib.vaultfmt_slot_rename(self._vault, _slot_id(slot_id), arguments.bytes(name)))
 
     def grant(self, slot_id: str, groups: Sequence[str]) -> SlotReport:
-        """Replaces the access groups that a scoped slot opens. Groups that it gains or loses get new keys, and the file
-        is rewritten.
+        """Replaces the access groups that a scoped slot opens. Groups that the slot gains or loses get new keys, and the
+        file is rewritten.
         """
         with Arguments() as arguments:
             out = report_output()
@@ -624,11 +626,11 @@ class Vault(MutableMapping[KeyLike, bytes]):
         return slot_report(out)
 
     def rotate(self, *kept: Factors, made_again: Mapping[str, KeyProvider] | None = None) -> SlotReport:
-        """Encrypts everything again under new keys. Slots that none of these factors opens are dropped, and are in the
+        """Encrypts everything again under new keys. Slots that none of these factors open are dropped and listed in the
         report.
 
-        `made_again` names slots of external keys alone, by their ids, that their providers make again without
-        anybody's token or identity.
+        `made_again` lists the ids of slots that require only an external key, for which their providers generate new keys
+        without anyone's token or identity.
         """
         with Arguments() as arguments:
             all_factors = arguments.keep(ffi.new("vaultfmt_factors[]", max(len(kept), 1)))
@@ -645,14 +647,14 @@ class Vault(MutableMapping[KeyLike, bytes]):
     # ---- Maintenance ----
 
     def compact(self) -> tuple[int, int]:
-        """Rewrites the file without what is dead; gives its length before and after."""
+        """Rewrites the file without dead data; returns its length before and after."""
         before, after = ffi.new("uint64_t *"), ffi.new("uint64_t *")
         check(lib.vaultfmt_compact(self._vault, before, after))
         return int(before[0]), int(after[0])
 
     def repair(self) -> str | None:
-        """Copies a damaged tail to a file next to the vault and cuts it off, so that the vault can be changed again.
-        Returns that file's path; None if the tail was not damaged.
+        """Moves a damaged tail to a file next to the vault, so that the vault can be changed again. Returns that file's
+        path; None if the tail was not damaged.
         """
         out = ffi.new("const vaultfmt_value **")
         check(lib.vaultfmt_repair(self._vault, out))
@@ -660,7 +662,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
         return None if kept is None else os.fsdecode(kept)
 
     def verify(self) -> Report:
-        """Authenticates every byte of every object. Damage is in the report, and raises nothing."""
+        """Authenticates every byte of every object. Damage is listed in the report and does not raise an error."""
         out = ffi.new("const vaultfmt_report **")
         check(lib.vaultfmt_verify(self._vault, out))
         found = out[0]
@@ -679,7 +681,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
             lib.vaultfmt_report_free(found)
 
     def statistics(self) -> Statistics:
-        """Counts; reads the whole index."""
+        """Returns statistics. Reads the whole index."""
         out = ffi.new("vaultfmt_statistics *")
         out.struct_size = ffi.sizeof("vaultfmt_statistics")
         check(lib.vaultfmt_get_statistics(self._vault, out))
@@ -697,9 +699,9 @@ class Vault(MutableMapping[KeyLike, bytes]):
 
 
 class _Cursor(Iterator[Item]):
-    """Goes through items; the C cursor ends with the last of them, or with this object.
+    """Iterates over items; the C cursor is closed after the last one, or with this object.
 
-    One thread at a time: another one gets InvalidArgument.
+    Only one thread at a time may use it; others get InvalidArgument.
     """
 
     def __init__(self, cursor: Any) -> None:
@@ -742,7 +744,7 @@ def _class_number(kind: type[_Key] | int) -> int:
 
 
 def _value(out: Any) -> bytes | None:
-    """A copy of a `vaultfmt_value`, which is wiped and freed; None for NULL."""
+    """Returns a copy of a `vaultfmt_value`, which is wiped and freed; None for NULL."""
     if out[0] == ffi.NULL:
         return None
     try:

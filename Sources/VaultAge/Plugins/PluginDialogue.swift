@@ -1,0 +1,31 @@
+public import VaultCrypto
+
+/// Relays a plugin's questions to the person at the terminal.
+///
+/// The texts come from a plugin, or from whoever created the file that it reads, so escape them before showing them.
+public protocol PluginDialogue: Sendable {
+    /// Shows a message, such as "touch the key"; returns whether it could be shown.
+    func show(_ message: String, from plugin: String) -> Bool
+
+    /// Asks the person to choose between two answers. `no` is nil if the plugin offers only one.
+    /// - Returns: Whether the answer was `yes`; nil if there is no one to ask.
+    func confirm(_ message: String, yes: String, no: String?, from plugin: String) -> Bool?
+
+    /// Asks for a line of text, without echo if it is secret. Returns nil if there is no one to ask, or no answer.
+    func ask(_ message: String, isSecret: Bool, from plugin: String) -> Secret?
+}
+
+/// A dialogue that shows nothing and asks nothing, for programs that run unattended.
+public struct NoDialogue: PluginDialogue {
+    /// Creates a dialogue that never asks.
+    public init() {}
+
+    /// Shows nothing.
+    public func show(_ message: String, from plugin: String) -> Bool { false }
+
+    /// Returns nil.
+    public func confirm(_ message: String, yes: String, no: String?, from plugin: String) -> Bool? { nil }
+
+    /// Returns nil.
+    public func ask(_ message: String, isSecret: Bool, from plugin: String) -> Secret? { nil }
+}

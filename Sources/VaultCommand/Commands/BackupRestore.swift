@@ -1,0 +1,219 @@
+import CVaultShim
+import Glibc
+import VaultFmt
+import VaultLocal
+
+/// Goes back to a backup: puts a copy of it in the place of the vault's file, which stays under another name.
+struct BackupRestore {
+    private let backup: String
+    private let path: String
+    private let access: AccessOptions
+    private let isConfirmed: Bool
+
+    init(_ backup: String, to vault: VaultOptions, isConfirmed: Bool) throws {
+        self.backup = backup
+        path = try Self.resolved(try vault.path)
+        access = vault.access
+        self.isConfirmed = isConfirmed
+    }
+
+    func run() throws {
+        guard try UserFiles.exists(backup) else {
+            throw CommandFailure(
+                .noSuchFile, "the backup \(TerminalText.quoted(backup)) does not exist; check the path")
+        }
+        guard try Self.resolved(backup) != path else {
+            throw CommandFailure(
+                .usage, "\(TerminalText.quoted(backup)) is the vault itself; give the path of a backup of it")
+        }
+        // What is remembered of the vault is what the backup is older than.
+        let opened = try access.open(backup, anchors: .ignore)
+        try requireOwners(of: opened)
+        let isThere = try UserFiles.exists(path)
+        if isThere { try requireSameVault(opened) }
+        let items = try requireSound(opened)
+        let kept = isThere ? try nameForToday() : nil
+        guard try isConfirmed || isWanted(opened, items, kept) else {
+            throw CommandFailure.declined("nothing was restored")
+        }
+        try replace(keeping: kept)
+        try accept(opened)
+        let what =
+            "\(TerminalText.quoted(path)) is at generation \(opened.anchor.generation) again, with \(MergeText.count(items))"
+        guard let kept else { return Terminal.note(what) }
+        Terminal.note(
+            "\(what); the file of today is \(TerminalText.quoted(kept)): open it with --vault, and then accept the restored one once more with 'vaultfmt anchor --accept'"
+        )
+    }
+
+    /// The path without symbolic links, so that a link to the vault stays one.
+    private static func resolved(_ path: String) throws -> String {
+        guard let real = realpath(path, nil) else {
+            guard errno == ENOENT else {
+                throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
+            }
+            return path
+        }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    // MARK: checking
+
+    /// A vault whose header cannot be read any more is replaced, too: that is what a backup is for.
+    private func requireSameVault(_ opened: Vault) throws {
+        if let writer = try Machine.writer(of: path) {
+            throw CommandFailure(
+                .busy, "\(TerminalText.quoted(path)) is being changed by \(TerminalText.escaped(writer)); try again")
+        }
+        let id: VaultID
+        do throws(VaultError) { id = try Vault.id(at: path) } catch {
+            guard [.notAVault, .headerInvalid].contains(error.code) else { throw error }
+            return
+        }
+        guard id != opened.id else { return }
+        throw CommandFailure(
+            .usage,
+            "\(TerminalText.quoted(backup)) is a backup of another vault (\(opened.id)), not of \(TerminalText.quoted(path)) (\(id)); "
+                + "to use it, give --vault \(TerminalText.quoted(backup))")
+    }
+
+    /// A backup is older than what this machine remembers, but it has the same owners: anyone can make a vault with this
+    /// id for a public recipient.
+    private func requireOwners(of opened: Vault) throws {
+        let machine = try ThisMachine.current()
+        do throws(VaultError) { try machine.check(opened) } catch {
+            switch error.code {
+            case .rolledBack, .forked, .ancestryUnprovable, .memoryDamaged: return
+            case .foreignOwner:
+                throw CommandFailure(
+                    .damaged,
+                    "the backup \(TerminalText.quoted(backup)) belongs to other owners than the vault that this machine knows; "
+                        + "if it is yours, from before a rotation, run 'vaultfmt anchor --accept' for it first")
+            default: throw error
+            }
+        }
+    }
+
+    /// Returns the number of items in a backup of which every object authenticates.
+    private func requireSound(_ opened: Vault) throws -> Int {
+        let report = try Progress.during("verifying") { try opened.verify() }
+        let problems = report.problems.filter { !$0.isInterruption }
+        if let problem = problems.first {
+            throw CommandFailure(
+                .damaged,
+                "the backup \(TerminalText.quoted(backup)) is damaged: \(TerminalText.singleLine(problem.description)); try another one"
+            )
+        }
+        return Int(clamping: report.items)
+    }
+
+    private func isWanted(_ opened: Vault, _ items: Int, _ kept: String?) throws -> Bool {
+        if access.noInput {
+            throw CommandFailure(.noAccess, "--no-input, and --from asks first; give --yes")
+        }
+        let keeps = kept.map { "; the file of today is kept as \(TerminalText.quoted($0))" } ?? ""
+        return try Prompt.confirm(
+            "Replace \(TerminalText.quoted(path)) with \(TerminalText.quoted(backup)) (generation \(opened.anchor.generation), \(MergeText.count(items)))\(keeps)?",
+            instead: "give --yes")
+    }
+
+    // MARK: replacing
+
+    /// A free name beside the vault.
+    private func nameForToday() throws -> String {
+        for number in 1...1000 {
+            let name = path + ".before-restore" + (number == 1 ? "" : "-\(number)")
+            if try !UserFiles.exists(name) { return name }
+        }
+        throw CommandFailure(
+            .outputExists,
+            "there are 1000 files \(TerminalText.quoted(path + ".before-restore-N")); move some of them away")
+    }
+
+    /// The vault gets its new contents in a single step; before that, its file gets a second name. No other process can
+    /// change or replace the file meanwhile.
+    private func replace(keeping kept: String?) throws {
+        let new = try NewFile(path, what: "vault", replaces: true)
+        try copy(to: new.descriptor)
+        guard let kept else { return try new.finish() }
+        let today = try lockToday()
+        defer { close(today) }
+        try keepToday(as: kept)
+        do { try new.finish() } catch {
+            putBack(kept, today)
+            throw error
+        }
+    }
+
+    /// Opens and locks the vault's file, as writers do.
+    private func lockToday() throws -> Int32 {
+        let today = vault_open(path, O_RDWR, 0)
+        guard today >= 0 else {
+            throw CommandFailure(system: -today, "cannot open \(TerminalText.quoted(path)) to replace it")
+        }
+        // Whoever had the lock until now may have replaced the file.
+        guard vault_lock_exclusive(today) == 0, isVault(today) else {
+            close(today)
+            throw CommandFailure(.busy, "\(TerminalText.quoted(path)) is being changed by another process; try again")
+        }
+        return today
+    }
+
+    /// Whether an open file is the one that has the vault's name.
+    private func isVault(_ descriptor: Int32) -> Bool {
+        var (own, found) = (vault_status(), vault_status())
+        return vault_status_of_open(descriptor, &own) == 0 && vault_status_of(path, false, &found) == 0
+            && own.number == found.number && own.device == found.device
+    }
+
+    private func keepToday(as kept: String) throws {
+        if link(path, kept) == 0 { return }
+        // Some file systems have no second names.
+        let result = vault_rename_noreplace(path, kept)
+        guard result == 0 else {
+            throw CommandFailure(system: -result, "cannot keep the file of today as \(TerminalText.quoted(kept))")
+        }
+    }
+
+    /// After a failure, removes the second name only while the vault's file still has its first one.
+    private func putBack(_ kept: String, _ today: Int32) {
+        if isVault(today) {
+            unlink(kept)
+        } else if vault_rename_noreplace(kept, path) != 0 {
+            Terminal.note("the file of today is \(TerminalText.quoted(kept))")
+        }
+    }
+
+    private func copy(to target: Int32) throws {
+        let source = vault_open(backup, O_RDONLY, 0)
+        guard source >= 0 else {
+            throw CommandFailure(system: -source, "cannot read the backup \(TerminalText.quoted(backup))")
+        }
+        defer { close(source) }
+        try withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
+            while true {
+                let count = read(source, buffer.baseAddress, buffer.count)
+                if count == 0 { return }
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else {
+                    throw CommandFailure(system: errno, "cannot read the backup \(TerminalText.quoted(backup))")
+                }
+                let failure = Descriptor.writeAll(target, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                guard failure == 0 else {
+                    throw CommandFailure(system: failure, "cannot write the vault \(TerminalText.quoted(path))")
+                }
+            }
+        }
+    }
+
+    /// Makes the restored state the one that this machine remembers.
+    private func accept(_ opened: Vault) throws {
+        guard let restored = try access.openCopy(path, of: opened) else {
+            throw CommandFailure(
+                .io,
+                "\(TerminalText.quoted(path)) does not open as its backup did; check the disk, and restore it again")
+        }
+        try ThisMachine.current().accept(restored)
+    }
+}

@@ -1,0 +1,79 @@
+import ArgumentParser
+import VaultFmt
+import VaultLocal
+
+/// `show`: shows everything about an item, including its secrets if requested.
+struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show everything about an item except its secrets.",
+        discussion: """
+            On a terminal, part of a name or label is enough: a single match is shown; if there are several, you can \
+            choose one. If the output is not a terminal, it has one line per field: the name, a tab and the value. \
+            --reveal also shows secrets and sealed attributes.
+
+            Examples:
+              vaultfmt show github.com alice
+              vaultfmt show github --reveal
+              vaultfmt show github.com alice --json
+            """)
+
+    @OptionGroup var chosen: ItemChoice
+
+    @Flag(help: "Show secrets too.")
+    var reveal = false
+
+    @Option("Show only this field or attribute.")
+    var field: String?
+
+    @Flag(help: "Write a JSON object.")
+    var json = false
+
+    @OptionGroup var vault: VaultOptions
+
+    func validate() throws {
+        guard field == nil || !json else {
+            throw ValidationError("--field cannot be combined with --json; leave one out")
+        }
+    }
+
+    func run() throws {
+        try chosen.check()
+        let opened = try vault.openVault()
+        let item = try chosen.find(in: opened, mayAsk: !vault.access.noInput)
+        if let field { return try writeField(field, of: item, in: opened) }
+        if json { return try writeJSON(item, opened) }
+        try ItemView(item, in: opened, showsSecrets: reveal, to: Output.standard()).write()
+    }
+
+    /// Shows one field; a secret field requires --reveal.
+    private func writeField(_ name: String, of item: Item, in opened: Vault) throws {
+        let flags = item.attributes.attribute(name)?.flags ?? []
+        guard reveal || (name != "secret" && flags.isDisjoint(with: [.sealed, .concealed])) else {
+            throw CommandFailure(
+                .usage, "\(TerminalText.quoted(name)) is secret; show it with --reveal, or write it with 'vaultfmt get'"
+            )
+        }
+        try Output.deliver(ItemField.value(name, of: item, in: opened), force: false)
+    }
+
+    private func writeJSON(_ item: Item, _ opened: Vault) throws {
+        var writer = JSONWriter(Output.standard())
+        let hidden = item.attributes.all.filter { !$0.flags.isDisjoint(with: [.sealed, .concealed]) }.map(\.name)
+        try writer.object { writer in
+            try writer.members(of: item, without: reveal ? [] : hidden) { name throws(VaultError) in
+                try opened.attribute(name, of: item)
+            }
+            if let due = ChangeInterval.due(item, since: try SecretDate(of: item, in: opened)) {
+                try writer.member("changeDue", Timestamp.text(due))
+            }
+            if item.earlierValues > 0 { try writer.member("earlierValues", item.earlierValues) }
+            guard reveal else {
+                try writer.name("hidden")
+                return try writer.array { writer in for name in ["secret"] + hidden { try writer.value(name) } }
+            }
+            try writer.member("secret", opened.open(item).secret)
+        }
+        try writer.finish()
+    }
+}

@@ -1,0 +1,149 @@
+import ArgumentParser
+import VaultFmt
+import VaultLocal
+
+/// `undo`: undoes the last change.
+struct Undo: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "undo",
+        abstract: "Undo the last change.",
+        discussion: """
+            An undo is itself a new change, so nothing is lost: 'vaultfmt redo' reapplies the change, and a secret \
+            that an undo replaces becomes an earlier value of its item. Undo again to go further back. A merge, or a \
+            change made by another machine, is undone only after confirmation. The file contains earlier states until \
+            it is compacted or rewritten; a rotation and most slot changes rewrite it.
+
+            Examples:
+              vaultfmt undo
+              vaultfmt undo --steps 3 --dry-run
+            """)
+
+    @Option("Undo this many changes at once.", value: "number")
+    var steps = 1
+
+    @OptionGroup var options: UndoOptions
+
+    func validate() throws {
+        guard steps >= 1 else { throw ValidationError("--steps must be at least 1") }
+    }
+
+    func run() throws {
+        let (opened, machine) = try options.open()
+        switch try Progress.during("reading", { try machine.planUndo(of: opened, steps: steps) }) {
+        case .step(let step):
+            for entry in step.entries { Terminal.note("undo: \(UndoText.change(entry))") }
+            try options.carryOut(step, on: opened, machine, "undone")
+        case .nothing: throw CommandFailure(.noSuchItem, "there is nothing to undo: the vault has no earlier state")
+        case .gone(let time):
+            throw CommandFailure(
+                .noSuchItem,
+                "this cannot be undone: the file was compacted or rewritten at \(Timestamp.short(time)) UTC and no longer contains the earlier state; "
+                    + "'vaultfmt history' shows earlier values; a backup may contain the rest")
+        }
+    }
+}
+
+/// `redo`: undoes an undo.
+struct Redo: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "redo",
+        abstract: "Redo a change that was undone.",
+        discussion: """
+            After several undos, each redo reapplies one change. If another change has been made \
+            since, there is nothing to redo.
+
+            Examples:
+              vaultfmt redo
+              vaultfmt redo --dry-run
+            """)
+
+    @OptionGroup var options: UndoOptions
+
+    func run() throws {
+        let (opened, machine) = try options.open()
+        switch try Progress.during("reading", { try machine.planRedo(of: opened) }) {
+        case .step(let step):
+            for entry in step.entries { Terminal.note("redo: \(UndoText.change(entry))") }
+            try options.carryOut(step, on: opened, machine, "redone")
+        case .nothing, .gone:
+            throw CommandFailure(
+                .noSuchItem, "there is nothing to redo: no change was undone, or another change has been made since")
+        }
+    }
+}
+
+/// The options and steps that `undo` and `redo` share.
+struct UndoOptions: ParsableArguments {
+    @Flag(help: "Show what would be done, without changing anything.")
+    var dryRun = false
+
+    @Flag(name: [.short, .long], help: "Do not ask for confirmation, even for a change made elsewhere.")
+    var yes = false
+
+    @OptionGroup var vault: VaultOptions
+
+    func open() throws -> (Vault, Machine) {
+        if !yes { ControllingTerminal.beginSeries() }
+        return (try vault.openVault(writable: !dryRun), try ThisMachine.current())
+    }
+
+    /// Shows the changes, asks for confirmation unless this machine made them, and then undoes or redoes them.
+    func carryOut(_ step: UndoStep, on vault: Vault, _ machine: Machine, _ done: String) throws {
+        for line in UndoText.lines(step.changes) { Terminal.errorLine("  \(line)") }
+        guard !dryRun else { return Terminal.note("nothing was changed (--dry-run)") }
+        guard try isAllowed(step) else { throw CommandFailure.declined("nothing was changed") }
+        ControllingTerminal.end()
+        try Progress.during("writing") { try machine.carryOut(step, on: vault) }
+        Terminal.note(
+            done == "undone"
+                ? "undone; 'vaultfmt redo' redoes the change" : "redone; 'vaultfmt undo' undoes the change")
+    }
+
+    private func isAllowed(_ step: UndoStep) throws -> Bool {
+        if yes || step.isMadeHere { return true }
+        guard !vault.access.noInput, Prompt.isPossible else {
+            throw CommandFailure(
+                .usage,
+                "as far as this machine knows, the change was made elsewhere, so nothing was undone; inspect it with --dry-run, then give --yes"
+            )
+        }
+        return try Prompt.confirm(
+            "As far as this machine knows, this change was made elsewhere. Undo it anyway?", instead: "give --yes")
+    }
+}
+
+/// Describes an undo using the names of items, never their secrets.
+enum UndoText {
+    private static let most = 20
+
+    /// Describes one change in the log on a single line.
+    static func change(_ entry: LogEntry) -> String {
+        var text = "the change at \(Timestamp.short(entry.time)) UTC (generation \(entry.state.generation))"
+        if entry.isMerge { text += ", a merge" }
+        if !entry.devices.isEmpty {
+            text += ", by device \(entry.devices.map(\.description).joined(separator: ", "))"
+        }
+        return text
+    }
+
+    /// Lists the differences, one line per item.
+    static func lines(_ changes: VaultChanges) -> [String] {
+        var lines = changes.items.prefix(most).map(line)
+        if changes.items.count > most { lines.append("… and \(changes.items.count - most) more items") }
+        if let kept = changes.keptVersions { lines.append("earlier values kept per item: \(kept)") }
+        return lines
+    }
+
+    private static func line(_ change: VaultChanges.ItemChange) -> String {
+        switch (change.before, change.after) {
+        case (let gone?, nil): return "removed again: \(ItemText.summary(gone))"
+        case (nil, let back?): return "back: \(ItemText.summary(back))"
+        case (let before?, let after?):
+            var what = change.fields.map(MergeText.field)
+            if change.hasOtherEarlierValues, what.isEmpty { what.append("earlier values") }
+            let moved = before == after ? "" : " (now \(ItemText.summary(before)))"
+            return "as before: \(ItemText.summary(after))\(moved): \(what.joined(separator: ", "))"
+        case (nil, nil): return ""
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import CInterchange
+import VaultFmt
+
+/// Estimates how hard a password is to guess: with libzxcvbn, which knows words, names, dates and keyboard patterns, or
+/// roughly if it is not installed.
+struct PasswordEstimate {
+    /// The strength threshold: ten billion guesses find any password with fewer bits.
+    static let enough = 33.2
+    /// Any further characters are ignored: they do not make a weak password strong, and the library's running time is
+    /// quadratic in the length.
+    private static let longest = 96
+
+    /// Whether libzxcvbn is installed.
+    let isExact = interchange_load(INTERCHANGE_ZXCVBN) == 1
+
+    /// The package to install for better estimates.
+    static let package = String(cString: interchange_package(INTERCHANGE_ZXCVBN))
+
+    /// Returns an upper bound on the strength of a password, in bits.
+    func bits(_ password: UnsafeRawBufferPointer) -> Double {
+        guard isExact else { return PassphraseStrength.bits(password) }
+        let part = UnsafeRawBufferPointer(rebasing: password.prefix(Self.longest))
+        guard !part.contains(0) else { return PassphraseStrength.bits(password) }
+        var text = SecretBuffer(capacity: part.count + 1)
+        text.append(part)
+        text.append(0)
+        return text.withUnsafeBytes { bytes in
+            guard let start = bytes.bindMemory(to: CChar.self).baseAddress else { return 0 }
+            return interchange_zxcvbn(start, nil)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Glibc
+import VaultFmt
+import VaultLocal
+
+/// Findings from the age of secrets: those that are older than asked for, and those whose interval has passed.
+struct SecretAges {
+    /// Milliseconds since 1970.
+    let now: Int64
+    /// Secrets made before this are old; nil to report only those with an interval.
+    let oldest: Int64?
+    private var items: [Item] = []
+
+    init(now: Int64, oldest: Int64?) {
+        self.now = now
+        self.oldest = oldest
+    }
+
+    /// Notes an item, whose earlier values are read later.
+    mutating func look(at item: Item) {
+        guard item.key.itemClass == .genericPassword || item.key.itemClass == .internetPassword else { return }
+        if oldest != nil || item.attributes.attribute(ChangeInterval.attribute) != nil { items.append(item) }
+    }
+
+    /// The findings, in the order of the items.
+    func findings(in vault: Vault) throws(VaultError) -> [Finding] {
+        var found: [Finding] = []
+        for item in items {
+            if let finding = finding(item, try SecretDate(of: item, in: vault)) { found.append(finding) }
+        }
+        return found
+    }
+
+    private func finding(_ item: Item, _ date: SecretDate) -> Finding? {
+        if let due = ChangeInterval.due(item, since: date) {
+            guard due < now else { return nil }
+            let every = TerminalText.escaped(item.attributes.string(ChangeInterval.attribute) ?? "")
+            return Finding(
+                kind: .old, items: [item],
+                why: "to be changed every \(every), due since \(Timestamp.short(due)) UTC; \(unchanged(date))",
+                changed: date, due: due)
+        }
+        guard let oldest, date.milliseconds < oldest else { return nil }
+        return Finding(kind: .old, items: [item], why: unchanged(date), changed: date)
+    }
+
+    private func unchanged(_ date: SecretDate) -> String {
+        let days = (now - date.milliseconds) / Age.day
+        let least = date.isExact ? "" : "at least "
+        return "not changed for \(least)\(days) \(days == 1 ? "day" : "days"), "
+            + "since \(date.isExact ? "" : "before ")\(Timestamp.short(date.milliseconds)) UTC"
+    }
+}

@@ -1,0 +1,114 @@
+import ArgumentParser
+import VaultFmt
+import VaultLocal
+
+/// An existing item, selected by its name and by filters that are not part of the name.
+struct ItemChoice: ParsableArguments {
+    @OptionGroup var name: ItemName
+
+    @Option("The item's id, or at least its first 4 digits; 'vaultfmt show' prints it.", value: "id")
+    var id: String?
+
+    @OptionGroup(title: "Filters") var filters: ItemFilters
+    @OptionGroup(title: "Filters") var place: PlaceFilters
+
+    /// Refuses a command that does not name an item, before any prompt.
+    func check() throws {
+        guard name.isGiven || id != nil || filters.isAnyGiven || place.isAnyGiven else { throw ItemName.missing }
+        _ = try criteria()
+    }
+
+    /// Finds the item; see `ItemName.find`.
+    /// - `mayAsk`: Whether a person at a terminal may be asked which item is meant. Part of its name is then enough.
+    func find(in vault: Vault, mayAsk: Bool = false) throws -> Item {
+        try name.find(in: vault, criteria(), mayAsk: mayAsk)
+    }
+
+    /// All items that match.
+    func findAll(in vault: Vault) throws -> [Item] { try name.findAll(in: vault, criteria()) }
+
+    private func criteria() throws -> ItemCriteria { try ItemCriteria(id: id, filters, place) }
+}
+
+/// Conditions for an item in addition to its name.
+struct ItemCriteria {
+    var label: String?
+    var accessibility: Accessibility?
+    var filter = ItemFilter()
+    /// The beginning of the item's id.
+    var id: String?
+
+    /// Criteria with no condition beyond the item's name.
+    init() {}
+
+    init(id: String?, _ filters: ItemFilters, _ place: PlaceFilters) throws {
+        try self.init(id: id, place)
+        label = filters.label
+        accessibility = filters.accessible?.value
+        filter = try filters.filter(place)
+    }
+
+    init(id: String?, _ place: PlaceFilters) throws {
+        filter = place.filter
+        self.id = id?.lowercased()
+        guard let id else { return }
+        guard (4...32).contains(id.utf8.count), id.allSatisfy(\.isHexDigit) else {
+            throw CommandFailure(
+                .usage,
+                "--id takes 4 to 32 hexadecimal digits, not \(TerminalText.quoted(id)); 'vaultfmt show' prints them"
+            )
+        }
+    }
+}
+
+extension ItemName {
+    /// Finds the only item that has this name and meets the criteria.
+    /// - `mayAsk`: Whether a person at a terminal may be asked which item is meant. Part of its name or label is then
+    ///   enough, and the item that was chosen is shown. In a script, names must be exact.
+    /// - Throws: `ExitStatus.noSuchItem`, with similar names; `ExitStatus.ambiguous`, after writing the matches to
+    ///   standard error.
+    func find(in vault: Vault, _ criteria: ItemCriteria, mayAsk: Bool) throws -> Item {
+        let asks = mayAsk && ItemMenu.isPossible
+        let exact = try findAll(in: vault, criteria)
+        if exact.count > 1, asks {
+            return try ItemMenu.choose(exact, title: "\(exact.count) items are named \(shown):")
+        }
+        if let item = try single(exact) { return item }
+        try criteria.filter.requireKnown(in: vault, group: fields.group)
+        guard criteria.id == nil else {
+            throw CommandFailure(
+                .noSuchItem, "no item has this id; 'vaultfmt list --columns name,account,id' shows them")
+        }
+        var query = fields.query
+        query.label = criteria.label
+        query.accessibility = criteria.accessibility
+        let near = try NearItems(to: [service, account].compactMap { $0 }, in: vault, query, criteria.filter)
+        if asks, let item = try near.chosen(for: shown) { return item }
+        throw CommandFailure(
+            .noSuchItem,
+            "no item is named \(shown)\(near.question.isEmpty ? ";" : near.question) 'vaultfmt list' shows all items"
+        )
+    }
+
+    /// All items that have this name and meet the criteria, in key order.
+    func findAll(in vault: Vault, _ criteria: ItemCriteria) throws -> [Item] {
+        let named = try findAll(in: vault, label: criteria.label, accessibility: criteria.accessibility)
+        guard !criteria.filter.isEmpty || criteria.id != nil else { return named }
+        let matcher = ItemFilter.Matcher(criteria.filter, in: vault)
+        return try named.filter { item in
+            try (criteria.id.map { item.id.description.hasPrefix($0) } ?? true) && matcher.matches(item)
+        }
+    }
+
+    /// Returns a name with these words and the options that were given.
+    static func of(_ service: String?, _ account: String? = nil, _ fields: ItemFields) throws -> ItemName {
+        var name: ItemName
+        do { name = try ItemName.parse([]) } catch {
+            throw CommandFailure(.bug, "an empty name does not parse; this is a bug in vaultfmt: please report it")
+        }
+        name.service = service
+        name.account = account
+        name.fields = fields
+        return name
+    }
+}

@@ -1,0 +1,116 @@
+import ArgumentParser
+import VaultFmt
+import VaultLocal
+
+/// One or more items to be changed together, selected by name or by filters.
+struct ItemSelection: ParsableArguments {
+    @Argument(
+        help: "The item, SERVICE [ACCOUNT], or the names of several items.",
+        completion: .custom(VaultCompletion.services))
+    var names: [String] = []
+
+    @OptionGroup(title: "Item") var fields: ItemFields
+
+    @Option("The item's id, or at least its first 4 digits; 'vaultfmt show' prints it.", value: "id")
+    var id: String?
+
+    @OptionGroup(title: "Filters") var place: PlaceFilters
+
+    @Flag(help: "Select all items that match, after showing them.")
+    var all = false
+
+    @Flag(name: [.short, .long], help: "Do not ask for confirmation.")
+    var yes = false
+
+    /// Whether more than one item may be meant, so that confirmation is needed.
+    func maySelectSeveral(isFiltered: Bool = false) -> Bool {
+        all || names.count > 2 || (names.isEmpty && (place.isAnyGiven || isFiltered))
+    }
+
+    /// Refuses a command that does not name an item, before any prompt.
+    /// - `isFiltered`: Whether any of the command's own filters are given.
+    func check(isFiltered: Bool = false) throws {
+        guard !names.isEmpty || fields.isAnyGiven || id != nil || place.isAnyGiven || all || isFiltered else {
+            throw ItemName.missing
+        }
+    }
+
+    /// Finds the items.
+    /// - `criteria`: Conditions that the items must also meet.
+    /// - `isFiltered`: Whether the command's own filters are enough to select items.
+    /// - `mayAsk`: As for `ItemName.find`.
+    func find(in vault: Vault, _ criteria: ItemCriteria, isFiltered: Bool = false, mayAsk: Bool) throws -> [Item] {
+        try criteria.filter.requireKnown(in: vault, group: nil)
+        let first = try name(names.first, names.count == 2 ? names[1] : nil)
+        if all || (names.isEmpty && (place.isAnyGiven || isFiltered)) {
+            let items =
+                names.count > 2
+                ? try names.flatMap { try name($0).findAll(in: vault, criteria) }
+                : try first.findAll(in: vault, criteria)
+            guard !items.isEmpty else {
+                try criteria.filter.requireKnown(in: vault, group: fields.group)
+                throw CommandFailure(.noSuchItem, "nothing matches; 'vaultfmt list' shows all items")
+            }
+            return items
+        }
+        guard names.count > 1 else {
+            return [try offeringAll { try first.find(in: vault, criteria, mayAsk: mayAsk) }]
+        }
+        if names.count == 2 {
+            let exact = try first.findAll(in: vault, criteria)
+            let each = try names.map { try name($0).findAll(in: vault, criteria) }
+            guard exact.isEmpty, each.allSatisfy({ !$0.isEmpty }) else {
+                return [try first.find(in: vault, criteria, mayAsk: mayAsk)]
+            }
+        }
+        var items: [Item] = []
+        for word in names {
+            let item = try name(word).find(in: vault, criteria, mayAsk: mayAsk)
+            if !items.contains(where: { $0.key == item.key }) { items.append(item) }
+        }
+        return items
+    }
+
+    /// Adds a mention of `--all` to the failure if several items match.
+    private func offeringAll(_ find: () throws -> Item) throws -> Item {
+        do { return try find() } catch let failure as CommandFailure where failure.status == .ambiguous {
+            throw CommandFailure(.ambiguous, "\(failure.message), or --all for all of them")
+        }
+    }
+
+    private func name(_ service: String?, _ account: String? = nil) throws -> ItemName {
+        try ItemName.of(service, account, fields)
+    }
+}
+
+extension ItemSelection {
+    /// Fails if confirmation is needed and there is no terminal to ask on.
+    /// - `doing`: What the command does, such as "removing".
+    func requireConsent(_ access: AccessOptions, doing: String) throws {
+        guard !yes, access.noInput || !Prompt.isPossible else { return }
+        throw CommandFailure(
+            .usage, "\(doing) needs confirmation, but there is no terminal to prompt on; give --yes")
+    }
+
+    /// Shows the items and asks one question about all of them.
+    /// - `verb`: The word that the question begins with, such as "Remove".
+    /// - `doing`: As for `requireConsent`.
+    func isConfirmed(_ items: [Item], _ verb: String, _ access: AccessOptions, doing: String) throws -> Bool {
+        if all { Terminal.note("\(items.count) \(items.count == 1 ? "item matches" : "items match")") }
+        if yes { return true }
+        try requireConsent(access, doing: doing)
+        guard items.count > 1 else { return try Prompt.confirm("\(verb) \(Self.words(items))?", instead: "give --yes") }
+        let most = 100
+        for item in items.prefix(most) {
+            Terminal.errorLine("  \(ItemText.summary(item.key, label: item.attributes.label))")
+        }
+        if items.count > most { Terminal.errorLine("  … and \(items.count - most) more") }
+        return try Prompt.confirm("\(verb) these \(items.count) items?", instead: "give --yes")
+    }
+
+    /// Returns the number of items ("3 items"), or the name of a single item.
+    static func words(_ items: [Item]) -> String {
+        guard items.count == 1, let item = items.first else { return "\(items.count) items" }
+        return ItemText.summary(item.key, label: item.attributes.label)
+    }
+}

@@ -1,0 +1,48 @@
+import VaultAge
+import VaultFmt
+import VaultLocal
+
+/// Recreates slots for recipients in a rotation, without their identities.
+struct SlotRemaking {
+    let factor: AgeFactor
+    private let resolve: AgeFactor.Resolver
+
+    init(mayAsk: Bool) {
+        resolve = AgeKeys.resolver(AgeKeys.plugins(mayAsk: mayAsk))
+        factor = AgeFactor(resolver: resolve)
+    }
+
+    /// Whether a slot needs only its recipients.
+    static func canRemake(_ slot: SlotInfo) -> Bool {
+        slot.factors == .externalKey && slot.provider == AgeFactor.name
+    }
+
+    /// Keeps such slots, and lists their recipients. A slot that cannot be recreated is reported and will be dropped.
+    /// - Returns: The number of slots kept.
+    func apply(to rotation: inout Rotation) throws -> Int {
+        var remade = 0
+        for slot in rotation.dropped where Self.canRemake(slot) {
+            let recipients: [RecipientText]
+            do throws(AgeError) { recipients = try self.recipients(slot) } catch {
+                Terminal.warning("slot \(slot.id) cannot be recreated: \(error.detail)")
+                continue
+            }
+            try whileOpening { try rotation.keep(slot.id, madeAgainBy: factor) }
+            let name = slot.name.map { $0.isEmpty ? "" : " \(TerminalText.quoted($0))" } ?? ""
+            for recipient in recipients {
+                Terminal.note("slot \(slot.id)\(name) opens for \(TerminalText.escaped(recipient.text))")
+            }
+            remade += 1
+        }
+        return remade
+    }
+
+    /// Returns the slot's recipients, if all of them can be used here.
+    private func recipients(_ slot: SlotInfo) throws(AgeError) -> [RecipientText] {
+        guard let recipients = try AgeSlot(slot)?.recipients else {
+            throw AgeError(.invalidRecipient, "it does not name its recipients")
+        }
+        for recipient in recipients { _ = try resolve(recipient) }
+        return recipients
+    }
+}

@@ -1,0 +1,23 @@
+import VaultFmt
+import VaultLocal
+
+/// A file stored with an item: a sealed binary attribute (`Docs/import.md`).
+enum Attachment {
+    /// The largest attachment in bytes, which is the largest value of an attribute (specification, section 6.2).
+    static let longest = 16 << 20
+
+    /// Reads a file and names the attribute after it.
+    static func read(_ path: String) throws -> Attribute {
+        let title = path.split(separator: "/").last.map(String.init) ?? path
+        let name = AttributeName.filePrefix + title
+        guard name.utf8.count <= 255 else {
+            throw CommandFailure(
+                .usage, "the name of the file \(TerminalText.quoted(path)) is too long for an attachment; rename it")
+        }
+        let bytes = try Descriptor.readFile(path, what: "file to attach,", limit: longest)
+        return Attribute(name, secret: bytes, flags: [.sealed, .binary])
+    }
+
+    /// The name of the file in the name of an attribute.
+    static func title(_ name: String) -> String { String(name.dropFirst(AttributeName.filePrefix.count)) }
+}

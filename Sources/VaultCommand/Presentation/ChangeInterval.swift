@@ -1,0 +1,27 @@
+import ArgumentParser
+import VaultFmt
+
+/// How often a secret is to be changed: an item's attribute `change-every`, a duration such as 90d.
+enum ChangeInterval: ExpressibleByArgument, Equatable {
+    case never
+    /// As it was typed, and in milliseconds.
+    case every(String, milliseconds: Int64)
+
+    static let attribute = "change-every"
+
+    init?(argument: String) {
+        if argument == "never" {
+            self = .never
+        } else if let age = Age(argument: argument) {
+            self = .every(argument, milliseconds: age.milliseconds)
+        } else {
+            return nil
+        }
+    }
+
+    /// The time by which an item's secret should be changed, in milliseconds since 1970; nil if the item has no
+    /// interval.
+    static func due(_ item: Item, since changed: SecretDate) -> Int64? {
+        item.attributes.string(attribute).flatMap(Age.init(argument:)).map { changed.milliseconds + $0.milliseconds }
+    }
+}

@@ -1,0 +1,44 @@
+import Glibc
+import VaultFmt
+import VaultLocal
+
+/// What the system reveals about a vault file without a key.
+struct FileFacts {
+    let bytes: UInt64
+    /// Milliseconds since 1970.
+    let modified: Int64
+    /// The file's mode, in the form that chmod takes.
+    let mode: UInt32
+    /// The process that is writing to the file now, as "name (pid)" if known; nil if there is none.
+    let writer: String?
+
+    init(_ path: String) throws {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
+        }
+        bytes = UInt64(clamping: status.st_size)
+        modified = Int64(status.st_mtim.tv_sec) * 1000 + Int64(status.st_mtim.tv_nsec) / 1_000_000
+        mode = status.st_mode & 0o7777
+        writer = try Machine.writer(of: path)
+    }
+
+    /// Returns a file's permissions in the form that chmod takes.
+    static func mode(of path: String) throws -> UInt32 {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
+        }
+        return status.st_mode & 0o7777
+    }
+
+    /// Whether anyone but the owner may read or write the file.
+    var isOpenToOthers: Bool { mode & 0o077 != 0 }
+
+    /// The permissions with an explanation, such as "0600, for its owner only".
+    var permissions: String {
+        let digits = "0" + String(mode, radix: 8)
+        guard isOpenToOthers else { return "\(digits), for its owner only" }
+        return "\(digits), others can \(mode & 0o022 != 0 ? "change" : "read") it; run 'chmod 600' to prevent that"
+    }
+}

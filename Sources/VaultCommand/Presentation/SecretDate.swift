@@ -1,0 +1,149 @@
+import Glibc
+import VaultBytes
+import VaultFmt
+
+/// When an item got its secret, which a change of a note, a label or its name does not alter.
+///
+/// An item has one time of change for everything in it. The date of the secret is therefore found from what is left of
+/// its past: the earlier values with the same secret, and the attribute `secret-changed`, which this command adds to an
+/// item that it changes on a later day than the day of the secret.
+struct SecretDate {
+    /// Milliseconds since 1970.
+    let milliseconds: Int64
+    /// Whether this is the time at which the secret was set; otherwise it may be older.
+    let isExact: Bool
+
+    /// The attribute that keeps the date: a time in RFC 3339 form.
+    static let attribute = "secret-changed"
+
+    /// The date as far as a listing shows it, without opening anything.
+    init(listed item: Item) {
+        milliseconds = Self.stated(item.attributes) ?? Self.sealed(item.modified, item.entry.recordRevision)
+        isExact = false
+    }
+
+    /// The date, for which the secrets of the item and of its earlier values are compared.
+    ///
+    /// What cannot be opened here is treated as if it were not there.
+    init(of item: Item, in vault: Vault) throws(VaultError) {
+        let run = try Run(before: item, in: vault)
+        var date = Self.sealed(item.modified, item.entry.recordRevision)
+        // Another program may have replaced the secret without knowing of the attribute.
+        if let stated = Self.stated(item.attributes), stated != run.replacedStated { date = stated }
+        milliseconds = min(date, run.oldest ?? date)
+        isExact = run.isWhole || abs(milliseconds - item.created) < Age.day
+    }
+
+    /// The latest time at which a sealed record can have got its secret. Resealing gives it a new revision; that happens
+    /// when the secret, a sealed attribute or the name changes. An imported item has the earlier date of its source.
+    private static func sealed(_ modified: Int64, _ revision: UInt64) -> Int64 {
+        min(modified, Int64(clamping: revision >> 16))
+    }
+
+    private static func stated(_ attributes: Attributes) -> Int64? {
+        attributes.string(attribute).flatMap(ImportedTime.milliseconds(dayOrTime:))
+    }
+
+    /// The earlier values, newest first, that have the same secret as the item.
+    private struct Run {
+        /// The date of the oldest one; nil if there is none.
+        private(set) var oldest: Int64?
+        /// Whether a value with another secret comes before them.
+        private(set) var isWhole = false
+        /// The stated date of that value.
+        private(set) var replacedStated: Int64?
+
+        init(before item: Item, in vault: Vault) throws(VaultError) {
+            guard item.earlierValues > 0 else { return }
+            do throws(VaultError) {
+                let now = try vault.open(item)
+                for value in try vault.earlierValues(of: item).reversed() {
+                    let stated = SecretDate.stated(value.attributes)
+                    guard try vault.open(value).secret.equals(now.secret) else {
+                        (isWhole, replacedStated) = (true, stated)
+                        return
+                    }
+                    let date = stated ?? SecretDate.sealed(value.modified, value.version.recordRevision)
+                    oldest = min(date, oldest ?? date)
+                }
+            } catch {
+                guard Self.cannotBeRead.contains(error.code) else { throw error }
+            }
+        }
+
+        private static let cannotBeRead: Set<VaultError.Code> = [
+            .notPermitted, .deviceBound, .authenticationFailed, .structureInvalid, .unsupportedForm,
+        ]
+    }
+}
+
+extension AttributeChanges {
+    /// Keeps the date of an item's secret through a change that leaves the secret as it is.
+    ///
+    /// On the day of the secret itself, the time of the change says the same, so nothing is added.
+    mutating func keepDate(ofSecretOf item: Item, in vault: Vault) throws(VaultError) {
+        guard set[SecretDate.attribute] == nil, !remove.contains(SecretDate.attribute), item.key.account != nil else {
+            return
+        }
+        keep(try SecretDate(of: item, in: vault), of: item)
+    }
+
+    /// The same for an item that gets a secret: one that it has already keeps its date, and another one has none yet.
+    mutating func keepDate(ofSecretOf item: Item?, unlessNew secret: borrowing Secret, in vault: Vault)
+        throws(VaultError)
+    {
+        guard let item else { return }
+        if try Self.has(secret, { () throws(VaultError) -> Secret? in try vault.open(item).takeSecret() }) {
+            return try keepDate(ofSecretOf: item, in: vault)
+        }
+        forgetDate(of: item)
+    }
+
+    /// The same within a transaction, which does not read earlier values.
+    mutating func keepDate(ofSecretOf key: ItemKey, unlessNew secret: borrowing Secret, in transaction: Transaction)
+        throws(VaultError)
+    {
+        guard let item = try transaction.item(key), set[SecretDate.attribute] == nil else { return }
+        if try Self.has(
+            secret,
+            { () throws(VaultError) -> Secret? in
+                guard let opened = try transaction.get(key) else { return nil }
+                return opened.takeSecret()
+            })
+        {
+            return keep(SecretDate(listed: item), of: item)
+        }
+        forgetDate(of: item)
+    }
+
+    /// Whether an item has this secret. A damaged one, or that of another device, can only be replaced.
+    private static func has(
+        _ secret: borrowing Secret, _ open: () throws(VaultError) -> Secret?
+    ) throws(VaultError) -> Bool {
+        do throws(VaultError) {
+            guard let now = try open() else { return false }
+            return now.equals(secret)
+        } catch {
+            let replaced: Set<VaultError.Code> = [
+                .deviceBound, .authenticationFailed, .structureInvalid, .unsupportedForm,
+            ]
+            guard replaced.contains(error.code) else { throw error }
+            return false
+        }
+    }
+
+    private mutating func forgetDate(of item: Item) {
+        guard item.attributes.attribute(SecretDate.attribute) != nil, set[SecretDate.attribute] == nil else { return }
+        remove.append(SecretDate.attribute)
+    }
+
+    private mutating func keep(_ date: SecretDate, of item: Item) {
+        let text = Timestamp.text(date.milliseconds)
+        guard item.attributes.string(SecretDate.attribute) != text else { return }
+        if date.milliseconds / Age.day != Int64(time(nil)) * 1000 / Age.day {
+            set[SecretDate.attribute] = Array(text.utf8)
+        } else if item.attributes.attribute(SecretDate.attribute) != nil {
+            remove.append(SecretDate.attribute)
+        }
+    }
+}

@@ -1,0 +1,182 @@
+/// The words that users of op, gopass, pass, bw, keepassxc-cli or macOS's security are used to typing.
+enum Synonyms {
+    /// Synonyms of our commands, keyed by the parent command; "" is the program itself. Names of our own commands are
+    /// not looked up.
+    static let commands: [String: [String: [String]]] = [
+        "": [
+            "-V": ["--version"],
+            "add-generic-password": ["add"],
+            "audit": ["check"],
+            "cat": ["get"],
+            "clip": ["get", "--clip"],
+            "create-keychain": ["create"],
+            "db-create": ["create"],
+            "db-info": ["inspect"],
+            "del": ["remove"],
+            "delete": ["remove"],
+            "delete-generic-password": ["remove"],
+            "diceware": ["generate", "--words", "6"],
+            "exec": ["run"],
+            "find": ["list"],
+            "fsck": ["verify"],
+            "info": ["inspect"],
+            "init": ["create"],
+            "insert": ["set"],
+            "locate": ["list"],
+            "lock-keychain": ["lock"],
+            "login": ["unlock"],
+            "logout": ["lock"],
+            "mv": ["move"],
+            "passwd": ["rekey"],
+            "pwgen": ["generate"],
+            "recipients": ["slot", "list"],
+            "rename": ["move"],
+            "search": ["list"],
+            "signin": ["unlock"],
+            "signout": ["lock"],
+            "store": ["set"],
+            "totp": ["otp"],
+            "unlock-keychain": ["unlock"],
+            "version": ["--version"],
+        ],
+        "slot": [
+            "create": ["add"],
+            "del": ["remove"],
+            "delete": ["remove"],
+            "ls": ["list"],
+            "new": ["add"],
+            "show": ["list"],
+        ],
+        "conflicts": [
+            "ls": ["list"],
+            "resolve": ["settle"],
+        ],
+    ]
+
+    /// Advice for words that have no direct counterpart here.
+    static let advice: [String: String] = [
+        "backup": backup,
+        "grant": share,
+        "rollback": backup,
+        "share": share,
+        "snapshot": backup,
+        "clone": "a vault is a single file: copy it with cp, or see 'vaultfmt sync --help'",
+        "config": "vaultfmt has no settings file; 'vaultfmt help environment' lists the variables it reads",
+        "copy":
+            "vaultfmt does not copy items; store the secret again with 'vaultfmt set', or see 'vaultfmt get --help'",
+        "cp": "vaultfmt does not copy items; store the secret again with 'vaultfmt set', or see 'vaultfmt get --help'",
+        "attach": file,
+        "document": file,
+        "dump-keychain": "'vaultfmt list' shows items without secrets; see also 'vaultfmt export --help'",
+        "estimate": "'vaultfmt generate --words 5' makes a strong passphrase and shows its strength",
+        "find-generic-password": "name the service and the account as arguments; see 'vaultfmt get --help'",
+        "find-internet-password": "name the server and the account as arguments; see 'vaultfmt get --help'",
+        "grep": "vaultfmt never searches secrets; 'vaultfmt list' searches names and labels",
+        "item": "remove 'item': 'vaultfmt list', and 'vaultfmt help commands' for the others",
+        "mkdir": "a group is created along with its first item, by --group; see 'vaultfmt set --help'",
+        "template": "vaultfmt asks for what an item needs; see 'vaultfmt set --help'",
+        "vault": "a vault is a file, named by --vault; 'vaultfmt inspect' describes it",
+    ]
+
+    /// Options of other programs, and the corresponding options here.
+    static let options: [String: String] = [
+        "--2fa": "--second-factor",
+        "--attachment": "--attach",
+        "--binary": "--attach",
+        "--document": "--attach",
+        "--file": "--attach",
+        "--deep": "--notes",
+        "--in-notes": "--notes",
+        "--note": "--notes",
+        "--search-notes": "--notes",
+        "--change-every": "--rotate-every",
+        "--interval": "--rotate-every",
+        "--renew-every": "--rotate-every",
+        "--rotate": "--rotate-every",
+        "--rotation": "--rotate-every",
+        "--rotation-interval": "--rotate-every",
+        "--age": "--older-than",
+        "--breached": "--hibp",
+        "--expires-in": "--expires-within",
+        "--expiring": "--expires-within",
+        "--hashes": "--hibp",
+        "--leaked": "--hibp",
+        "--leaks": "--hibp",
+        "--max-age": "--older-than",
+        "--missing-otp": "--second-factor",
+        "--no-otp": "--second-factor",
+        "--older": "--older-than",
+        "--otp": "--second-factor",
+        "--pwned": "--hibp",
+        "--totp": "--second-factor",
+        "--clipboard": "--clip",
+        "--all-fields": "--all",
+        "--copy": "--clip",
+        "--filename": "--vault",
+        "--item": "--all",
+        "--name": "--label",
+        "--tag": "--add-tag",
+        "--tags": "--add-tag",
+        "--title": "--label",
+        "--user": "--account",
+        "--username": "--account",
+        "-u": "--account",
+        "-v": "--vault",
+        "--whole": "--all",
+    ]
+
+    /// Options of other programs that have no counterpart here, and what to use instead.
+    static let optionAdvice: [String: String] = [
+        "--all-fields": "'vaultfmt list WORD --notes' searches in notes too",
+        "--access": group, "--groups": group, "--read": group, "--read-only": group,
+        "--exempt": exemption, "--ignore": exemption, "--ignore-check": exemption, "--skip": exemption,
+        "--expires": expiry, "--expires-on": expiry, "--expiry": expiry, "--valid-until": expiry,
+        "--add-secret": secondSecret, "--conceal": secondSecret, "--hidden": secondSecret,
+        "--hidden-attribute": secondSecret, "--secret-field": secondSecret,
+        "--address": address, "--url": address, "--website": address,
+        "--attach": file, "--attachment": file, "--binary": file, "--document": file, "--file": file,
+        "--note": "notes are an attribute: --attribute notes=TEXT, or 'vaultfmt edit --all' for several lines",
+        "--notes": "notes are an attribute: --attribute notes=TEXT, or 'vaultfmt edit --all' for several lines",
+        "--out": redirect, "--out-file": redirect, "--output": redirect,
+        "--detach": "'vaultfmt update NAME --remove-attribute file:FILE' removes an attached file",
+        "--purge": purge, "--permanent": purge, "--permanently": purge,
+        "--save": "'vaultfmt set SERVICE ACCOUNT --generate' generates a password and stores it",
+        "--store": "'vaultfmt set SERVICE ACCOUNT --generate' generates a password and stores it",
+        "--tag": tags, "--tags": tags,
+        "--target": otherVault, "--to-vault": otherVault,
+        "--all-vaults": "name the vaults: 'vaultfmt list WORD --vault FILE --vault FILE' searches several",
+    ]
+
+    private static let backup =
+        "a vault is a single file: 'cp VAULT BACKUP' backs it up, and 'vaultfmt restore --from BACKUP' goes back to it"
+    private static let share =
+        "'vaultfmt slot add --grant-group GROUP' lets somebody else read one group, without the rest of the vault"
+    private static let group =
+        "to add a read-only slot for a single group, use 'vaultfmt slot add --grant-group GROUP'"
+    /// Advice for an option of one command, keyed by both.
+    static let commandOptionAdvice: [String: String] = [
+        "slot add --expires": slotEnd, "slot add --expires-in": slotEnd, "slot add --for": slotEnd,
+        "slot add --until": slotEnd, "slot add --valid-for": slotEnd,
+    ]
+
+    private static let slotEnd = "a slot opens the vault until 'vaultfmt slot remove' removes it"
+    private static let purge =
+        "'vaultfmt rm' removes items, and 'vaultfmt compact' then erases from the file everything that was removed"
+    private static let exemption = "use an attribute to exempt an item: 'vaultfmt update NAME --attribute check=off'"
+    private static let expiry = "use an attribute: --attribute expires=2026-12-31, which 'vaultfmt check' reads"
+    private static let address = "an address is an attribute: --attribute url=ADDRESS"
+    private static let secondSecret =
+        "store a second secret as a separate item of the same service: 'vaultfmt set SERVICE NAME'"
+    private static let file =
+        "'vaultfmt update NAME --attach FILE' attaches a file, and 'vaultfmt get NAME --field FILE' writes it to standard output"
+    private static let redirect = "secrets go to standard output: write '> FILE' after the command"
+    private static let tags = "'vaultfmt update SERVICE ACCOUNT --add-tag TAG' adds a tag"
+    private static let otherVault =
+        "pipe the secret to the other vault: 'vaultfmt get NAME | vaultfmt set --vault FILE NAME', then 'vaultfmt rm NAME'"
+
+    /// Options of other programs that pass a secret as an argument, which every user of the machine could read.
+    static let secretOptions: Set<String> = [
+        "--master-password", "--pass", "--passphrase", "--password", "--pin", "--secret", "--token", "--value", "-p",
+        "-w",
+    ]
+}

@@ -1,0 +1,170 @@
+public import VaultFmt
+internal import VaultStore
+
+/// A change that can be undone or redone.
+public struct UndoStep: Sendable {
+    /// The newest state of the vault.
+    public let now: Anchor
+    /// The state whose items are restored.
+    public let target: Anchor
+    /// The changes to undo, the newest first; for a redo, the change to make again.
+    public let entries: [LogEntry]
+    /// The differences between the newest state and the target.
+    public let changes: VaultChanges
+    /// Whether, as far as this machine knows, it made all of these changes itself.
+    public let isMadeHere: Bool
+    /// The generation of the vault afterwards, from the user's point of view: the target's own generation or, if the
+    /// target is itself an undo, the generation that the undo led to.
+    let position: UInt64
+    /// The generation of the last change that was not an undo; a redo cannot go beyond it.
+    let origin: UInt64
+}
+
+/// The result of planning an undo or redo.
+public enum UndoPlan: Sendable {
+    /// This step can be carried out.
+    case step(UndoStep)
+    /// There is nothing to do: the vault has no earlier state, or no undo that could be redone.
+    case nothing
+    /// The file no longer contains the earlier state, because it was compacted or rewritten at this time (milliseconds
+    /// since 1970).
+    case gone(Int64)
+}
+
+/// Undo and redo. Each undo goes back one more change; a redo goes forward again, unless something else has been
+/// changed. This machine recognises its own undos by the notes that it keeps; without a note, an undo is a change like
+/// any other.
+extension Machine {
+    /// Plans to undo the last changes.
+    ///
+    /// - Parameters:
+    ///   - vault: The vault, opened by an owner.
+    ///   - steps: The number of changes.
+    /// - Returns: The changes to undo, or the reason why nothing can be undone.
+    /// - Throws: `authenticationFailed` if an earlier commit is damaged.
+    public func planUndo(of vault: Vault, steps: Int = 1) throws(VaultError) -> UndoPlan {
+        var states = VisibleStates(vault, memory.ownCommits(of: vault.id))
+        let start = try states.start()
+        guard var entry = try states.entry(start.generation) else { return .gone(states.oldest) }
+        var taken: [LogEntry] = []
+        var target = entry
+        while taken.count < steps {
+            guard let changes = entry.changes else { return .gone(entry.time) }
+            guard let before = try states.before(entry), let visible = try states.visible(before) else {
+                return .nothing
+            }
+            // An undo does not affect groups or slots, so changes that affect only those are skipped.
+            if !changes.items.isEmpty || changes.keptVersions != nil { taken.append(entry) }
+            (target, entry) = (before, visible)
+        }
+        return .step(
+            UndoStep(
+                now: vault.anchor, target: target.state, entries: taken,
+                changes: try vault.changes(undoingTo: target.state), isMadeHere: taken.allSatisfy(states.isMadeHere),
+                position: entry.state.generation, origin: start.origin))
+    }
+
+    /// Plans to redo the last undo.
+    ///
+    /// - Parameter vault: The vault, opened by an owner.
+    /// - Returns: The change to make again, or the reason why nothing can be redone.
+    /// - Throws: `authenticationFailed` if an earlier commit is damaged.
+    public func planRedo(of vault: Vault) throws(VaultError) -> UndoPlan {
+        var states = VisibleStates(vault, memory.ownCommits(of: vault.id))
+        let start = try states.start()
+        guard start.generation < start.origin, var entry = try states.entry(start.origin) else { return .nothing }
+        while let before = try states.before(entry), let visible = try states.visible(before),
+            visible.state.generation > start.generation
+        {
+            entry = visible
+        }
+        return .step(
+            UndoStep(
+                now: vault.anchor, target: entry.state, entries: [entry],
+                changes: try vault.changes(undoingTo: entry.state), isMadeHere: true,
+                position: entry.state.generation, origin: start.origin))
+    }
+
+    /// Carries out a plan.
+    ///
+    /// - Parameters:
+    ///   - step: The plan.
+    ///   - vault: The vault for which the plan was made.
+    /// - Throws: The same errors as `Vault.undo(to:from:)`.
+    public func carryOut(_ step: UndoStep, on vault: Vault) throws(VaultError) {
+        try vault.undo(to: step.target, from: step.now)
+        guard vault.anchor != step.now else { return }
+        let entry = OwnCommits.Entry(
+            generation: vault.anchor.generation, chain: vault.anchor.value, target: step.position,
+            origin: step.origin)
+        try memory.ownCommits(of: vault.id).note(entry)
+    }
+}
+
+/// The states of a vault from the user's point of view: an undo is not a separate state, but stands for the state that
+/// it restored.
+private struct VisibleStates {
+    private let vault: Vault
+    private let own: OwnCommits
+    private var log: [LogEntry] = []
+    /// Whether the log contains every state in the file.
+    private var isWhole = false
+
+    init(_ vault: Vault, _ own: OwnCommits) {
+        self.vault = vault
+        self.own = own
+    }
+
+    /// The time at which the oldest state read so far was made.
+    var oldest: Int64 { log.last?.time ?? 0 }
+
+    /// Returns the generation whose items the newest state has, and the greatest generation that a redo can lead to.
+    func start() throws(VaultError) -> (generation: UInt64, origin: UInt64) {
+        let now = vault.anchor
+        guard let entry = own.entry(now.generation, now.value), entry.target != 0 else {
+            return (now.generation, now.generation)
+        }
+        return (entry.target, entry.origin)
+    }
+
+    /// Returns the state of a generation, if the file contains it.
+    mutating func entry(_ generation: UInt64) throws(VaultError) -> LogEntry? {
+        try read(downTo: generation)
+        return log.first { $0.state.generation == generation }
+    }
+
+    /// Returns the state before another one; nil if the file does not contain it.
+    mutating func before(_ entry: LogEntry) throws(VaultError) -> LogEntry? {
+        try read(downTo: entry.state.generation)
+        guard let index = log.firstIndex(where: { $0.state == entry.state }), index + 1 < log.count else { return nil }
+        let before = log[index + 1]
+        // The entry is read again to include its own changes, because the last entry read may lack its predecessor.
+        return try self.entry(before.state.generation)
+    }
+
+    /// Returns a state or, if it is an undo, the state that it led back to.
+    mutating func visible(_ entry: LogEntry) throws(VaultError) -> LogEntry? {
+        guard let noted = own.entry(entry.state.generation, entry.state.value), noted.target != 0,
+            noted.target < entry.state.generation
+        else { return entry }
+        return try self.entry(noted.target)
+    }
+
+    /// Returns whether this machine made the change, and the change contains nothing from another device.
+    func isMadeHere(_ entry: LogEntry) -> Bool {
+        guard own.entry(entry.state.generation, entry.state.value) != nil, !entry.isMerge else { return false }
+        return entry.devices.allSatisfy { $0 == vault.device }
+    }
+
+    /// Reads the log down to the state before a generation; generations only increase.
+    private mutating func read(downTo generation: UInt64) throws(VaultError) {
+        if isWhole { return }
+        if let last = log.last, last.state.generation < generation { return }
+        let (distance, overflow) = vault.anchor.generation.subtractingReportingOverflow(generation)
+        guard !overflow else { return }
+        let limit = Int(clamping: distance).addingReportingOverflow(2)
+        guard !limit.overflow else { return }
+        log = try vault.log(limit: limit.partialValue)
+        isWhole = log.count < limit.partialValue
+    }
+}

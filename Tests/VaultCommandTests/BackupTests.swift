@@ -1,0 +1,137 @@
+import Foundation
+import Testing
+
+/// `restore --from`, and what a damaged file is called on a machine that knows the vault.
+@Suite("Backups")
+struct BackupTests {
+    /// A vault with the items a and b, a backup of it, and then a change of a and a new item c.
+    private func sandbox() throws -> Sandbox {
+        let sandbox = try Sandbox.withVault()
+        for name in ["a", "b"] { try sandbox.ok("set", name, input: "old".utf8) }
+        try sandbox.write("yesterday.vault", try sandbox.read("test.vault"))
+        for name in ["a", "c"] { try sandbox.ok("set", name, input: "new".utf8) }
+        return sandbox
+    }
+
+    private func names(_ sandbox: Sandbox, vault: String? = nil) throws -> [String] {
+        try sandbox.ok("list", "--vault", vault ?? sandbox.vault).lines.compactMap {
+            $0.split(separator: "\t").dropFirst().first.map(String.init)
+        }
+    }
+
+    @Test("a backup takes the vault's place, today's file stays under a name that is said, and both open")
+    func restored() throws {
+        let sandbox = try sandbox()
+        let today = try sandbox.read("test.vault")
+        try sandbox.fails(77, "give --yes", "restore", "--from", "yesterday.vault")
+        #expect(try sandbox.read("test.vault") == today)
+        let kept = sandbox.vault + ".before-restore"
+        let said = try sandbox.ok("restore", "--from", "yesterday.vault", "--yes").error
+        #expect(said.contains("with 2 items") && said.contains(kept) && said.contains("anchor --accept"))
+        #expect(try sandbox.read("test.vault.before-restore") == today)
+        #expect(try names(sandbox) == ["a", "b"])
+        #expect(try sandbox.ok("get", "a").output == "old")
+        try sandbox.ok("set", "d", input: "x".utf8)
+        #expect(try names(sandbox) == ["a", "b", "d"])
+        // Once more, under another name, and the vault may be missing.
+        #expect(try sandbox.ok("restore", "--from", "yesterday.vault", "--yes").error.contains(kept + "-2"))
+        try FileManager.default.removeItem(atPath: sandbox.vault)
+        try sandbox.ok("restore", "--from", "yesterday.vault", "--yes")
+        #expect(try names(sandbox) == ["a", "b"])
+        // What the message says about opening today's file.
+        #expect(try names(sandbox, vault: kept) == ["a", "b", "c"])
+        try sandbox.fails(65, "anchor --accept", "list")
+        try sandbox.ok("anchor", "--accept")
+        #expect(try names(sandbox) == ["a", "b"])
+    }
+
+    @Test("another vault, a damaged backup and the vault itself are refused, and nothing changes")
+    func refused() throws {
+        let sandbox = try sandbox()
+        let today = try sandbox.read("test.vault")
+        try sandbox.ok("create", "other.vault", "--kdf", "testing")
+        try sandbox.fails(64, "a backup of another vault", "restore", "--from", "other.vault", "--yes")
+        var damaged = try sandbox.read("yesterday.vault")
+        let last = try #require(damaged.lastIndex { $0 != 0 })
+        damaged[last - 1000] ^= 1
+        try sandbox.write("damaged.vault", damaged)
+        #expect(try sandbox.run("restore", "--from", "damaged.vault", "--yes").status == 65)
+        try sandbox.fails(64, "the vault itself", "restore", "--from", "test.vault", "--yes")
+        try sandbox.fails(66, "does not exist", "restore", "--from", "nothing.vault", "--yes")
+        try sandbox.fails(64, "leave out the item", "restore", "a", "--from", "yesterday.vault")
+        try sandbox.fails(64, "--yes goes with --from", "restore", "a", "--yes")
+        #expect(try sandbox.read("test.vault") == today)
+        #expect(!FileManager.default.fileExists(atPath: sandbox.vault + ".before-restore"))
+        for word in ["backup", "snapshot"] { try sandbox.fails(64, "restore --from BACKUP", word) }
+        try sandbox.fails(64, "slot add --grant-group", "share", "a")
+    }
+
+    @Test("today's file is never lost: not if the folder cannot be synced, nor if the vault cannot be replaced")
+    func failures() throws {
+        for (call, isReplaced) in [
+            ("fsync:error=EIO:when=2", true), ("fsync:error=EIO:when=1", false), ("rename:error=EIO", false),
+        ] {
+            let sandbox = try sandbox()
+            let today = try sandbox.read("test.vault")
+            let run = try sandbox.run(
+                [
+                    "-qq", "-o", sandbox.path("trace"), "-e", "inject=\(call)", Child.binary, "restore", "--from",
+                    "yesterday.vault", "--yes",
+                ],
+                program: "/usr/bin/strace")
+            #expect(run.status == 74, "\(call): \(run.error)")
+            let kept = sandbox.path("test.vault.before-restore")
+            #expect(FileManager.default.fileExists(atPath: kept) == isReplaced, "\(call)")
+            #expect(try sandbox.read(isReplaced ? "test.vault.before-restore" : "test.vault") == today, "\(call)")
+            if isReplaced { #expect(run.error.contains(kept), "\(run.error)") }
+        }
+    }
+
+    @Test("a backup under other owners' keys is refused until it is accepted by name")
+    func foreign() throws {
+        let sandbox = try sandbox()
+        try sandbox.ok("rekey", "--rotate")
+        let today = try sandbox.read("test.vault")
+        try sandbox.fails(65, "belongs to other owners", "restore", "--from", "yesterday.vault", "--yes")
+        #expect(try sandbox.read("test.vault") == today)
+        try sandbox.ok("anchor", "--accept", "yesterday.vault")
+        try sandbox.ok("restore", "--from", "yesterday.vault", "--yes")
+        #expect(try names(sandbox) == ["a", "b"])
+    }
+
+    @Test("a vault that another process is changing is not replaced")
+    func locked() throws {
+        let sandbox = try sandbox()
+        let today = try sandbox.read("test.vault")
+        let lock = try ForeignLock(sandbox.vault)
+        try sandbox.fails(75, "is being changed by", "restore", "--from", "yesterday.vault", "--yes")
+        lock.release()
+        #expect(try sandbox.read("test.vault") == today)
+        try sandbox.ok("restore", "--from", "yesterday.vault", "--yes")
+    }
+
+    @Test("a file that was cut off is called damaged, not rolled back, and verify does not call it sound")
+    func cut() throws {
+        let sandbox = try sandbox()
+        let whole = try sandbox.read("test.vault")
+        let end = try #require(whole.lastIndex { $0 != 0 })
+        for missing in [40, 700] {
+            let part = Array(whole[..<(end - missing)])
+            try sandbox.write("test.vault", part)
+            for command in ["list", "verify"] {
+                let run = try sandbox.fails(65, "the file is damaged or cut off", command)
+                #expect(!run.error.contains("rolled back") && !run.output.contains("sound"))
+                #expect(run.error.contains("--vault BACKUP") && run.error.contains("salvage"))
+                #expect(run.error.contains("opens at generation"))
+            }
+            #expect(try sandbox.read("test.vault") == part)
+        }
+        try sandbox.ok("restore", "--from", "yesterday.vault", "--yes")
+        #expect(try names(sandbox) == ["a", "b"])
+        #expect(try sandbox.read("test.vault.before-restore").count == end - 700)
+        // A machine that has not seen the vault says how far it is sound.
+        sandbox.environment["XDG_STATE_HOME"] = sandbox.path("elsewhere")
+        let elsewhere = try sandbox.ok("verify", "test.vault.before-restore").output
+        #expect(elsewhere.contains("sound up to generation") && elsewhere.contains("belong to no change"))
+    }
+}

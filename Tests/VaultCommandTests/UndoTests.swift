@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+/// `undo`, `redo`, and `restore` of what was removed.
+@Suite("Undo")
+struct UndoTests {
+    private func sandbox() throws -> Sandbox {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "ann", "--label", "L1", input: "one".utf8)
+        try sandbox.ok("set", "svc", "ann", "--label", "L2", input: "two".utf8)
+        return sandbox
+    }
+
+    private func items(_ sandbox: Sandbox) throws -> [String] {
+        try sandbox.ok("list").lines.map { $0.split(separator: "\t", omittingEmptySubsequences: false)[1] }.map(
+            String.init)
+    }
+
+    @Test("undo after undo goes back to the empty vault, redo after redo forward again")
+    func backAndForth() throws {
+        let sandbox = try sandbox()
+        try sandbox.ok("set", "visa", "bob", input: "x".utf8)
+        #expect(try sandbox.ok("undo").error.contains("removed again: generic-password 'visa' 'bob'"))
+        #expect(try sandbox.ok("undo").error.contains("as before: generic-password 'svc' 'ann': secret, 'label'"))
+        #expect(try sandbox.ok("get", "svc").output == "one")
+        try sandbox.ok("undo")
+        #expect(try items(sandbox) == [])
+        try sandbox.fails(1, "nothing to undo", "undo")
+        for _ in 0..<3 { try sandbox.ok("redo") }
+        try sandbox.fails(1, "nothing to redo", "redo")
+        #expect(try items(sandbox) == ["svc", "visa"])
+        #expect(try sandbox.ok("get", "svc").output == "two")
+        #expect(try sandbox.ok("history", "svc").lines.count == 1)
+        #expect(try sandbox.ok("undo", "--steps", "2", "--dry-run").error.contains("nothing was changed"))
+        try sandbox.ok("undo", "--steps", "2")
+        #expect(try sandbox.ok("get", "svc").output == "one")
+        try sandbox.ok("verify")
+        // Another change ends what can be redone.
+        try sandbox.ok("redo")
+        try sandbox.ok("set", "other", input: "o".utf8)
+        try sandbox.fails(1, "another change has been made", "redo")
+        #expect(try sandbox.ok("undo").error.contains("removed again: generic-password 'other'"))
+        #expect(try sandbox.ok("get", "svc").output == "two")
+        try sandbox.fails(64, "--steps must be at least 1", "undo", "--steps", "0")
+    }
+
+    @Test("what was removed comes back by undo, and by restore after other changes; after compact by neither")
+    func removed() throws {
+        let sandbox = try sandbox()
+        #expect(try sandbox.ok("rm", "svc", "--yes").error.contains("'vaultfmt undo' brings it back"))
+        #expect(try sandbox.ok("undo").error.contains("back: generic-password 'svc' 'ann'"))
+        #expect(try sandbox.ok("get", "svc", "--version", "1").output == "one")
+        for name in ["c1", "c2"] { try sandbox.ok("set", name, "--group", "clients", input: name.utf8) }
+        try sandbox.ok("rm", "--group", "clients", "--all", "--yes")
+        try sandbox.ok("set", "later", input: "l".utf8)
+        try sandbox.fails(2, "2 removed items", "restore", "--group", "clients")
+        try sandbox.ok("restore", "--group", "clients", "--all")
+        #expect(try items(sandbox) == ["c1", "c2", "later", "svc"])
+        try sandbox.ok("rm", "c1", "--yes")
+        #expect(try sandbox.ok("restore", "c1").error.contains("'c1' '' group 'clients' is back"))
+        #expect(try sandbox.ok("get", "c1").output == "c1")
+        try sandbox.ok("rm", "c1", "--yes")
+        try sandbox.ok("compact")
+        try sandbox.fails(1, "compacted or rewritten", "undo")
+        try sandbox.fails(1, "no item is named 'c1'", "restore", "c1")
+        try sandbox.fails(1, "no removed item matches", "restore", "c1", "--all")
+        try sandbox.ok("verify")
+    }
+
+    @Test("a change of another machine is undone only after asking, or by --yes")
+    func elsewhere() throws {
+        let sandbox = try sandbox()
+        let here = try #require(sandbox.environment["XDG_STATE_HOME"])
+        sandbox.environment["XDG_STATE_HOME"] = sandbox.path("elsewhere")
+        try sandbox.ok("set", "svc", "ann", input: "three".utf8)
+        sandbox.environment["XDG_STATE_HOME"] = here
+        try sandbox.fails(64, "was made elsewhere", "undo")
+        #expect(try sandbox.ok("get", "svc").output == "three")
+        let terminal = try PseudoTerminal(sandbox, "undo")
+        try terminal.expect("Undo it anyway? [y/N]")
+        try terminal.type("n\r")
+        try terminal.expect("nothing was changed because the answer was not yes")
+        #expect(try terminal.finish() == 77)
+        try sandbox.ok("undo", "--yes")
+        #expect(try sandbox.ok("get", "svc").output == "two")
+    }
+}
