@@ -33,7 +33,7 @@ let measured: [Target] =
 let swift5: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
 // More than 30 targets, for these reasons: a C library is a target (4), C code cannot share one with Swift (4), each
-// layer and each product is a module (13), each layer has its tests (10), a program that a test starts is a target (6),
+// layer and each product is a module (13), each layer has its tests (10), a program that a test starts is a target (7),
 // and so is code in another Swift (4). What they share is in four more.
 let package = Package(
     name: "vaultfmt",
@@ -132,11 +132,13 @@ let package = Package(
         .target(name: "CVaultStart", path: "Sources/C/CVaultStart", cSettings: strictC),
 
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),
+        .testTarget(
+            name: "VaultCryptoTests", dependencies: ["VaultCrypto", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "VaultStoreTests", dependencies: ["VaultStore", "TestSupport", "CTestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing", "TestSupport", "CTestSupport"],
+            name: "VaultFmtTests",
+            dependencies: ["VaultFmt", "Fuzzing", "TestSupport", "CTestSupport", "ForkingProgram"],
             swiftSettings: strict),
         .testTarget(
             name: "VaultLocalTests", dependencies: ["VaultLocal", "TestSupport", "CTestSupport"], swiftSettings: strict),
@@ -228,6 +230,10 @@ let package = Package(
             name: "ReadmeExample", dependencies: ["VaultFmt"], path: "Tests/Programs/ReadmeExample",
             swiftSettings: strict),
         .executableTarget(
+            name: "ForkingProgram", dependencies: ["VaultFmt", "VaultStore", "CTestSupport"],
+            path: "Tests/Programs/ForkingProgram",
+            swiftSettings: settings),
+        .executableTarget(
             name: "round-trip",
             dependencies: ["Fuzzing", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Tests/Programs/RoundTrip", swiftSettings: settings),
@@ -262,7 +268,7 @@ let package = Package(
 if Context.environment["VAULTFMT_LIBRARY_ONLY"] != nil {
     let kept: Set = [
         "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt",
-        "VaultLocal", "VaultAge", "TestSupport", "CTestSupport", "Fuzzing", "VectorMaking", "vectors",
+        "VaultLocal", "VaultAge", "TestSupport", "CTestSupport", "Fuzzing", "ForkingProgram", "VectorMaking", "vectors",
         "VaultBytesTests",
         "VaultCryptoTests", "VaultStoreTests", "VaultFmtTests", "VaultLocalTests",
     ]

@@ -1,6 +1,7 @@
 import Foundation
 import KeychainAccess
 import SecItem
+import TestSupport
 import Testing
 import VaultFmt
 
@@ -29,7 +30,7 @@ extension KeychainTests {
 
         @Test("keeps any two apart, and returns each as it was given")
         func random() {
-            var generator = SystemRandomNumberGenerator()
+            var generator = Numbers(Numbers.seed)
             var given: Set<Data> = [
                 Data(), Data([0]), Data([0xEF, 0xB7, 0x90]), Data(mark.utf8) + Data("ff".utf8), Data([0xFF]),
             ]
@@ -44,13 +45,14 @@ extension KeychainTests {
                             pieces.randomElement(using: &generator)!
                         }))
             }
-            for account in given { #expect(add(account) == errSecSuccess && add(account) == errSecDuplicateItem) }
-            #expect(accounts().count == given.count && Set(accounts().compactMap { $0 as? Data }) == given)
+            let seed: Comment = "VAULTFMT_SEED=\(Numbers.seed)"
+            for account in given { #expect(add(account) == errSecSuccess && add(account) == errSecDuplicateItem, seed) }
+            #expect(accounts().count == given.count && Set(accounts().compactMap { $0 as? Data }) == given, seed)
             for account in given {
                 let query = [kSecClass: kSecClassGenericPassword, kSecAttrAccount: account] as CFDictionary
-                #expect(SecItemDelete(query) == errSecSuccess && SecItemDelete(query) == errSecItemNotFound)
+                #expect(SecItemDelete(query) == errSecSuccess && SecItemDelete(query) == errSecItemNotFound, seed)
             }
-            #expect(accounts().isEmpty)
+            #expect(accounts().isEmpty, seed)
         }
 
         @Test("are text in the vault, as the guide says")

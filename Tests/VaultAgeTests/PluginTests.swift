@@ -48,7 +48,7 @@ private struct Trial {
             atPath: folder.file("age-plugin-\(name)"), withDestinationPath: Program.ours("age-plugin-trial"))
     }
 
-    func host(withheld: Set<String> = [], patience: Duration = .seconds(120)) -> PluginHost {
+    func host(withheld: Set<String> = [], patience: Duration = .seconds(600)) -> PluginHost {
         PluginHost(path: folder.path, withheld: withheld, dialogue: person, patience: patience)
     }
 
@@ -293,7 +293,7 @@ struct AskingPluginTests {
 
 @Suite("A plugin that fails")
 struct FailingPluginTests {
-    private func wrapping(_ name: String, patience: Duration = .seconds(120)) throws -> AgeError {
+    private func wrapping(_ name: String, patience: Duration = .seconds(600)) throws -> AgeError {
         let trial = try Trial(name)
         let recipient = try trial.recipient(1, trial.host(patience: patience))
         let failure = thrown { _ = try recipient.wrap(FileKey.random()) }
@@ -301,7 +301,7 @@ struct FailingPluginTests {
         return failure
     }
 
-    private func unwrapping(_ name: String, patience: Duration = .seconds(120), size: Int = 16) throws -> AgeError {
+    private func unwrapping(_ name: String, patience: Duration = .seconds(600), size: Int = 16) throws -> AgeError {
         let trial = try Trial(name)
         let identity = try trial.identity(1, host: trial.host(patience: patience))
         let stanza = try Stanza(type: "other", arguments: ["x"], body: [UInt8](repeating: 1, count: min(size, 12_000)))

@@ -1,5 +1,6 @@
 import Foundation
 import Fuzzing
+import TestSupport
 import Testing
 import VaultStore
 
@@ -9,11 +10,6 @@ import VaultStore
 struct ModelTests {
     private static let sequences: UInt64 = 20
     private static let changes = 500
-
-    /// `VAULTFMT_SEED` runs a printed seed again.
-    private static var seed: UInt64 {
-        ProcessInfo.processInfo.environment["VAULTFMT_SEED"].flatMap { UInt64($0) } ?? .random(in: 1...999_999_999)
-    }
 
     /// Runs operations on a vault in a real file; what is wrong, if anything is.
     private func failure(_ operations: [Fuzzing.Operation]) -> String? {
@@ -38,8 +34,7 @@ struct ModelTests {
         "equals a plain model of it, however it is opened, changed, compacted, locked and rotated in between; a failing sequence is made small"
     )
     func model() {
-        let seed = Self.seed
-        print("random operations: VAULTFMT_SEED=\(seed)")
+        let seed = Numbers.seed
         for number in 0..<Self.sequences { check(seed &+ number) }
     }
 
@@ -49,7 +44,8 @@ struct ModelTests {
         guard let wrong = failure(operations) else { return }
         let small = Shrinker.shrink(operations, tries: 500) { failure($0) != nil }
         let steps = small.map { "\n  \($0)" }.joined()
-        Issue.record("seed \(seed): \(wrong)\n\(small.count) operations are enough: \(failure(small) ?? "")\(steps)")
+        Issue.record(
+            "VAULTFMT_SEED=\(seed): \(wrong)\n\(small.count) operations are enough: \(failure(small) ?? "")\(steps)")
     }
 
     @Test("that fails is made as small as it gets")

@@ -1,3 +1,4 @@
+internal import CTestSupport
 internal import Glibc
 internal import TestSupport
 internal import VaultCrypto
@@ -117,7 +118,8 @@ struct Meeting {
     /// The traced process, once it stands still: stopped, or at its end.
     private func tracee(of child: Child) throws -> pid_t? {
         var still = 0
-        for _ in 0..<10_000 {
+        let end = ContinuousClock.now + .seconds(Int(test_patience))
+        while ContinuousClock.now < end {
             usleep(2000)
             if child.poll() != nil { return nil }
             // Looked up each time: strace first has other children, with which it finds out what the kernel can do.
@@ -158,7 +160,8 @@ struct Meeting {
     private func resume(_ process: pid_t?, _ child: Child) -> Int32 {
         guard let process else { return child.wait() }
         // Now and then only: strace stops it for each signal, too.
-        for _ in 0..<3000 {
+        let end = ContinuousClock.now + .seconds(Int(test_patience))
+        while ContinuousClock.now < end {
             kill(process, SIGCONT)
             for _ in 0..<10 {
                 if let code = child.poll() { return code }

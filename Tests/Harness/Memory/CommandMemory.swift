@@ -168,18 +168,23 @@ struct CommandMemory {
             kill(pid, SIGKILL)
             waitpid(pid, nil, 0)
         }
-        usleep(300_000)
-        run.count(4)
         var status: Int32 = 0
-        guard waitpid(pid, &status, WNOHANG) == 0 else {
-            return run.fail("the command does not wait for its input: \(test_exit_status(status))")
+        // The command reads its standard input when it has hardened itself.
+        let end = ContinuousClock.now + .seconds(Int(test_patience))
+        while !Self.readsInput(pid) {
+            guard waitpid(pid, &status, WNOHANG) == 0, ContinuousClock.now < end else {
+                return run.fail("the command does not wait for its input: \(test_exit_status(status))")
+            }
+            usleep(5000)
         }
+        run.count(4)
         // A process that is not hardened can be read: the check itself works.
         let plain = try StartedProgram.start(
-            "/bin/sleep", ["sleep", "20"], environment: [], directory: "/", input: toCommand.read,
+            "/bin/sleep", ["sleep", "\(test_patience)"], environment: [], directory: "/", input: toCommand.read,
             output: STDERR_FILENO,
             error: STDERR_FILENO, user: nobody)
-        usleep(100_000)
+        // It sleeps, so it is no longer this program.
+        while !Self.hasStarted(plain), ContinuousClock.now < end { usleep(5000) }
         let head = ["-c", "1"]
         run.check(
             Self.run("/usr/bin/head", head + ["/proc/\(plain)/environ"], user: nobody) == 0,
@@ -194,6 +199,23 @@ struct CommandMemory {
         // One byte, soft and hard, keeps off those to a program too, which a limit of 0 does not.
         let words = limits.split(separator: " ").dropFirst(4).prefix(2)
         run.check(Array(words) == ["1", "1"], "core dumps are possible: \(limits)")
+    }
+
+    /// Whether a process waits in read(2) for its standard input.
+    private static func readsInput(_ pid: pid_t) -> Bool {
+        #if arch(x86_64)
+            let call = "0"
+        #else
+            let call = "63"
+        #endif
+        guard let line = try? LogFile.lines("/proc/\(pid)/syscall").first else { return false }
+        return line.split(separator: " ").prefix(2).elementsEqual([call, "0x0"], by: ==)
+    }
+
+    /// Whether a process is a program of its own, and sleeps.
+    private static func hasStarted(_ pid: pid_t) -> Bool {
+        guard let stat = try? LogFile.lines("/proc/\(pid)/stat").first else { return false }
+        return stat.contains("(sleep) S ")
     }
 
     private static func run(_ program: String, _ arguments: [String], user: uid_t = 0) -> Int32 {

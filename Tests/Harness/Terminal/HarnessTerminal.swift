@@ -93,7 +93,7 @@ final class HarnessTerminal {
     func waiting() -> [pid_t] { Self.lock(of: side).waiters }
 
     func killAll() {
-        for _ in 0..<50 {
+        for _ in 0..<Int(test_patience) * 100 {
             let all = members()
             for pid in all { kill(pid, SIGKILL) }
             if hasEnded && all.isEmpty { return }

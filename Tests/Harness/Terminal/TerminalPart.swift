@@ -1,3 +1,4 @@
+internal import CTestSupport
 internal import Glibc
 internal import Synchronization
 internal import TestSupport
@@ -78,7 +79,7 @@ final class TerminalPlace {
             cd "$HOME"
             : >sent
             '\(binary)' create --kdf testing
-            for i in 1 2 3 4 5 6 7 8 9 10; do [ -e port ] || sleep 1; done
+            for i in $(seq \(test_patience * 10)); do [ -e port ] && break; sleep 0.1; done
             printf 'server password' | '\(binary)' set --server 127.0.0.1 --port "$(cat port)" --protocol http --account ann
             printf '\(Self.otherSecret)' | '\(binary)' set a b
             git config --global user.email test@example.org

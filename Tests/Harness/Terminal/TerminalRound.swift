@@ -44,9 +44,9 @@ struct TerminalRound {
         var settled = 0
         let start = ContinuousClock.now
         while !terminal.hasEnded {
-            guard ContinuousClock.now - start < .seconds(120) else {
+            guard ContinuousClock.now - start < .seconds(Int(test_patience)) else {
                 terminal.killAll()
-                throw Wrong("not over after two minutes; the screen: \(terminal.text.suffix(400))")
+                throw Wrong("not over after \(test_patience) seconds; the screen: \(terminal.text.suffix(400))")
             }
             terminal.read(milliseconds: 5)
             let seen = terminal.count(of: "Passphrase for")
@@ -92,7 +92,8 @@ struct TerminalRound {
             try type("\u{3}")
             // It ends the shell, too, whose end hangs up on what it left, at a question or not: nobody goes on typing
             // meanwhile.
-            for _ in 0..<100 where !terminal.hasEnded { terminal.read(milliseconds: 20) }
+            let end = ContinuousClock.now + .seconds(Int(test_patience))
+            while !terminal.hasEnded, ContinuousClock.now < end { terminal.read(milliseconds: 20) }
         }
         return true
     }
@@ -126,7 +127,7 @@ struct TerminalRound {
     }
 
     private mutating func finish() throws {
-        guard terminal.waitForEnd(seconds: 20) else {
+        guard terminal.waitForEnd(seconds: Int(test_patience)) else {
             terminal.killAll()
             throw Wrong(
                 "helpers are still there, though the script has ended; the screen: \(terminal.text.suffix(400))")

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// A generator that gives the same numbers in each run with one seed (SplitMix64). Keys and nonces come from elsewhere.
 package struct Numbers: RandomNumberGenerator, Sendable {
     private var state: UInt64
@@ -11,4 +13,9 @@ package struct Numbers: RandomNumberGenerator, Sendable {
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)
     }
+}
+
+extension Numbers {
+    /// The seed of random choices that decide what a test does: `VAULTFMT_SEED`, or 1. A failure has to name it.
+    package static let seed: UInt64 = getenv("VAULTFMT_SEED").flatMap { UInt64(String(cString: $0)) } ?? 1
 }

@@ -102,8 +102,7 @@ struct NearTests {
         try terminal.expect("q for none: ")
         #expect(!terminal.echoes)
         kill(terminal.pid, SIGKILL)
-        for _ in 0..<400 where !terminal.echoes { usleep(5000) }
-        #expect(terminal.echoes)
+        try Patience.until("echo is on") { terminal.echoes }
     }
 
     @Test("--id names an item whatever it is called")

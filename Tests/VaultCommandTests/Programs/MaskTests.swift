@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import VaultFmt
 
@@ -31,18 +32,24 @@ struct MaskTests {
 
     @Test("no value gets through 10,000 random splits, and all that is not part of one does")
     func splits() throws {
-        var generator = SystemRandomNumberGenerator()
+        var numbers = Numbers(Numbers.seed)
         for _ in 0..<10_000 {
             // Few letters, so that values overlap, repeat and begin within one another.
-            let letters = Array("abc".utf8).prefix(Int.random(in: 1...3, using: &generator))
-            let word = { (length: Int) in (0..<length).map { _ in letters.randomElement() ?? 0x61 } }
-            let secrets = (0..<Int.random(in: 1...4)).map { _ in word(Int.random(in: 1...9)) }
-            let text = (0..<Int.random(in: 0...20)).flatMap { _ in
-                [word(Int.random(in: 0...6)), Array(" -\n".utf8.shuffled().prefix(1)), secrets.randomElement() ?? []]
-                    .randomElement() ?? []
+            let letters = Array("abc".utf8).prefix(Int.random(in: 1...3, using: &numbers))
+            func word(_ lengths: ClosedRange<Int>) -> [UInt8] {
+                let length = Int.random(in: lengths, using: &numbers)
+                return (0..<length).map { _ in letters.randomElement(using: &numbers) ?? 0x61 }
+            }
+            let secrets = (0..<Int.random(in: 1...4, using: &numbers)).map { _ in word(1...9) }
+            let text = (0..<Int.random(in: 0...20, using: &numbers)).flatMap { _ in
+                switch Int.random(in: 0..<3, using: &numbers) {
+                case 0: word(0...6)
+                case 1: [Array(" -\n".utf8).randomElement(using: &numbers) ?? 0x20]
+                default: secrets.randomElement(using: &numbers) ?? []
+                }
             }
             let known = try values(secrets)
-            let shown = masked(split(text, &generator), known)
+            let shown = masked(split(text, &numbers), known)
             for secret in secrets { #expect(!contains(shown, secret), "\(secrets) in \(text)") }
             // What is shown does not depend on how it came.
             #expect(shown == expected(text, secrets), "\(secrets) in \(text)")
@@ -130,10 +137,10 @@ struct MaskTests {
     func realSplits() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "svc", input: "s3cr3t-s3cr3t-s4".utf8)
-        var generator = SystemRandomNumberGenerator()
+        var numbers = Numbers(Numbers.seed)
         for _ in 0..<10 {
             let text = Array("s3cr3t-s3cr3t-s3cr3t-s4 s3cr3t-s3cr3t-s4s3cr3t-s3cr3t-s4".utf8)
-            let script = split(text, &generator).map { "printf %s '\(String(decoding: $0, as: UTF8.self))'" }
+            let script = split(text, &numbers).map { "printf %s '\(String(decoding: $0, as: UTF8.self))'" }
             let run = try sandbox.ok(
                 "run", "--mask", "--env", "A=vaultfmt:svc", "--", "sh", "-c", script.joined(separator: "; "))
             #expect(run.output == "s3cr3t-******** ********")

@@ -41,8 +41,7 @@ struct RecipientPluginTests {
     private func expectEnded() throws {
         let text = String(decoding: try sandbox.read("bin/pid"), as: UTF8.self)
         let pid = try #require(pid_t(text))
-        for _ in 0..<600 where kill(pid, 0) == 0 { usleep(10_000) }
-        #expect(kill(pid, 0) < 0 && errno == ESRCH)
+        try Patience.untilEnd(of: pid)
     }
 
     @Test("opens the vault by its identity, with one call for all of its slots")
@@ -172,8 +171,9 @@ struct RecipientPluginTests {
     func interrupted() throws {
         let file = try identity("slow")
         let terminal = try PseudoTerminal(sandbox, "get", "mail", "--identity", file)
-        for _ in 0..<1200 where !FileManager.default.fileExists(atPath: sandbox.path("bin/pid")) { usleep(5000) }
-        usleep(200_000)
+        try Patience.until("the plugin runs") {
+            FileManager.default.contents(atPath: sandbox.path("bin/pid"))?.isEmpty == false
+        }
         try terminal.type("\u{3}")
         #expect(try terminal.finish() == 130)
         try expectEnded()

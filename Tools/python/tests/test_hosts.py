@@ -26,7 +26,6 @@ from conftest import CHEAP, RAW_KEY
 import vaultfmt
 from vaultfmt import Factors, GenericPassword, Vault
 
-
 # Seconds that no machine, however busy, needs for what a test waits for.
 PATIENCE = 600
 
