@@ -219,8 +219,7 @@ let package = Package(
             ],
             path: "Tests/Harness",
             exclude: [
-                "Clients/merging", "Clients/run", "Clients/compare_kdbx.py", "Clients/merge_keepassxc.py",
-                "Clients/smtp_server.py", "Hosts/run", "Hosts/host.c", "Hosts/host.py",
+                "Clients", "Hosts/run", "Hosts/host.c", "Hosts/host.py",
                 "Scopes/attacker.py", "Scopes/forging.py", "Terminal/recording_server.py",
             ],
             swiftSettings: settings),

@@ -3,8 +3,6 @@ struct Part: Sendable {
     let name: String
     /// One line.
     let about: String
-    /// Whether it runs where no part is named.
-    var isEveryday = true
     let run: @Sendable (PartRun) throws -> Void
 
     /// In the order in which they run. Each stands in a file of its own.
@@ -12,7 +10,7 @@ struct Part: Sendable {
         .crash, .faults, .disk, .kill, .power, .files, .mutation, .flips, .bounds, .concurrency, .scopes, .machines,
         .hosts, .memory,
         .terminal,
-        .descriptors, .meetings, .sanitizers, .clients,
+        .descriptors, .meetings, .sanitizers,
     ]
 }
 
