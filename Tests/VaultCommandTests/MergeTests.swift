@@ -237,6 +237,26 @@ struct MergeTests {
         #expect(run.output.contains("not a regular file"))
     }
 
+    @Test("N13: copies are moved into a folder of this user's only, and not through a link")
+    func plantedFolder() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try FileManager.default.createDirectory(atPath: sandbox.path("elsewhere"), withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(
+            atPath: sandbox.path("test.vault.merged"), withDestinationPath: sandbox.path("elsewhere"))
+        try machines.copy("test.sync-conflict-a.vault") { sandbox, path in
+            try sandbox.ok("set", "new", "-f", path, input: "n".utf8)
+        }
+        let run = try sandbox.run("merge", "test.vault", "--conflicts")
+        #expect(run.status != 0 && (run.output + run.error).contains("is not a folder"), "\(run.output)\(run.error)")
+        #expect(machines.exists("test.sync-conflict-a.vault"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.path("elsewhere")).isEmpty)
+        try FileManager.default.removeItem(atPath: sandbox.path("test.vault.merged"))
+        try sandbox.ok("merge", "test.vault", "--conflicts")
+        #expect(machines.exists("test.vault.merged/test.sync-conflict-a.vault"))
+        #expect(try machines.secret("new") == "n")
+    }
+
     @Test("a syncer that put another machine's copy in place of the vault: the conflict copy proves what was there")
     func swapped() throws {
         let machines = try Machines()

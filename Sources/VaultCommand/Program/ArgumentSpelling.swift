@@ -5,6 +5,7 @@ enum ArgumentSpelling {
     /// command, and other programs' words replaced by ours.
     /// - Throws: `ExitStatus.usage` for a number after `--generate`, which may be a length or an item's name.
     static func normalized(_ all: [String]) throws -> [String] {
+        if let driver = mergeDriver(all) { return driver }
         let arguments = CommandNames.withoutSynonym(CommandNames.vaultAfterCommand(all))
         let names = ["--generate", "--clip", "-c", "--help-all"]
         guard arguments.contains(where: { word in names.contains { word == $0 || word.hasPrefix($0 + "=") } }) else {
@@ -34,6 +35,13 @@ enum ArgumentSpelling {
             }
         }
         return result
+    }
+
+    /// Git's call of the merge driver: its last four words are names, which may begin with a dash. Configurations that
+    /// earlier versions wrote do not say so with `--`.
+    private static func mergeDriver(_ all: [String]) -> [String]? {
+        guard all.count >= 6, all.starts(with: ["git", "merge-driver"]) else { return nil }
+        return all.dropLast(all.dropLast(4).last == "--" ? 5 : 4) + ["--"] + all.suffix(4)
     }
 
     private static func numberAfterGenerate(_ arguments: [String]) -> CommandFailure {

@@ -4,15 +4,13 @@ import Glibc
 enum ChildEnvironment {
     /// Returns this process's environment without the variables that open vaults, as passed to other programs. The
     /// strings still belong to this process.
-    /// - `keepsFactors`: Whether the variables that open vaults are kept.
-    static func inherited(without names: Set<String> = [], keepsFactors: Bool = false) -> [UnsafeMutablePointer<CChar>?]
-    {
+    static func inherited(without names: Set<String> = []) -> [UnsafeMutablePointer<CChar>?] {
         var kept: [UnsafeMutablePointer<CChar>?] = []
         var next = environ
         while let entry = next.pointee {
             let length = strcspn(entry, "=")
             let name = String(decoding: UnsafeRawBufferPointer(start: entry, count: length), as: UTF8.self)
-            if (keepsFactors || !withheld.contains(name)) && !names.contains(name) { kept.append(entry) }
+            if !withheld.contains(name) && !names.contains(name) { kept.append(entry) }
             next += 1
         }
         return kept

@@ -65,11 +65,10 @@ enum Subprocess {
 
     /// Starts a program.
     /// - `input`, `output` and `error`: Its standard descriptors; nil means /dev/null.
-    /// - `keepsFactors`: Whether it may receive the factors of vaults, because it starts this program.
     /// - `settings`: Environment variables for it, which override this process's variables of the same names.
     static func start(
         _ path: String, _ arguments: [String], input: Int32?, output: Int32?, error: Int32? = nil,
-        keepsFactors: Bool = false, settings: [String: String] = [:]
+        settings: [String: String] = [:]
     ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -81,7 +80,7 @@ enum Subprocess {
                 posix_spawn_file_actions_addopen(&actions, target, "/dev/null", O_RDWR, 0)
             }
         }
-        return try spawn(path, arguments, &actions, keepsFactors: keepsFactors, settings: settings)
+        return try spawn(path, arguments, &actions, settings: settings)
     }
 
     /// The descriptor on which a program started by `startApart` finds this process's standard output.
@@ -122,14 +121,13 @@ enum Subprocess {
 
     private static func spawn(
         _ path: String, _ arguments: [String], _ actions: UnsafePointer<posix_spawn_file_actions_t>?,
-        _ attributes: UnsafePointer<posix_spawnattr_t>? = nil, keepsFactors: Bool = false,
-        settings: [String: String] = [:]
+        _ attributes: UnsafePointer<posix_spawnattr_t>? = nil, settings: [String: String] = [:]
     ) throws -> pid_t {
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) }
         words.append(nil)
         defer { words.forEach { free($0) } }
         var process: pid_t = 0
-        let inherited = ChildEnvironment.inherited(without: Set(settings.keys), keepsFactors: keepsFactors)
+        let inherited = ChildEnvironment.inherited(without: Set(settings.keys))
         let added = settings.map { strdup("\($0)=\($1)") }
         defer { added.forEach { free($0) } }
         let failure = posix_spawn(&process, path, actions, attributes, words, inherited + added + [nil])

@@ -267,4 +267,120 @@ struct GitMergeTests {
             for m in 1 2 3; do for round in 1 2; do on c1 vaultfmt list -f work.vault | grep -q c$m-$round; done; done
             """)
     }
+
+    // MARK: what somebody else can put into a repository
+
+    /// A name with every printable character that a file name may have, and one that git replaces in drivers.
+    private static let oddNames = [
+        "100%Prod.vault", "%O%A%P.vault",
+        String(decoding: (0x20...0x7E as ClosedRange<UInt8>).filter { $0 != 0x2F }, as: UTF8.self) + ".vault",
+    ]
+
+    @Test("N3: no name of a vault or of another file becomes a command", arguments: oddNames)
+    func namesAreNoCommands(_ name: String) throws {
+        let clones = try Clones()
+        try clones.sandbox.write("name", name.utf8)
+        try clones.run(
+            """
+            IFS= read -r name <name || true
+            cp a/work.vault "a/$name"
+            on a vaultfmt git setup -f "./$name"
+            planted='$(touch PWNED);touch PWNED;x'
+            echo first >"a/$planted"; echo '"/$(touch PWNED);touch PWNED;x" merge=vaultfmt' >>a/.gitattributes
+            on a git add .; on a git commit -q -m odd; on a git push -q; on b git pull -q
+            on b vaultfmt git setup -f "./$name"
+            printf A | on a vaultfmt set in-a -f "./$name"; echo second >"a/$planted"
+            on a git commit -q -a -m second
+            on a vaultfmt sync -f "./$name"
+            printf B | on b vaultfmt set in-b -f "./$name"
+            on b vaultfmt sync -f "./$name"
+            [[ $(on b vaultfmt get in-a -f "./$name") == A && $(on b vaultfmt get in-b -f "./$name") == B ]]
+            # The same by git's own merge, which starts the driver.
+            printf A | on a vaultfmt set in-a2 -f "./$name"; on a git commit -q -a -m a2
+            on a git pull -q --no-rebase --no-edit
+            [[ $(on a vaultfmt get in-b -f "./$name") == B && $(on a vaultfmt get in-a2 -f "./$name") == A ]]
+            [[ -z $(find . -name PWNED) ]]
+            """)
+    }
+
+    @Test("N4: a vault that the other side removed is an error, and an older one that it committed is not taken")
+    func removedOrOlder() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            store a a1 A; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            old=$(git -C a rev-parse HEAD~1)
+            # Back to an older state, with something else in the same commit.
+            git -C b checkout -q $old -- work.vault; echo more >b/more
+            git -C b add .; git -C b commit -q -m older; git -C b push -q
+            sum=$(sha256sum <a/work.vault)
+            on a vaultfmt sync work.vault
+            [[ $sum == "$(sha256sum <a/work.vault)" && -e a/more ]]; has a a1 A
+            git -C b pull -q --no-rebase --no-edit; has b a1 A
+            # Removed.
+            git -C b rm -q work.vault; git -C b commit -q -m removed; git -C b push -q
+            code=0; on a vaultfmt sync work.vault 2>error || code=$?; [[ $code == 74 ]]
+            grep -q "the other side removed 'work.vault'" error
+            [[ $sum == "$(sha256sum <a/work.vault)" ]]
+            store a a2 A
+            code=0; on a vaultfmt sync work.vault || code=$?; [[ $code == 74 ]]
+            has a a2 A
+            """)
+    }
+
+    @Test("N5: git, its hooks, filters and helpers get no factor")
+    func hooksGetNoFactor() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            for hook in pre-commit post-commit pre-merge-commit post-merge pre-push reference-transaction; do
+                printf '#!/bin/sh\nenv >>%s/seen\n' "$HOME" >b/.git/hooks/$hook
+                chmod +x b/.git/hooks/$hook
+            done
+            on b git config filter.spy.clean "env >>$HOME/seen; cat"
+            on b git config filter.spy.smudge "env >>$HOME/seen; cat"
+            echo 'other.txt filter=spy' >>a/.gitattributes; echo other >a/other.txt; on a git add .
+            on a git commit -q -m other; store a a1 A; on a vaultfmt sync work.vault
+            store b b1 B; on b vaultfmt sync work.vault
+            has b a1 A; has b b1 B
+            [[ -s seen ]]
+            ! grep -E '^VAULTFMT_(NEW_)?(PASSPHRASE|KEY_FILE|IDENTITY)' seen
+            """)
+    }
+
+    @Test("N9: git setup writes through no link")
+    func attributesLink() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            echo mine >precious; rm a/.gitattributes; ln -s ../precious a/.gitattributes
+            code=0; on a vaultfmt git setup work.vault 2>error || code=$?; [[ $code == 64 ]]
+            grep -q 'is a symbolic link' error; [[ $(<precious) == mine ]]
+            rm precious
+            code=0; on a vaultfmt git setup work.vault || code=$?; [[ $code == 64 && ! -e precious ]]
+            """)
+    }
+
+    @Test(
+        "N16: a name that begins with a dash is a name, also for a driver as earlier versions configured it",
+        arguments: ["git merge-driver -- %O %A %B %P", "git merge-driver %O %A %B %P"])
+    func dashedNames(_ driver: String) throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            for name in --help --version -h.vault; do cp a/work.vault a/$name; done
+            printf '"/%s" -text merge=vaultfmt\n' --help --version -h.vault >>a/.gitattributes
+            on a git add .; on a git commit -q -m dashed; on a git push -q; on b git pull -q
+            on b git config merge.vaultfmt.driver 'vaultfmt \(driver)'
+            for name in --help --version -h.vault; do
+                printf A | on a vaultfmt set in-a -f ./$name; printf B | on b vaultfmt set in-b -f ./$name
+            done
+            on a git commit -q -a -m a; on a git push -q; on b git commit -q -a -m b
+            on b git pull -q --no-rebase --no-edit
+            for name in --help --version -h.vault; do
+                [[ $(on b vaultfmt get in-a -f ./$name) == A && $(on b vaultfmt get in-b -f ./$name) == B ]]
+            done
+            on b git diff HEAD~1 -- ./--help | grep -q in-a
+            """)
+    }
 }

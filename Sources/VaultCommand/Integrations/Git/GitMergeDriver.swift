@@ -14,7 +14,7 @@ struct GitMergeDriver: ParsableCommand {
             The result replaces the second file. The exit codes are those git expects: 0 without conflicts, 1 with conflicts to settle, 129 if nothing was merged.
 
             Examples:
-              git config merge.vaultfmt.driver 'vaultfmt git merge-driver %O %A %B %P'
+              git config merge.vaultfmt.driver 'vaultfmt git merge-driver -- %O %A %B %P'
               vaultfmt git merge-driver base.vault ours.vault theirs.vault work.vault
             """,
         shouldDisplay: false)
@@ -31,14 +31,9 @@ struct GitMergeDriver: ParsableCommand {
     @Argument(help: ArgumentHelp("The file's name in the repository.", valueName: "path"))
     var path: String?
 
-    @Option(ArgumentHelp("The file that is already merged.", visibility: .private), value: "path")
-    var settled: String?
-
     @OptionGroup(title: "Access") var access: AccessOptions
 
     func run() throws {
-        // 'sync' has already merged this file, and lets git merge the rest.
-        if let path, settled == path { return }
         do {
             Terminal.note("merging \(TerminalText.quoted(path ?? ours))")
             let reports = try merge()

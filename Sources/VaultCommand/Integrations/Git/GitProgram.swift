@@ -27,12 +27,17 @@ struct GitProgram {
     }
 
     /// Runs git and returns its output; error messages go to standard error.
+    ///
+    /// Git, its hooks, filters and helpers get none of the factors that open vaults.
     /// - `withErrors`: Whether error messages are included in the output.
-    func run(_ arguments: [String], withErrors: Bool = false, limit: Int = 1 << 20) throws -> Answer {
+    /// - `settings`: Environment variables for git.
+    func run(
+        _ arguments: [String], withErrors: Bool = false, limit: Int = 1 << 20, settings: [String: String] = [:]
+    ) throws -> Answer {
         let pipe = try Pipe()
         let process = try Subprocess.start(
             path, ["-C", folder] + arguments, input: nil, output: pipe.writing,
-            error: withErrors ? pipe.writing : STDERR_FILENO, keepsFactors: true)
+            error: withErrors ? pipe.writing : STDERR_FILENO, settings: settings)
         pipe.closeWriting()
         let found = try Descriptor.readAll(pipe.reading, name: "git's output", limit: limit)
         pipe.closeReading()
@@ -42,8 +47,8 @@ struct GitProgram {
 
     /// Runs git and throws a failure with its messages if it fails.
     @discardableResult
-    func require(_ arguments: [String], _ purpose: String) throws -> Answer {
-        let answer = try run(arguments, withErrors: true)
+    func require(_ arguments: [String], _ purpose: String, settings: [String: String] = [:]) throws -> Answer {
+        let answer = try run(arguments, withErrors: true, settings: settings)
         guard answer.isSuccess else { throw Self.failure(answer, purpose) }
         return answer
     }
@@ -59,8 +64,7 @@ struct GitProgram {
     func write(_ arguments: [String], to descriptor: Int32) throws -> Int32 {
         Subprocess.wait(
             try Subprocess.start(
-                path, ["-C", folder] + arguments, input: nil, output: descriptor, error: STDERR_FILENO,
-                keepsFactors: true))
+                path, ["-C", folder] + arguments, input: nil, output: descriptor, error: STDERR_FILENO))
     }
 }
 
@@ -92,5 +96,8 @@ struct GitFile {
     }
 
     /// The name as a pathspec that matches only this file.
-    var pathspec: String { ":(literal)" + name }
+    var pathspec: String { Self.pathspec(name) }
+
+    /// Returns a pathspec that matches only the file of this name.
+    static func pathspec(_ name: String) -> String { ":(literal,top)" + name }
 }

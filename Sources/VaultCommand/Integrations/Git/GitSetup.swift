@@ -1,4 +1,5 @@
 import ArgumentParser
+import CVaultShim
 import Glibc
 import VaultFmt
 import VaultLocal
@@ -40,11 +41,12 @@ struct GitSetup: ParsableCommand {
         _ = try whileOpening { try Vault.id(at: found.path) }
         let line = Self.pattern(found.name) + " -text merge=vaultfmt diff=vaultfmt"
         let isNew = try addAttributes(line, found.top + "/.gitattributes")
-        let program = Self.program
+        // Git replaces % in the driver before a shell reads it.
+        let (program, driver) = (Self.program, Self.program.replacing("%", with: "%%"))
         for (key, value) in [
             ("merge.vaultfmt.name", "vaultfmt: items of both sides"),
-            ("merge.vaultfmt.driver", "\(program) git merge-driver %O %A %B %P"),
-            ("merge.vaultfmt.recursive", "binary"), ("diff.vaultfmt.textconv", "\(program) diff --git"),
+            ("merge.vaultfmt.driver", "\(driver) git merge-driver -- %O %A %B %P"),
+            ("merge.vaultfmt.recursive", "binary"), ("diff.vaultfmt.textconv", "\(program) diff --git --"),
         ] {
             try found.git.require(["config", "--local", key, value], "set \(key)")
         }
@@ -69,21 +71,28 @@ struct GitSetup: ParsableCommand {
     private func addAttributes(_ line: String, _ path: String) throws -> Bool {
         var before: [UInt8] = []
         if try UserFiles.exists(path) {
-            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw CommandFailure(system: errno, "cannot read .gitattributes") }
+            let descriptor = vault_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
+            guard descriptor >= 0 else { throw Self.failure(-descriptor, "read", path) }
             defer { close(descriptor) }
             let found = try Descriptor.readAll(descriptor, name: ".gitattributes", limit: 1 << 20)
             before = found.withUnsafeBytes { Array($0) }
         }
         let lines = before.split(separator: 0x0A, omittingEmptySubsequences: true)
         if lines.contains(where: { $0.elementsEqual(line.utf8) }) { return false }
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw CommandFailure(system: errno, "cannot write .gitattributes") }
+        let descriptor = vault_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0o644)
+        guard descriptor >= 0 else { throw Self.failure(-descriptor, "write", path) }
         defer { close(descriptor) }
         let added = (before.last ?? 0x0A) == 0x0A ? Array(line.utf8) + [0x0A] : [0x0A] + Array(line.utf8) + [0x0A]
         let failure = added.withUnsafeBytes { Descriptor.writeAll(descriptor, $0) }
         guard failure == 0 else { throw CommandFailure(system: failure, "cannot write .gitattributes") }
         return true
+    }
+
+    /// A link is not followed: whoever can write to the repository could make it point anywhere.
+    private static func failure(_ error: Int32, _ action: String, _ path: String) -> CommandFailure {
+        error == ELOOP
+            ? CommandFailure(.usage, "\(TerminalText.quoted(path)) is a symbolic link; replace it with a file")
+            : CommandFailure(system: error, "cannot \(action) .gitattributes")
     }
 
     /// The command with which git's configuration starts this program: its name if found in PATH, otherwise its path.

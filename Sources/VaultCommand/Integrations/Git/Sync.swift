@@ -10,7 +10,8 @@ struct Sync: ParsableCommand {
         commandName: "sync",
         abstract: "Commit to git, merge what others pushed, and push.",
         discussion: """
-            The vault is merged here, item by item, before git merges the rest of the repository. If another clone pushes first, sync starts over. The \
+            The vault is merged here, item by item, before git merges the rest of the repository; so are other vaults in it that both sides changed, \
+            with the same factors. Git and its hooks get no factors. If another clone pushes first, sync starts over. The \
             other side is the branch's upstream or, if there is none, the same branch of --remote. Changes committed under keys that the other side \
             has replaced are not merged: see --accept-old-keys in 'vaultfmt merge --help'. If there are conflicts to settle, everything is still pushed, \
             but the exit code is 3.
@@ -151,19 +152,21 @@ private struct SyncRound {
         return try push()
     }
 
-    /// Commits the vault if it has changed, while holding off all writers.
-    private func commit() throws {
-        try whileNobodyWrites {
-            try git.require(["add", "--", file.pathspec], "add the vault")
-            let status = try git.require(["status", "--porcelain", "--", file.pathspec], "compare the vault")
+    private func commit() throws { try commit(file.name, of: vault) }
+
+    /// Commits a vault if it has changed, while holding off all writers.
+    private func commit(_ name: String, of vault: Vault) throws {
+        try whileNobodyWrites(vault) {
+            let pathspec = GitFile.pathspec(name)
+            try git.require(["add", "--", pathspec], "add the vault")
+            let status = try git.require(["status", "--porcelain", "--", pathspec], "compare the vault")
             guard !status.text.isEmpty else { return }
-            try git.require(
-                ["commit", "-q", "-m", "\(file.name): generation \(vault.anchor.generation)", "--", file.pathspec],
-                "commit the vault")
+            let message = "\(name): generation \(vault.anchor.generation)"
+            try git.require(["commit", "-q", "-m", message, "--", pathspec], "commit the vault")
         }
     }
 
-    private func whileNobodyWrites(_ body: () throws -> Void) throws {
+    private func whileNobodyWrites(_ vault: Vault, _ body: () throws -> Void) throws {
         var failure: (any Error)?
         try vault.whileNobodyWrites { do { try body() } catch { failure = error } }
         if let failure { throw failure }
@@ -172,59 +175,109 @@ private struct SyncRound {
     /// - Returns: Whether the other side has the branch.
     private func fetch() throws -> Bool {
         let specification = "+refs/heads/\(remote.branch):\(remote.tracking)"
-        let answer = try git.run(["fetch", "-q", remote.name, specification], withErrors: true)
+        let answer = try git.run(["fetch", "-q", "--", remote.name, specification], withErrors: true)
         if answer.isSuccess { return true }
         let heads = try git.run(
-            ["ls-remote", "--exit-code", "--heads", remote.name, "refs/heads/\(remote.branch)"], withErrors: true)
+            ["ls-remote", "--exit-code", "--heads", "--", remote.name, "refs/heads/\(remote.branch)"], withErrors: true)
         guard heads.code == 2 else { throw GitProgram.failure(answer, "fetch from \(remote.name)") }
         return false
     }
 
+    /// Merges the vaults here, and lets git merge the rest: a commit on top of theirs has these vaults as they are here,
+    /// so that git finds no difference in them, changes none of them in the tree, and starts no driver.
     private mutating func merge() throws {
         if try isAncestor(remote.tracking, "HEAD") { return }
-        try mergeVault()
+        let base = try git.run(["merge-base", "HEAD", remote.tracking], withErrors: true)
+        if base.isSuccess { try requireTheirs(since: base.line) }
+        try mergeVault(file.name, into: vault)
         if try isAncestor("HEAD", remote.tracking), try hasTheirs() {
             try git.require(["merge", "-q", "--ff-only", remote.tracking], "apply the fetched commits")
             return
         }
         try commit()
-        // The vault now contains the changes of both sides; other vaults in the repository are merged as configured.
-        let driver =
-            "\(GitSetup.program) git merge-driver --settled \(GitSetup.quoted(file.name)) %O %A %B %P"
-        let answer = try git.run(
-            ["-c", "merge.vaultfmt.driver=\(driver)", "merge", "-q", "--no-edit", remote.tracking], withErrors: true)
-        guard !answer.isSuccess else { return }
-        let isOpen = try git.run(["rev-parse", "--quiet", "--verify", "MERGE_HEAD"], withErrors: true).isSuccess
-        if isOpen { _ = try git.run(["merge", "--abort"], withErrors: true) }
-        throw GitProgram.failure(answer, "merge the rest of the repository (has 'vaultfmt git setup' been run?)")
+        let names = [file.name] + (base.isSuccess ? try mergeOthers(since: base.line) : [])
+        let target = try GitBranch(git: git, commit: remote.tracking, folder: folder).replacing(names)
+        let answer = try git.run(["merge", "-q", "--no-edit", target], withErrors: true)
+        guard answer.isSuccess else {
+            let isOpen = try git.run(["rev-parse", "--quiet", "--verify", "MERGE_HEAD"], withErrors: true).isSuccess
+            if isOpen { _ = try git.run(["merge", "--abort"], withErrors: true) }
+            throw GitProgram.failure(answer, "merge the rest of the repository")
+        }
+    }
+
+    /// A vault that the other side had and has no more must not vanish here as well.
+    private func requireTheirs(since base: String) throws {
+        guard try blob(file.name, at: remote.tracking) == nil, try blob(file.name, at: base) != nil else { return }
+        throw CommandFailure(
+            .io,
+            "the other side removed \(TerminalText.quoted(file.name)), which was left unchanged here; restore it there with 'git revert', or remove it here too"
+        )
+    }
+
+    /// Merges the other vaults of the repository that both sides have changed.
+    /// - Returns: Their names.
+    private mutating func mergeOthers(since base: String) throws -> [String] {
+        let theirs = try changed(base, remote.tracking)
+        var names: [String] = []
+        for name in try changed(base, "HEAD") where name != file.name && theirs.contains(name) {
+            guard try isVault(name), try blob(name, at: remote.tracking) != nil else { continue }
+            let path = file.top + "/" + name
+            guard try git.require(["status", "--porcelain", "--", GitFile.pathspec(name)], "compare it").text.isEmpty
+            else {
+                throw CommandFailure(
+                    .usage, "\(TerminalText.quoted(name)) has changes that are not committed; sync it first")
+            }
+            let other = try access.open(path, writable: true)
+            try mergeVault(name, into: other)
+            try commit(name, of: other)
+            names.append(name)
+        }
+        return names
+    }
+
+    /// The names of files that differ between two commits and exist in the second one.
+    private func changed(_ one: String, _ other: String) throws -> [String] {
+        let arguments = ["diff", "--name-only", "--no-renames", "--diff-filter=AM", "-z", one, other, "--"]
+        return try git.run(arguments).text.split(separator: "\0").map(String.init)
+    }
+
+    /// Whether git merges a file with the driver of vaults.
+    private func isVault(_ name: String) throws -> Bool {
+        try git.run(["check-attr", "-z", "merge", "--", name]).text == "\(name)\0merge\0vaultfmt\0"
+    }
+
+    /// The id of a file's bytes in a commit; nil if it is not there.
+    private func blob(_ name: String, at commit: String) throws -> String? {
+        let found = try git.run(["rev-parse", "--quiet", "--verify", "\(commit):\(name)"], withErrors: true)
+        return found.isSuccess ? found.line : nil
     }
 
     private func isAncestor(_ one: String, _ other: String) throws -> Bool {
         try git.run(["merge-base", "--is-ancestor", one, other], withErrors: true).isSuccess
     }
 
-    /// Merges the other side's vault into this one, which stays consistent for all readers.
-    private mutating func mergeVault() throws {
-        let theirs = "\(remote.tracking):\(file.name)"
-        let blob = try git.run(["rev-parse", "--quiet", "--verify", theirs], withErrors: true)
-        let own = try git.run(["rev-parse", "--quiet", "--verify", "HEAD:\(file.name)"], withErrors: true)
-        guard blob.isSuccess, blob.line != own.line else { return }
+    /// Merges the other side's version of a vault into this one, which stays consistent for all readers.
+    private mutating func mergeVault(_ name: String, into vault: Vault) throws {
+        guard let blob = try blob(name, at: remote.tracking), try blob != self.blob(name, at: "HEAD") else { return }
         let copy = folder + "/vaultfmt-theirs"
         unlink(copy)
         let descriptor = vault_open(copy, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw CommandFailure(system: -descriptor, "cannot create \(copy)") }
         defer { unlink(copy) }
         // Apply git's filters, which LFS requires.
+        let theirs = "\(remote.tracking):\(name)"
         let code = try git.write(["cat-file", "--filters", theirs], to: descriptor)
         close(descriptor)
-        guard code == 0 else { throw CommandFailure(.io, "git could not read \(theirs); see 'git fsck'") }
-        let merger = CopyMerger(path: file.path, access: access, options: MergeOptions())
+        guard code == 0 else {
+            throw CommandFailure(.io, "git could not read \(TerminalText.quoted(theirs)); see 'git fsck'")
+        }
+        let merger = CopyMerger(path: vault.path, access: access, options: MergeOptions())
         if let report = try merger.merge(copy, into: vault) { hasConflicts = hasConflicts || report.hasConflicts }
     }
 
     /// Adds the vault to git's index, and returns whether it is identical to the other side's vault.
     private func hasTheirs() throws -> Bool {
-        try whileNobodyWrites { try git.require(["add", "--", file.pathspec], "add the vault") }
+        try whileNobodyWrites(vault) { try git.require(["add", "--", file.pathspec], "add the vault") }
         return try git.run(["diff", "--cached", "--quiet", remote.tracking, "--", file.pathspec]).isSuccess
     }
 
@@ -234,7 +287,7 @@ private struct SyncRound {
             if try git.run(["rev-parse", "--quiet", "--verify", remote.tracking]).line == here { return true }
         }
         let arguments = ["push", "--porcelain"] + (remote.isNew ? ["-u"] : [])
-        let answer = try git.run(arguments + [remote.name, "HEAD:refs/heads/\(remote.branch)"], withErrors: true)
+        let answer = try git.run(arguments + ["--", remote.name, "HEAD:refs/heads/\(remote.branch)"], withErrors: true)
         if answer.isSuccess { return true }
         let refused = answer.text.split(separator: "\n").filter { $0.hasPrefix("!\t") }
         let isRace = refused.contains { line in
