@@ -77,12 +77,13 @@ final class PseudoTerminal {
 
     /// Waits until a process waits for its turn on the terminal.
     func expectWaiter() throws {
-        var status = stat()
-        guard stat(path, &status) == 0 else { throw Failure("cannot find \(path): error \(errno)") }
+        // Not by `struct stat`, which next to Foundation is now Glibc's and now CoreFoundation's.
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        guard let number = attributes[.systemFileNumber] as? UInt64 else { throw Failure("cannot find \(path)") }
         try Patience.until("a process waits for its turn") {
             let locks = String(decoding: try Data(contentsOf: URL(fileURLWithPath: "/proc/locks")), as: UTF8.self)
             return locks.split(separator: "\n").contains { line in
-                line.contains("-> FLOCK") && line.contains(":\(status.st_ino) ")
+                line.contains("-> FLOCK") && line.contains(":\(number) ")
             }
         }
     }
