@@ -110,7 +110,7 @@ class Run:
                 continue
             needs = [self.results[need] for need in step.needs if need in self.results]
             if any(need.state in ("FAILED", "not run") for need in needs):
-                missing = next(need for need in step.needs if need in self.results and self.results[need].state != "ok")
+                missing = next(need for need in step.needs if need in self.results and self.results[need].state in ("FAILED", "not run"))
                 self.end(name, "not run", 0, note=f"it needs {missing}")
                 continue
             if any(need.state != "ok" for need in needs):

@@ -12,6 +12,8 @@ static int copied(int result, const struct stat *from, struct vault_status *to) 
         .device = from->st_dev,
         .number = from->st_ino,
         .size = from->st_size,
+        .modified_seconds = from->st_mtim.tv_sec,
+        .modified_nanoseconds = from->st_mtim.tv_nsec,
         .changed_seconds = from->st_ctim.tv_sec,
         .changed_nanoseconds = from->st_ctim.tv_nsec,
     };

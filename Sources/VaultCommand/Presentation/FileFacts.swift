@@ -1,3 +1,4 @@
+import CVaultShim
 import Glibc
 import VaultFmt
 import VaultLocal
@@ -13,23 +14,23 @@ struct FileFacts {
     let writer: String?
 
     init(_ path: String) throws {
-        var status = stat()
-        guard stat(path, &status) == 0 else {
-            throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
-        }
-        bytes = UInt64(clamping: status.st_size)
-        modified = Int64(status.st_mtim.tv_sec) * 1000 + Int64(status.st_mtim.tv_nsec) / 1_000_000
-        mode = status.st_mode & 0o7777
+        let status = try Self.status(of: path)
+        bytes = UInt64(clamping: status.size)
+        modified = status.modified_seconds * 1000 + status.modified_nanoseconds / 1_000_000
+        mode = status.mode & 0o7777
         writer = try Machine.writer(of: path)
     }
 
     /// Returns a file's permissions in the form that chmod takes.
-    static func mode(of path: String) throws -> UInt32 {
-        var status = stat()
-        guard stat(path, &status) == 0 else {
+    static func mode(of path: String) throws -> UInt32 { try status(of: path).mode & 0o7777 }
+
+    /// By the shim: next to Foundation, `struct stat` is sometimes Glibc's and sometimes CoreFoundation's.
+    private static func status(of path: String) throws -> vault_status {
+        var status = vault_status()
+        guard vault_status_of(path, true, &status) == 0 else {
             throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
         }
-        return status.st_mode & 0o7777
+        return status
     }
 
     /// Whether anyone but the owner may read or write the file.

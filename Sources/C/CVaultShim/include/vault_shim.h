@@ -41,7 +41,7 @@ int64_t vault_copy_file_range(int from, int64_t from_offset, int to, int64_t to_
 struct vault_status {
     uint32_t mode, owner;
     uint64_t device, number;
-    int64_t size, changed_seconds, changed_nanoseconds;
+    int64_t size, modified_seconds, modified_nanoseconds, changed_seconds, changed_nanoseconds;
 };
 /* Like stat(2), or lstat(2) if links are not followed; and like fstat(2). On failure, they return -1 and set errno. */
 int vault_status_of(const char *path, bool follows, struct vault_status *status);
