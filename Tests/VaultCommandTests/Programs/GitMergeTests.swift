@@ -369,7 +369,7 @@ struct GitMergeTests {
         try clones.run(
             """
             for name in --help --version -h.vault; do on a vaultfmt create --vault ./$name --kdf testing; done
-            printf '"/%s" -text merge=vaultfmt\n' --help --version -h.vault >>a/.gitattributes
+            printf '"/%s" -text merge=vaultfmt diff=vaultfmt\n' --help --version -h.vault >>a/.gitattributes
             on a git add .; on a git commit -q -m dashed; on a git push -q; on b git pull -q
             on b git config merge.vaultfmt.driver 'vaultfmt \(driver)'
             for name in --help --version -h.vault; do
