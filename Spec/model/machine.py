@@ -12,6 +12,7 @@ class World:
         self.allowed = {}  # (item, field, dot) -> places under which a writer has put the value
         self.together = set()  # (item, secret's dot, sealed attribute's dot) that a holder of the device sealed as one
         self.contents, self.unique = {}, 0
+        self.one_past = True  # whether all events are of one past, and not of several possible ones
         self.counts = {}
 
     def count(self, what):
@@ -19,9 +20,9 @@ class World:
 
 
 class Event:
-    """One change, for the oracle. `past`: the mask of what its writer had."""
+    """One change, for the oracle. `past`: what its writer had."""
 
-    __slots__ = ("number", "dot", "kind", "item", "past", "touched", "removed", "opened", "kept", "over", "settled",
+    __slots__ = ("dot", "kind", "item", "past", "touched", "removed", "opened", "kept", "over", "settled",
                  "forgot", "key", "group", "limit", "first")
 
     def __init__(self, kind, item=None):
@@ -36,11 +37,20 @@ class Anchor:
     """What a machine remembers of a place: the owners' key, the vector, and what its user has dropped."""
 
     def __init__(self, st):
-        self.dropped = []
+        self.dropped = []  # (id, revision up to which it is in what the user took, revision that was remembered)
+        self.gone = frozenset()  # for the oracle
         self.take(st)
 
+    def drops(self, st):
+        """What a state has of what the user dropped."""
+        return [r for r, low, _ in self.dropped if st.vv.get(r, 0) > low] if RULES["dropped_remembered"] else []
+
+    def undrop(self, st):
+        self.dropped = [(r, max(low, st.vv.get(r, 0)), high) for r, low, high in self.dropped if st.vv.get(r, 0) < high]
+        self.gone -= st.truth
+
     def take(self, st):
-        self.key, self.vv, self.floor, self.truth = st.key, st.vv, st.floor, st.mask
+        self.key, self.vv, self.floor, self.truth = st.key, st.vv, st.floor, st.truth
 
 
 def verdict(anchor, st):
@@ -78,6 +88,9 @@ class Machine:
         self.world.count("ids")
         return self.random.getrandbits(62) + 1
 
+    def dot(self, revision, r):
+        return revision, r
+
     def choose_id(self, st):
         if self.remembers:
             for r, (last, run) in self.ids.items():
@@ -107,10 +120,10 @@ class Machine:
         st, world = self.files[k], self.world
         r = self.choose_id(st)
         first = self.next_revision(st, r, now)
-        dots = [(first, r)]
+        dots = [self.dot(first, r)]
 
         def new_dot():
-            dots.append((dots[-1][0] + 1, r))
+            dots.append(self.dot(dots[-1][0] + 1, r))
             return dots[-1]
 
         draft = st.copy()
@@ -118,9 +131,9 @@ class Machine:
         edit(draft, dots[0], new_dot)
         draft.vv[r] = dots[-1][0]
         event.first = first
-        event.dot, event.past, event.number = dots[-1], st.mask, len(world.events)
+        event.dot, event.past = dots[-1], st.truth
         world.events.append(event)
-        draft.mask |= 1 << event.number
+        draft.truth |= {event}
         keep_group_keys(draft)
         if self.remembers and remember:
             self.ids[r] = [dots[-1][0], self.run]
@@ -284,15 +297,15 @@ class Machine:
     def judge(self, k, st):
         """The verdict on a state that is found at a place, and what is named besides."""
         a = self.anchors[k]
-        says = verdict(a, st)
-        back = [r for r, least in a.dropped if st.vv.get(r, 0) > least] if RULES["dropped_remembered"] else []
-        return says, back
+        return verdict(a, st), a.drops(st)
 
     def accept(self, k, st):
         """The user takes a state that is older or forked: what is dropped with it is remembered."""
         a = self.anchors[k]
+        a.undrop(st)
         if a.key == st.key:
-            a.dropped += [(r, st.vv.get(r, 0)) for r, n in a.vv.items() if n > max(st.floor, st.vv.get(r, 0))]
+            a.dropped += [(r, st.vv.get(r, 0), n) for r, n in a.vv.items() if n > max(st.floor, st.vv.get(r, 0))]
+            a.gone |= a.truth - st.truth
         self.files[k] = st
         a.take(st)
 
@@ -304,7 +317,7 @@ class Machine:
         if back:
             if not accept:
                 raise Refused("dropped")
-            a.dropped = [d for d in a.dropped if d[0] not in back]
+            a.undrop(theirs)
         self.check_ids(theirs)
         if ours.key == theirs.key:
             self.files[k] = result = merge(ours, theirs)
@@ -324,7 +337,7 @@ class Machine:
 
                 def edit(draft, dot, new_dot):
                     event.touched, event.opened, event.kept = take_in(stay, branch, draft, new_dot)
-                    draft.absorbed |= branch.mask | branch.absorbed
+                    draft.absorbed |= branch.truth | branch.absorbed
                     for i, at in event.touched.items():
                         main = draft.items[i].siblings[at].main
                         self.world.together.add((i, main["secret"], main["sealed"]))

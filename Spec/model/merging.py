@@ -28,7 +28,7 @@ def merge(x, y):
     st = State(x.world, vv=join(x.vv, y.vv), floor=x.floor, items=items, slots=slots,
                groups=merge_groups(x, y, slots), limit=max(x.limit, y.limit), forgotten=forgotten, key=x.key, line=x.line,
                handovers=x.handovers | y.handovers, split=x.split | y.split,
-               mask=x.mask | y.mask, absorbed=x.absorbed | y.absorbed)
+               truth=x.truth | y.truth, absorbed=x.absorbed | y.absorbed)
     keep_group_keys(st)
     return st
 

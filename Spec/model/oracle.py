@@ -13,10 +13,17 @@ def check(st):
     """Everything that can be said of one state."""
     w = st.world
     w.count("states checked")
-    events = [e for e in w.events if st.mask >> e.number & 1]
-    check_vector(st, events)
+    events = st.truth
+    check_vector(st)
     contents = st.contents()
-    known = w.contents.setdefault(st.mask, contents)
+    for what, present in (("several siblings", any(len(x.siblings) > 1 for x in st.items.values())),
+                          ("marks", any(st.view(i).marks for i in st.items)),
+                          ("earlier values", any(st.view(i).earlier for i in st.items)),
+                          ("an item without a secret", any(not st.view(i).shown["secret"] for i in st.items)),
+                          ("two items of one name", any(twin for _, twin in st.names().values()))):
+        if present:
+            w.count("states with " + what)
+    known = w.contents.setdefault(st.truth, contents)
     if known != contents:
         raise Broken("one result", f"equal changes, other contents\n  {known}\n  {contents}")
     by_item = {}
@@ -42,12 +49,14 @@ def check(st):
         raise Broken("names", shown)
 
 
-def check_vector(st, events):
-    for e in st.world.events:
-        inside = bool(st.mask >> e.number & 1)
-        if inside and not st.seen(e.dot) or not inside and e.key in st.line and e.dot[0] > st.floor and \
-                e.key >= last_restart(st) and st.seen(e.dot):
-            raise Broken("vector", f"{e.kind} {e.dot} is {'' if inside else 'not '}in the state: {st.vv} {st.floor}")
+def check_vector(st):
+    for e in st.truth:
+        if not st.seen(e.dot):
+            raise Broken("vector", f"{e.kind} {e.dot} is in the state: {st.vv} {st.floor}")
+    for e in st.world.events if st.world.one_past else ():
+        if e not in st.truth and e.key in st.line and e.dot[0] > st.floor and e.key >= last_restart(st) and \
+                st.seen(e.dot):
+            raise Broken("vector", f"{e.kind} {e.dot} is not in the state: {st.vv} {st.floor}")
 
 
 def last_restart(st):
@@ -55,7 +64,7 @@ def last_restart(st):
 
 
 def follows(later, e):
-    return later.past >> e.number & 1
+    return e in later.past
 
 
 def check_item(st, i, events, forgotten, limit):
@@ -150,6 +159,6 @@ def check_slots(st, events):
             raise Broken("revoked stays so", f"the key of {g} is held by {held - granted}")
 
 
-def true_verdict(mask, st):
-    a, b = mask & ~(st.mask | st.absorbed) == 0, st.mask & ~mask == 0
+def true_verdict(truth, st):
+    a, b = truth <= st.truth | st.absorbed, st.truth <= truth
     return "same" if a and b else "descends" if a else "older" if b else "forked"

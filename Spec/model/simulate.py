@@ -25,7 +25,11 @@ class Run:
         self.world = World()
         self.rotations = r.random() < 0.15
         self.limits = r.random() < 0.3
-        self.steps = steps or r.randint(6, 30)
+        self.steps = steps or r.randint(6, 40)
+        self.kinds = KINDS
+        if r.random() < 0.6:  # few kinds, so that they meet
+            self.kinds = [k for k in r.sample(sorted(set(KINDS)), r.randint(3, 6)) for _ in range(2)] + \
+                ["secret", "settle", "settle"]
         self.now, self.log = 10, []
         root = State(self.world)
         first = Machine(self.world, r, root, 0)
@@ -34,7 +38,7 @@ class Run:
         self.random_change(first, 0, "add")
         if r.random() < 0.5:
             first.add_slot(0, self.now, full=False, groups=["g"])
-        for n in range(1, r.randint(2, 5)):
+        for n in range(1, r.randint(2, 6)):
             self.machines.append(Machine(self.world, r, first.files[0], n, r.choice((0, 0, -5, 9, 1000)),
                                          r.random() > 0.2))
         self.backups = []
@@ -54,9 +58,14 @@ class Run:
     def random_change(self, m, k, kind):
         r, st, now = self.r, m.files[k], self.now
         i = r.choice(sorted(st.items)) if st.items else None
+        marked = sorted(j for j in st.items if st.view(j).marks)
+        if marked and (kind == "settle" or r.random() < 0.3):
+            i = r.choice(marked)
+        if kind == "settle" and not marked:
+            kind = r.choice(("secret", "place", "label"))
         if kind == "add" or i is None and kind not in ("slot add", "slot change", "slot remove", "grant", "revoke",
                                                        "limit", "rotate", "compact"):
-            if len(st.items) > 2:
+            if len(st.items) > 1:
                 return
             values = dict(key=r.choice("kl"), place=self.random_place(m), secret=self.unique("s"))
             if r.random() < 0.5:
@@ -138,7 +147,7 @@ class Run:
         k = r.randrange(len(m.files))
         self.now += r.choice((0, 1, 3))
         if x < 0.50:
-            kind = "rotate" if self.rotations and r.random() < 0.08 else r.choice(KINDS)
+            kind = "rotate" if self.rotations and r.random() < 0.08 else r.choice(self.kinds)
             self.log.append((m.name, k, kind))
             self.random_change(m, k, kind)
         elif x < 0.80:
@@ -175,7 +184,7 @@ class Run:
         elif x < 0.98:  # a power cut takes the last change, after somebody copied it; what memory says is durable
             before, ids = m.files[k], {i: list(v) for i, v in m.ids.items()}
             self.log.append((m.name, k, "power cut"))
-            truth = m.anchors[k].__dict__.copy()
+            truth = dict(m.anchors[k].__dict__)
             self.random_change(m, k, "label")
             if r.random() < 0.5:
                 self.backups.append((m, m.files[k], {i: list(v) for i, v in m.ids.items()},
@@ -219,14 +228,15 @@ class Run:
             return  # nobody says yes to a branch under other keys
         a = m.anchors[k]
         _, back = m.judge(k, theirs)
-        truly_back = any(theirs.mask & gone for gone in getattr(a, "gone", ()))
+        if ours.key == theirs.key and bool(back) != bool(theirs.truth & a.gone):
+            raise Broken("dropped stays so", f"{back}")
         before = a.truth
         try:
             result = m.merge_in(k, self.now, theirs, accept=not back or self.r.random() < 0.5)
         except Refused:
             return
         self.world.count("merge")
-        if ours.key == theirs.key and before & ~result.mask and not before & ~(result.mask | result.absorbed):
+        if ours.key == theirs.key and not before <= result.truth | result.absorbed:
             raise Broken("locked out")
         if ours.key != theirs.key:
             self.check_taken(m, k, ours, theirs, result)
@@ -235,7 +245,7 @@ class Run:
         """What a branch under old keys had is all reachable, and changed nothing that was shown."""
         stay, branch = (ours, theirs) if result.key == ours.key else (theirs, ours)
         for i in stay.items:
-            if stay.view(i).shown != result.view(i).shown:
+            if i not in result.items or stay.view(i).shown != result.view(i).shown:
                 raise Broken("old keys", f"{i}: {stay.view(i).shown} became {result.view(i).shown}")
         for old in (branch,):
             a = Anchor(old)
@@ -250,13 +260,12 @@ class Run:
                 continue
             v = result.view(i)
             reachable = {(f, result.value(i, f, d)) for f, d in v.marks | v.earlier | set(v.shown.items())}
-            new = branch.mask & ~(stay.mask | stay.absorbed)
-            for e in self.world.events:
-                if new >> e.number & 1:
-                    for j, f, d in e.opened:
-                        if j == i and (f, d) in t.marks | {x for x in t.shown.items()} and (i, f, d) not in \
-                                result.forgotten and (f, branch.value(i, f, d)) not in reachable:
-                            raise Broken("nothing is lost", f"{i} {f} {d} of a branch under old keys")
+            live = t.marks | set(t.shown.items())
+            for e in branch.truth - stay.truth - stay.absorbed:
+                for j, f, d in e.opened:
+                    if j == i and (f, d) in live and (i, f, d) not in result.forgotten and \
+                            (f, branch.value(i, f, d)) not in reachable:
+                        raise Broken("nothing is lost", f"{i} {f} {d} of a branch under old keys")
 
     def end(self):
         """All orders end alike, and every machine that remembers goes on from there."""
@@ -308,7 +317,7 @@ def check_pair(a, b):
     for again in (merge(p, a), merge(b, p), merge(p, p)):
         if again.contents() != p.contents() or again.vv != p.vv:
             raise Broken("merging again changes nothing")
-    truly = true_verdict(a.mask, b)
+    truly = true_verdict(a.truth, b)
     says = verdict(Anchor(a), b)
     if says != truly:
         raise Broken("verdict", f"{says}, truly {truly}")

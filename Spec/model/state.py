@@ -1,7 +1,7 @@
 """What a state of a vault is, and what its items show: rules.md, parts A and B.
 
-A dot is (revision, replica id). A state never changes once it is made. `mask` and `absorbed` say which events a state
-truly contains; they are for the oracle, and no rule reads them.
+A dot is (revision, replica id). A state never changes once it is made. `truth` and `absorbed` are the events that a
+state truly contains; they are for the oracle, and no rule reads them.
 """
 
 FIELDS = ("key", "place", "secret", "sealed", "label")  # `sealed` and `label` stand for attributes: they can be absent
@@ -99,7 +99,7 @@ class HandOver:
 
 class State:
     __slots__ = ("vv", "floor", "items", "slots", "groups", "limit", "forgotten", "key", "line", "handovers",
-                 "split", "world", "mask", "absorbed", "_views", "_contents")
+                 "split", "world", "truth", "absorbed", "_views", "_contents")
 
     def __init__(self, world, **given):
         self.world = world
@@ -108,7 +108,7 @@ class State:
         self.limit = ((0, 0), 10)
         self.forgotten, self.handovers, self.split = frozenset(), frozenset(), frozenset()
         self.key, self.line = (0, 0), ((0, 0),)
-        self.mask = self.absorbed = 0
+        self.truth = self.absorbed = frozenset()
         for name, value in given.items():
             setattr(self, name, value)
         self._views, self._contents = {}, None
@@ -116,7 +116,7 @@ class State:
     def copy(self):
         return State(self.world, vv=dict(self.vv), floor=self.floor, items=dict(self.items), slots=dict(self.slots),
                      groups=dict(self.groups), limit=self.limit, forgotten=self.forgotten, key=self.key, line=self.line,
-                     handovers=self.handovers, split=self.split, mask=self.mask, absorbed=self.absorbed)
+                     handovers=self.handovers, split=self.split, truth=self.truth, absorbed=self.absorbed)
 
     def seen(self, dot):
         return dot[0] <= self.floor or self.vv.get(dot[1], 0) >= dot[0]
