@@ -226,3 +226,17 @@ def newest(kept, limit, value):
         good = set(sorted(top, key=top.get)[-limit:]) if limit else ()
         result |= {x for x in kept if x[0] == f and value(*x) in good}
     return frozenset(result)
+
+
+def readable(st, slot):
+    """What the holder of a slot reads: an owner everything, others names, plain attributes, and what is shown in
+    their groups. Marks and earlier values are the owners', attributes included."""
+    values = set()
+    for i in st.items:
+        v = st.view(i)
+        place = st.value(i, "place", v.shown["place"])
+        open_to = FIELDS if st.slots[slot].full or place[0] in st.slots[slot].groups() else ("key", "place", "label")
+        values |= {(f, st.value(i, f, v.shown[f])) for f in open_to if v.shown[f]}
+        if st.slots[slot].full:
+            values |= {(f, st.value(i, f, d)) for f, d in v.marks | v.earlier}
+    return values
