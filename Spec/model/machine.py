@@ -75,6 +75,7 @@ class Machine:
         self.world, self.random, self.name, self.skew, self.remembers = world, random, name, skew, remembers
         self.policy = policy
         self.device = name
+        self.spread = 0  # how much a revision is moved at random, so that two clones make no equal ones
         self.run = random.getrandbits(32)  # the boot, and where the memory is kept
         self.ids = {}  # id -> [last own revision, the run that made it]
         self.log = {}  # id -> every revision made under it
@@ -105,7 +106,7 @@ class Machine:
         if RULES["clock_past_state"]:
             least.append(1 + st.greatest())
             least += [1 + last for last, _ in self.ids.values()] if self.remembers else []
-        return max([now + self.skew, 1] + least)
+        return max([now + self.skew, 1] + least) + (self.random.randrange(self.spread) if self.spread else 0)
 
     def check_ids(self, st):
         """Names the ids under which somebody else writes: a row of ours with a revision that we never made."""

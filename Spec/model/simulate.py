@@ -334,6 +334,8 @@ def simulate(first, sequences, report=print, keep_going=False, live=False, steps
         except Broken as broken:
             known = found.setdefault(broken.name, [])
             known.append((len(run.log), seed))
+            if keep_going:
+                report(f"  seed {seed}: {str(broken)[:300]}", flush=True)
             if not keep_going:
                 report(f"seed {seed}: BROKEN: {broken}")
                 for line in run.log:
