@@ -43,14 +43,19 @@ class Anchor:
 
     def drops(self, st):
         """What a state has of what the user dropped."""
-        return [r for r, low, _ in self.dropped if st.vv.get(r, 0) > low] if RULES["dropped_remembered"] else []
+        return [r for r, low, _ in self.dropped if last(st, r) > low] if RULES["dropped_remembered"] else []
 
     def undrop(self, st):
-        self.dropped = [(r, max(low, st.vv.get(r, 0)), high) for r, low, high in self.dropped if st.vv.get(r, 0) < high]
-        self.gone -= st.truth
+        self.dropped = [(r, max(low, last(st, r)), high) for r, low, high in self.dropped if last(st, r) < high]
+        self.gone -= st.truth | st.absorbed
 
     def take(self, st):
         self.key, self.vv, self.floor, self.truth = st.key, st.vv, st.floor, st.truth
+
+
+def last(st, r):
+    """The last revision of an id that a state has, under its own key or one that handed over to it."""
+    return max([st.vv.get(r, 0)] + [dict(h.vv).get(r, 0) for h in st.handovers])
 
 
 def verdict(anchor, st):

@@ -97,8 +97,9 @@ def check_item(st, i, events, forgotten, limit):
         follows(x, e) and ((i, f) in x.over or (i, f, d) in x.settled) for x in events)}
     for f, d in v.marks & overwritten:
         raise Broken("marks", f"{i}: {f} {d} is marked, and somebody who saw it replaced it")
-    for f, d in set(v.shown.items()) & overwritten:
-        if any((f, e) in truly_open for e in [e for g, e in truly_open if g == f]) and f in ("key", "secret"):
+    held = {(f, s.main[f]) for s in present.siblings.values() for f in ("key", "secret")}
+    for f, d in set(v.shown.items()) & overwritten:  # a removal took what replaced it, or nothing else can be shown
+        if any(g == f and (i, g, e) not in forgotten for g, e in held & truly_open):
             raise Broken("overwritten stays so", f"{i}: {f} {d}")
     gone = {x for x in forgotten if x[0] == i}
     for f, d in {(f, d) for f, d in v.shown.items() if d} | v.marks | v.earlier:
@@ -112,7 +113,10 @@ def check_item(st, i, events, forgotten, limit):
                 written.setdefault((f, st.world.values[j, f, d]), []).append((d, e))
     for n in gone_values & earlier:
         forgets = [x for x in events if any(y[0] == i and (y[1], st.world.values[y]) == n for y in x.forgot)]
-        if all((i, n[0], d) in gone or any(follows(x, e) for x in forgets) for d, e in written.get(n, ())):
+        # A dot that was removed, or trimmed, before the value was forgotten was not the forgetter's to forget.
+        if all((i, n[0], d) in gone or any(follows(x, e) and not any(follows(r, e) and r in x.past for r in events
+                                                                     if i in r.removed) for x in forgets)
+               for d, e in written.get(n, ())):
             raise Broken("forgotten stays so", f"{i}: {n} under another dot")
     removals = [x for x in events if i in x.removed]
     for n, all_of in written.items():

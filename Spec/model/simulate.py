@@ -228,7 +228,7 @@ class Run:
             return  # nobody says yes to a branch under other keys
         a = m.anchors[k]
         _, back = m.judge(k, theirs)
-        if ours.key == theirs.key and bool(back) != bool(theirs.truth & a.gone):
+        if ours.key == theirs.key and bool(back) != bool((theirs.truth | theirs.absorbed) & a.gone):
             raise Broken("dropped stays so", f"{back}")
         before = a.truth
         try:
