@@ -58,14 +58,17 @@ def last(st, r):
     return max([st.vv.get(r, 0)] + [dict(h.vv).get(r, 0) for h in st.handovers])
 
 
+def handed_over(st, key, vv):
+    """Whether hand-overs from a key, that lead to the state's, cover every row of a vector: each row by any of them."""
+    from_key = [h for h in st.handovers if h.frm == key and leads(st, h.to)]
+    return bool(from_key) and all(any(h.covers((n, r)) for h in from_key) for r, n in vv.items())
+
+
 def verdict(anchor, st):
     if anchor.key != st.key:
         if not leads(st, anchor.key):
             return "foreign"
-        for h in st.handovers:
-            if h.frm == anchor.key and all(h.covers((n, r)) for r, n in anchor.vv.items()):
-                return "descends"
-        return "forked"
+        return "descends" if handed_over(st, anchor.key, anchor.vv) else "forked"
     a = all(n <= st.floor or st.vv.get(r, 0) >= n for r, n in anchor.vv.items())
     b = all(n <= anchor.floor or anchor.vv.get(r, 0) >= n for r, n in st.vv.items())
     return "same" if a and b else "descends" if a else "older" if b else "forked"
@@ -336,7 +339,7 @@ class Machine:
                 a.take(result)
                 return result
             self.files[k] = result = stay
-            if not covered(stay, branch):
+            if not handed_over(stay, branch.key, branch.vv):
                 if not accept:
                     raise Refused("old keys")
                 event = Event("take in")
@@ -353,8 +356,3 @@ class Machine:
             self.add_slot(k, now)  # both sides removed the other's: the user who merges adds the factor at hand
         a.take(self.files[k])
         return self.files[k]
-
-
-def covered(st, branch):
-    """Whether a branch under an old key has nothing that the hand-overs do not cover."""
-    return any(h.frm == branch.key and all(h.covers((n, r)) for r, n in branch.vv.items()) for h in st.handovers)

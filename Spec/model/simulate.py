@@ -5,10 +5,10 @@ import itertools
 import random
 import time
 
-from machine import Anchor, Machine, Refused, World, covered, verdict
+from machine import Anchor, Machine, Refused, World, verdict
 from merging import merge
 from oracle import Broken, check, true_verdict
-from state import PROTECTED, RULES, State
+from state import RULES, State
 
 KINDS = ["add"] * 2 + ["secret"] * 5 + ["label"] * 3 + ["sealed"] * 3 + ["key"] * 2 + ["place"] * 4 + ["remove"] * 2 + \
     ["settle"] * 5 + ["forget"] * 3 + ["restore"] * 2 + ["absent", "both", "slot add", "slot change", "slot remove",
