@@ -1,291 +1,178 @@
-"""Section 8, Merging: one short function for each rule. `rules` chooses between a rule and its first draft."""
+"""Merging: makes no dot and needs no base. rules.md, part C; branches under old keys: part F."""
 
-from vault import FIELDS, NOBODY, Contents, Item, Rules, State, fold
-
-
-class Refused(Exception):
-    """A merge that needs a decision of its user; both inputs stay as they are."""
+from state import RULES, HandOver, Item, Sibling, Slot, State
 
 
-class Base:
-    """The common ancestor of the greatest generation, and its items, if its commit is in either file."""
-
-    def __init__(self, a, b, rules):
-        ours, theirs = a.ancestors() | {a.chain: (a.generation, a.clock)}, b.ancestors() | {b.chain: 0}
-        common = {chain: ours[chain] for chain in ours.keys() & theirs.keys()}
-        chain = min(common, key=lambda c: (-common[c][0], c), default=None)
-        clocks = [clock for c, (_, clock) in common.items() if rules.greatest_clock or c == chain]
-        self.rules = rules
-        self.clock = max(clocks, default=0)
-        held = next((s for side in (a, b) for s in side.past + (side,) if s.chain == chain), None)
-        self.contents = held and held.contents
-        # No common ancestor is beside it: two merges in opposite directions leave two that do not know each other.
-        self.decides = held is not None and (common.keys() <= {chain} | held.ancestors().keys() or not rules.only_base)
-
-    def find(self, id):
-        return self.contents and plain(self.contents.find(id), self.rules)
-
-    def of(self, x, y):
-        """The base of an item on both sides: where no tree has it, the newest value that both hold, live or earlier."""
-        known = self.find(x.id)
-        if known:
-            return known.value()
-        mine, other = x.values(), y.values()
-        return max((mine[stamp] for stamp in mine.keys() & other.keys() if mine[stamp] == other[stamp]), default=None,
-                   key=lambda value: value.stamp)
+def join(a, b):
+    vv = dict(a)
+    for r, n in b.items():
+        if vv.get(r, 0) < n:
+            vv[r] = n
+    return vv
 
 
-def merge(ours, theirs, dev, rules=Rules(), accept_old_keys=True):
-    """The state of our machine after it merged theirs."""
-    if ours.contains(theirs):  # R-8.2
-        return ours
-    if theirs.contains(ours):
-        return theirs
-    on, other = whose_keys_hold(ours, theirs)  # R-8.1
-    if on.contents.keys != other.contents.keys:
-        if not accept_old_keys:
-            raise Refused("keys")
-        return commit(on, other, dev, under_old_keys(on, other, rules), rules)
-    if ours.contents == theirs.contents:  # R-8.4
-        if head_order(ours, rules) > head_order(theirs, rules):
-            return ours
-        return commit(theirs, ours, dev, (theirs.contents, frozenset()), rules)
-    return commit(ours, theirs, dev, merge_contents(ours, theirs, dev, rules), rules)
-
-
-def head_order(s, rules):
-    """R-8.4: of two heads with equal contents the greater stays; a commit after it is greater than both."""
-    return (s.generation, s.chain) if rules.generation_orders_heads else s.chain
-
-
-def whose_keys_hold(a, b):
-    """R-8.1: the side that rotated; of two that did, the one that both users chose (here: more rotations, then ids)."""
-    p, q = a.contents.keys, b.contents.keys
-    return (a, b) if (len(p), p) >= (len(q), q) else (b, a)
-
-
-def commit(on, other, dev, merged, rules):
-    """R-8.3: the greater generation plus 1, and a history that gains the other side's states."""
-    contents, named = merged
-    clock = max([on.clock, other.clock] + [i.stamp[0] for i in contents.items] + [t[1][0] for t in contents.tombs])
-    mine = on.ancestors()
-    theirs = sorted({(g, c, k) for c, (g, k) in other.ancestors().items() if c not in mine and c != on.chain})
-    theirs.append((other.generation, other.chain, other.clock))
-    added, floor = fold(theirs, rules.least_merged, max(on.floor, other.floor))
-    truth = unite_truth(on, other, named)
-    handovers = on.handovers
-    return State(dev, on, max(on.generation, other.generation) + 1, clock, contents, on.past + (on,),
-                 on.history + added, floor, handovers, truth)
-
-
-def unite_truth(on, other, named):
-    """For the properties only."""
-    t, u = on.truth, other.truth
-    old = on.contents.keys != other.contents.keys
-    deleted = u.deleted - t.writes if old else u.deleted  # a removal under old keys is named, and not carried out
-    return t._replace(
-        states=t.states | u.states, writes=t.writes | u.writes, overwritten=t.overwritten | u.overwritten,
-        deleted=t.deleted | deleted, revoked=t.revoked | u.revoked, named=t.named | u.named | named,
-        accepted=t.accepted or u.accepted or old)
-
-
-def merge_contents(a, b, dev, rules):
-    known = Base(a, b, rules)
-    stamp = Stamps(a, b, dev, rules)
-    items, tombs, named = merge_items(a.contents, b.contents, known, stamp, rules)
-    slots, removed = merge_slots(a.contents, b.contents, known, rules)
-    if rules.suffix_is_no_change and rules.suffixes_stay:
-        items = keep_suffixes(items, a.contents, b.contents)
-    contents = Contents(unite_keys(items, rules), tombs, slots, removed, a.contents.keys,
-                        max(a.contents.horizon, b.contents.horizon))
-    return contents, named
-
-
-class Stamps:
-    """R-8.5: the revision of what a merge changes: the same on every machine, and in every order of merging."""
-
-    def __init__(self, a, b, dev, rules):
-        self.fresh = None if rules.same_revision else (max(a.clock, b.clock) + 1, dev)
-
-    def of(self, *stamps):
-        return self.fresh or max(stamps)
-
-
-# Items
-
-
-def merge_items(a, b, known, stamp, rules):
-    items, tombs, named = [], {}, set()
-    for side in (a, b):
-        for tomb in side.tombs:
-            other = tombs.get(tomb[0], tomb)  # of two removals the greater revision, and the greater that was removed
-            tombs[tomb[0]] = (tomb[0], max(tomb[1], other[1]), max(tomb[2], other[2]))
-    for id in sorted({i.id for i in a.items + b.items}):
-        x, y = plain(a.find(id), rules), plain(b.find(id), rules)
-        if x and y:
-            items.append(merge_item(x, y, known, stamp, rules))
+def merge(x, y):
+    """Two states under one key. The result is the same whichever is ours."""
+    assert x.key == y.key
+    items = {}
+    for i in x.items.keys() | y.items.keys():
+        a, b = x.items.get(i), y.items.get(i)
+        if a is b:
+            items[i] = a
             continue
-        present, absent_on = (x, b) if x else (y, a)
-        fate = one_side_only(present, absent_on, known, rules)
-        if fate == "stays":
-            items.append(present)
-        else:
-            tombs.setdefault(id, (id, present.stamp, present.stamp))
-            if fate == "named":
-                named.add(id)
-    live = {i.id for i in items}
-    return items, tuple(sorted(t for t in tombs.values() if t[0] not in live)), frozenset(named)
+        joined = merge_item(a, b, x, y)
+        if joined:
+            items[i] = joined
+    forgotten = x.forgotten | y.forgotten if RULES["forgotten_set"] else frozenset()
+    slots = merge_slots(x, y)
+    st = State(x.world, vv=join(x.vv, y.vv), floor=x.floor, items=items, slots=slots,
+               groups=merge_groups(x, y, slots), limit=max(x.limit, y.limit), forgotten=forgotten, key=x.key, line=x.line,
+               handovers=x.handovers | y.handovers, split=x.split | y.split,
+               truth=x.truth | y.truth, absorbed=x.absorbed | y.absorbed)
+    keep_group_keys(st)
+    return st
 
 
-def plain(item, rules):
-    """R-8.8: the suffix that a merge gave is taken off first, and given again where it is still needed."""
-    return item and item._replace(key=item.plain_key()) if rules.suffix_is_no_change else item
+def stays(dot, here, there, other):
+    """The one comparison that everything rests on: here has it; it stays if there has it, or has not seen it."""
+    return there or not other.seen(dot) or dot[1] in other.split
 
 
-def one_side_only(item, absent_on, known, rules):
-    """R-8.7: "stays", "deleted", or "named": deleted without the base's item to say that nobody changed it."""
-    tomb = next((t for t in absent_on.tombs if t[0] == item.id), None)
-    was = known.find(item.id)
-    if was and item.value() == was.value():
-        return "deleted"
-    if known.decides or item.stamp[0] > known.clock:
-        return "stays"
-    below = item.stamp[0] < absent_on.horizon and (rules.horizon_next_to_tombstone or not tomb)
-    if not (below or tomb and item.stamp <= tomb[2]):
-        return "stays"
-    return "deleted" if tomb and not rules.tombstone_names else "named"
-
-
-def merge_item(x, y, known, stamp, rules):
-    """R-8.5"""
-    low, high = sorted((x, y), key=Item.rank)
-    was = known.of(x, y)
-    if low.value() == high.value() or was and low.value() == was:
-        merged = high
-    elif was and high.value() == was and low.stamp == high.stamp:
-        merged = low
-    else:
-        merged = field_by_field(low, high, was, stamp, rules)
-        if low.secret != high.secret and (rules.smaller_is_kept or low.secret != merged.secret):
-            return unite_versions(x, y, merged, {low.value()}, rules)
-    return unite_versions(x, y, merged, set(), rules)
-
-
-def field_by_field(low, high, was, stamp, rules):
-    values, lost = {}, set()
-    for f in FIELDS:
-        mine, theirs, old = getattr(low, f), getattr(high, f), was and getattr(was, f)
-        if rules.named_beats_base and is_named(low, high, f):
-            old, (loser, values[f]) = None, sorted((mine, theirs), key=repr)
-        else:
-            values[f], loser = (mine, theirs) if was and theirs == old else (theirs, mine)
-        if (not was or loser != old) and (rules.every_loser_kept or f != "secret"):
-            lost.add((f, loser))
-    # What one side settled, which the base had, stays settled.
-    either = low.conflicts ^ high.conflicts
-    conflicts = low.conflicts & high.conflicts | either - (was.conflicts if was else frozenset()) | lost
-    conflicts -= {(f, values[f]) for f in FIELDS}
-    return high._replace(conflicts=conflicts, stamp=stamp.of(low.stamp, high.stamp), **values)
-
-
-def is_named(x, y, f):
-    """Both have one revision, and one names the other's value: a merge chose, and nobody has settled it since."""
-    mine, theirs = getattr(x, f), getattr(y, f)
-    return x.stamp == y.stamp and mine != theirs and ((f, mine) in y.conflicts or (f, theirs) in x.conflicts)
-
-
-def unite_versions(x, y, merged, given_up, rules):
-    """R-8.6: the item with the versions of both; of two with one revision, the secret that gives way is named."""
-    united, lost = {}, set()
-    for version in sorted(x.versions | y.versions | given_up, key=repr):
-        kept = united.setdefault(version.stamp, version)
-        if rules.same_stamp_named and version.secret != kept.secret:
-            lost.add(("secret", version.secret))
-    united.pop(merged.stamp, None)
-    kept = sorted(united.values(), key=lambda version: version.stamp)
-    versions = frozenset(kept[-rules.versions_kept:] if rules.versions_kept else ())
-    return merged._replace(versions=versions, conflicts=merged.conflicts | lost - {("secret", merged.secret)})
-
-
-def keep_suffixes(items, a, b):
-    """R-8.8: a suffix that both sides have stays, unless one side has the plain key and nothing of the merge has it."""
-    stored = {i.key for side in (a, b) for i in side.items}
-    waiting, kept = {}, []
-    for item in sorted(items, key=lambda i: i.id):
-        left, right = a.find(item.id), b.find(item.id)
-        if left and right and left.key == right.key and left.plain_key() == item.key != left.key:
-            waiting.setdefault(item.key, []).append(item.id)
-            item = item._replace(key=left.key)
-        kept.append(item)
-    claimed = {item.key for item in kept}
-    freed = {ids[0] for key, ids in waiting.items() if key in stored and key not in claimed}
-    return [item._replace(key=item.plain_key()) if item.id in freed else item for item in kept]
-
-
-def unite_keys(items, rules):
-    """R-8.8: of two items with one key the one with the smaller id keeps it."""
-    taken, result = set(), []
-    in_order = sorted(items, key=lambda i: i.id) if rules.smaller_id_keeps_key else \
-        sorted(items, key=Item.rank, reverse=True)
-    for item in in_order:
-        if item.key in taken:
-            item = item._replace(key=(item.key, "conflict", item.id))
-        taken.add(item.key)
-        result.append(item)
-    return tuple(sorted(result, key=lambda i: i.id))
-
-
-# Slots and keys
-
-
-def last_slot(slots, rules):
-    """R-8.9: a merge that would leave no slot is refused, until its users agree on a new one."""
-    if slots or not rules.last_slot_stays:
-        return slots
-    if not rules.agreed_slot:
-        raise Refused("slots")
-    return frozenset((rules.agreed_slot,))
-
-
-def merge_slots(a, b, known, rules):
-    """R-8.9"""
-    removed = a.removed | b.removed
-    for slot in a.slots ^ b.slots:
-        if known.contents is None or slot in known.contents.slots:
-            removed |= {slot}
-    slots = (a.slots | b.slots) - removed
-    return last_slot(slots, rules), removed
-
-
-def under_old_keys(on, other, rules):
-    """R-8.1: what the other side wrote under keys that were rotated away comes in as earlier values only."""
-    known = Base(on, other, rules)
-    stamp = Stamps(on, other, NOBODY, rules)
-    c = on.contents
-    items, named = {i.id: plain(i, rules) for i in c.items}, set()
-    tombs = {t[0]: t for t in c.tombs}
-    for theirs in other.contents.items:
-        theirs = plain(theirs, rules)
-        ours, was = items.get(theirs.id), known.find(theirs.id)
-        if ours and (was and theirs.value() == was.value() or theirs.value() in ours.versions):
+def merge_item(a, b, x, y):
+    siblings, open_values = {}, set()
+    for me, other, there in ((a, b, y), (b, a, x)):
+        if me is None:
             continue
-        if ours is None:
-            fate = one_side_only(theirs, c, known, rules)
-            if fate == "named":
-                named.add(theirs.id)
-            if fate != "stays" or not rules.old_keys_new_items:
-                continue
-            ours = Item(theirs.id, ("old keys", theirs.id), None, None, theirs.stamp)
-            tombs.pop(theirs.id, None)
-        lost = {(f, getattr(theirs, f)) for f in FIELDS if getattr(theirs, f) != getattr(ours, f)}
-        conflicts = ours.conflicts | lost | {x for x in theirs.conflicts if x[1] != getattr(ours, x[0])}
-        if conflicts != ours.conflicts:
-            ours = ours._replace(conflicts=conflicts, stamp=stamp.of(ours.stamp, theirs.stamp))
-        given_up = set() if theirs.secret == ours.secret else {theirs.value()}
-        items[theirs.id] = unite_versions(ours, theirs, ours, given_up, rules)
-    removed = c.removed | other.contents.removed
-    slots = c.slots - removed
-    slots = last_slot(slots, rules)
-    merged = c._replace(items=unite_keys(items.values(), rules), tombs=tuple(sorted(tombs.values())),
-                        slots=slots, removed=removed)
-    return merged, frozenset(named)
+        for dot, s in me.siblings.items():
+            in_other = other is not None and dot in other.siblings
+            if stays(dot, True, in_other, there) if RULES["changes_survive_removal"] else in_other or other and \
+                    not there.seen(dot):
+                siblings[dot] = s
+        for f, d in me.open:
+            in_other = other is not None and (f, d) in other.open
+            if not RULES["open_by_sight"] or stays(d, True, in_other, there):
+                open_values.add((f, d))
+    if not siblings:
+        return None
+    if not RULES["open_by_sight"]:  # before: whatever a sibling holds and is not shown
+        open_values |= {(f, d) for s in siblings.values() for f, d in s.main.items() if d}
+    return Item(siblings, frozenset(open_values))
+
+
+def merge_slots(x, y):
+    slots = {}
+    for c in x.slots.keys() | y.slots.keys():
+        a, b = x.slots.get(c), y.slots.get(c)
+        if not (a and b):
+            one, there = (a, y) if a else (b, x)
+            presence = c if RULES["removal_of_slots_wins"] else max(one.dot, c)
+            if not there.seen(presence):
+                slots[c] = one
+            continue
+        greater = max(a, b, key=lambda s: s.dot)
+        grants = greater.grants
+        if RULES["grants_one_by_one"]:
+            grants = frozenset(g for me, other, there in ((a, b, y), (b, a, x)) for g in me.grants
+                               if g in other.grants or not there.seen(g[1]))
+        slots[c] = Slot(c, greater.dot, greater.full, grants)
+    return slots
+
+
+def grants_of(slots, g):
+    return frozenset((c, dot) for c, s in slots.items() for group, dot in s.grants if group == g)
+
+
+def merge_groups(x, y, slots):
+    """A group's key is named by the grants that it was made for. A side's key goes on if the group has that side's
+    grants in the result; otherwise the writer of the merge makes a new one. (The same name on both sides can be two
+    keys, if two machines made the same merge: either goes on.)"""
+    groups = {}
+    for g in x.groups.keys() | y.groups.keys():
+        if RULES["fresh_group_keys"]:
+            groups[g] = grants_of(slots, g)
+        else:
+            groups[g] = max((s.groups[g] for s in (x, y) if g in s.groups),
+                            key=lambda key: (max((d for _, d in key), default=(0, 0)), sorted(key)))
+    return groups
+
+
+def keep_group_keys(st):
+    """Who gets a group's key: the slots that are granted it now. The oracle compares with who ever got it."""
+    for slot, s in st.slots.items():
+        for g in s.groups():
+            st.world.held.setdefault((g, st.key, st.groups.get(g)), set()).add(slot)
+
+
+# ---- Keys that were rotated away ---------------------------------------------------------------------------------
+
+
+def leads(st, key):
+    """Whether hand-overs lead from a key to the state's, whatever their vectors."""
+    seen, todo = set(), {key}
+    while todo:
+        seen |= todo
+        todo = {h.to for h in st.handovers if h.frm in todo} - seen
+    return st.key in seen
+
+
+def winner(x, y):
+    """Which of two states under different keys goes on: the one that the other's key leads to; otherwise the one of
+    the greater rotation. So all users choose the same."""
+    a, b = leads(x, y.key), leads(y, x.key)
+    if a != b:
+        return (x, y) if a else (y, x)
+    return (x, y) if x.key > y.key else (y, x)
+
+
+def known(ours, theirs, dot):
+    """Whether a branch's dot came under our key, or with a branch that was taken in."""
+    if not RULES["hand_over_has_vector"]:
+        return dot[0] <= max([h.floor for h in ours.handovers] + [n for h in ours.handovers for _, n in h.vv] + [0])
+    if any(h.frm == theirs.key and h.covers(dot) for h in ours.handovers):
+        return True
+    # The other side has rotated too: what it had before that is told by its own hand-overs, and by ours from that key.
+    return any(mine.frm == h.frm and h.covers(dot) and mine.covers(dot)
+               for h in theirs.handovers for mine in ours.handovers if h.to in theirs.line)
+
+
+def take_in(ours, theirs, draft, new_dot):
+    """Values of a branch under a key that ours has rotated away: each under a new dot, open or earlier, never shown.
+
+    Changes `draft`, a copy of ours. `new_dot` makes the dots of this change. Returns {item: its new sibling's dot} and
+    the {(item, field, dot)} that it adds as open, and as earlier values.
+    """
+    values, touched, opened, kept = {}, {}, set(), set()
+    for i in sorted(theirs.items):
+        t, item = theirs.view(i), theirs.items[i]
+        new = i not in ours.items
+        if new and all(known(ours, theirs, dot) for dot in item.siblings):
+            continue  # removed here by somebody who had seen it
+        live = {(f, d) for f, d in t.shown.items() if d} | t.marks
+        wanted = {(f, d) for f, d in live | t.earlier if (i, f, d) not in ours.forgotten
+                  and (new or not known(ours, theirs, d))}
+        if not wanted and not new:
+            continue
+        made = {}
+        for f, d in sorted(wanted, key=lambda pair: (pair[1], pair[0])):
+            made[f, d] = new_dot()
+            values[i, f, made[f, d]] = theirs.value(i, f, d)
+        if new:
+            at = new_dot()
+            main = dict(key=at, place=at, secret=None, sealed=None, label=None)
+            values[i, "key", at], values[i, "place", at] = (theirs.value(i, f, t.shown[f]) for f in ("key", "place"))
+            earlier, open_values = frozenset(), frozenset({("key", at), ("place", at)})
+        else:
+            v, at = ours.view(i), new_dot()
+            main, open_values = dict(v.shown), ours.items[i].open
+            earlier = v.kept
+        draft.world.values.update(values)
+        touched[i] = at
+        opened |= {(i, f, made[f, d]) for f, d in wanted & live} | {(i, f, at) for f in ("key", "place") if new}
+        kept |= {(i, f, made[f, d]) for f, d in wanted - live}
+        open_values = open_values | {(f, made[f, d]) for f, d in wanted & live}
+        earlier = earlier | {(f, made[f, d]) for f, d in wanted - live}
+        draft.items[i] = Item({at: Sibling(main, earlier)}, open_values)
+    if RULES["branch_handed_over"]:
+        draft.handovers = draft.handovers | {HandOver(theirs.key, ours.key, theirs.vv, theirs.floor)}
+    draft.handovers |= theirs.handovers
+    return touched, opened, kept
