@@ -3,6 +3,20 @@ import Testing
 
 @Suite("create, inspect, verify, compact")
 struct VaultTests {
+    @Test("a path is shown whole, however long it is, so that it can be copied from the message")
+    func longPaths() throws {
+        let sandbox = try Sandbox()
+        let names = Array(repeating: String(repeating: "d", count: 60), count: 4)
+        let folder = sandbox.folder + "/" + names.joined(separator: "/")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let path = folder + "/of-a-person.vault"
+        #expect(try sandbox.ok("create", "--kdf", "testing", path).error.contains("created '\(path)'"))
+        #expect(try sandbox.ok("compact", path).error.contains("'\(path)'"))
+        try sandbox.fails(73, "'\(path)' already exists", "create", "--kdf", "testing", path)
+        try sandbox.fails(66, "there is no vault '\(path)2'", "status", path + "2")
+        try sandbox.fails(66, "'\(path)2'", "get", "svc", "--vault", path + "2")
+    }
+
     @Test(
         "U2: every command takes the vault by --vault or -f, before and after its name, and by an argument if it is about the file",
         arguments: [

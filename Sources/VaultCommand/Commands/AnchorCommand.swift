@@ -32,7 +32,7 @@ struct AnchorCommand: ParsableCommand {
         guard accept else { return try machine.check(opened) }
         try machine.accept(opened)
         Terminal.note(
-            "this machine now remembers generation \(opened.anchor.generation) of \(TerminalText.quoted(opened.path))"
+            "this machine now remembers generation \(opened.anchor.generation) of \(TerminalText.path(opened.path))"
         )
     }
 }

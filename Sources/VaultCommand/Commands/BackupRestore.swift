@@ -20,11 +20,11 @@ struct BackupRestore {
     func run() throws {
         guard try UserFiles.exists(backup) else {
             throw CommandFailure(
-                .noSuchFile, "the backup \(TerminalText.quoted(backup)) does not exist; check the path")
+                .noSuchFile, "the backup \(TerminalText.path(backup)) does not exist; check the path")
         }
         guard try Self.resolved(backup) != path else {
             throw CommandFailure(
-                .usage, "\(TerminalText.quoted(backup)) is the vault itself; give the path of a backup of it")
+                .usage, "\(TerminalText.path(backup)) is the vault itself; give the path of a backup of it")
         }
         // What is remembered of the vault is what the backup is older than.
         let opened = try access.open(backup, anchors: .ignore)
@@ -39,10 +39,10 @@ struct BackupRestore {
         try replace(keeping: kept)
         try accept(opened)
         let what =
-            "\(TerminalText.quoted(path)) is at generation \(opened.anchor.generation) again, with \(MergeText.count(items))"
+            "\(TerminalText.path(path)) is at generation \(opened.anchor.generation) again, with \(MergeText.count(items))"
         guard let kept else { return Terminal.note(what) }
         Terminal.note(
-            "\(what); the file of today is \(TerminalText.quoted(kept)): open it with --vault, and then accept the restored one once more with 'vaultfmt anchor --accept'"
+            "\(what); the file of today is \(TerminalText.path(kept)): open it with --vault, and then accept the restored one once more with 'vaultfmt anchor --accept'"
         )
     }
 
@@ -50,7 +50,7 @@ struct BackupRestore {
     private static func resolved(_ path: String) throws -> String {
         guard let real = realpath(path, nil) else {
             guard errno == ENOENT else {
-                throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
+                throw CommandFailure(system: errno, "cannot look up \(TerminalText.path(path))")
             }
             return path
         }
@@ -64,7 +64,7 @@ struct BackupRestore {
     private func requireSameVault(_ opened: Vault) throws {
         if let writer = try Machine.writer(of: path) {
             throw CommandFailure(
-                .busy, "\(TerminalText.quoted(path)) is being changed by \(TerminalText.escaped(writer)); try again")
+                .busy, "\(TerminalText.path(path)) is being changed by \(TerminalText.escaped(writer)); try again")
         }
         let id: VaultID
         do throws(VaultError) { id = try Vault.id(at: path) } catch {
@@ -74,8 +74,8 @@ struct BackupRestore {
         guard id != opened.id else { return }
         throw CommandFailure(
             .usage,
-            "\(TerminalText.quoted(backup)) is a backup of another vault (\(opened.id)), not of \(TerminalText.quoted(path)) (\(id)); "
-                + "to use it, give --vault \(TerminalText.quoted(backup))")
+            "\(TerminalText.path(backup)) is a backup of another vault (\(opened.id)), not of \(TerminalText.path(path)) (\(id)); "
+                + "to use it, give --vault \(TerminalText.path(backup))")
     }
 
     /// A backup is older than what this machine remembers, but it has the same owners: anyone can make a vault with this
@@ -88,7 +88,7 @@ struct BackupRestore {
             case .foreignOwner:
                 throw CommandFailure(
                     .damaged,
-                    "the backup \(TerminalText.quoted(backup)) belongs to other owners than the vault that this machine knows; "
+                    "the backup \(TerminalText.path(backup)) belongs to other owners than the vault that this machine knows; "
                         + "if it is yours, from before a rotation, run 'vaultfmt anchor --accept' for it first")
             default: throw error
             }
@@ -102,7 +102,7 @@ struct BackupRestore {
         if let problem = problems.first {
             throw CommandFailure(
                 .damaged,
-                "the backup \(TerminalText.quoted(backup)) is damaged: \(TerminalText.singleLine(problem.description)); try another one"
+                "the backup \(TerminalText.path(backup)) is damaged: \(TerminalText.singleLine(problem.description)); try another one"
             )
         }
         return Int(clamping: report.items)
@@ -112,9 +112,9 @@ struct BackupRestore {
         if access.noInput {
             throw CommandFailure(.noAccess, "--no-input, and --from asks first; give --yes")
         }
-        let keeps = kept.map { "; the file of today is kept as \(TerminalText.quoted($0))" } ?? ""
+        let keeps = kept.map { "; the file of today is kept as \(TerminalText.path($0))" } ?? ""
         return try Prompt.confirm(
-            "Replace \(TerminalText.quoted(path)) with \(TerminalText.quoted(backup)) (generation \(opened.anchor.generation), \(MergeText.count(items)))\(keeps)?",
+            "Replace \(TerminalText.path(path)) with \(TerminalText.path(backup)) (generation \(opened.anchor.generation), \(MergeText.count(items)))\(keeps)?",
             instead: "give --yes")
     }
 
@@ -128,7 +128,7 @@ struct BackupRestore {
         }
         throw CommandFailure(
             .outputExists,
-            "there are 1000 files \(TerminalText.quoted(path + ".before-restore-N")); move some of them away")
+            "there are 1000 files \(TerminalText.path(path + ".before-restore-N")); move some of them away")
     }
 
     /// The vault gets its new contents in a single step; before that, its file gets a second name. No other process can
@@ -150,12 +150,12 @@ struct BackupRestore {
     private func lockToday() throws -> Int32 {
         let today = vault_open(path, O_RDWR, 0)
         guard today >= 0 else {
-            throw CommandFailure(system: -today, "cannot open \(TerminalText.quoted(path)) to replace it")
+            throw CommandFailure(system: -today, "cannot open \(TerminalText.path(path)) to replace it")
         }
         // Whoever had the lock until now may have replaced the file.
         guard vault_lock_exclusive(today) == 0, isVault(today) else {
             close(today)
-            throw CommandFailure(.busy, "\(TerminalText.quoted(path)) is being changed by another process; try again")
+            throw CommandFailure(.busy, "\(TerminalText.path(path)) is being changed by another process; try again")
         }
         return today
     }
@@ -172,7 +172,7 @@ struct BackupRestore {
         // Some file systems have no second names.
         let result = vault_rename_noreplace(path, kept)
         guard result == 0 else {
-            throw CommandFailure(system: -result, "cannot keep the file of today as \(TerminalText.quoted(kept))")
+            throw CommandFailure(system: -result, "cannot keep the file of today as \(TerminalText.path(kept))")
         }
     }
 
@@ -181,14 +181,14 @@ struct BackupRestore {
         if isVault(today) {
             unlink(kept)
         } else if vault_rename_noreplace(kept, path) != 0 {
-            Terminal.note("the file of today is \(TerminalText.quoted(kept))")
+            Terminal.note("the file of today is \(TerminalText.path(kept))")
         }
     }
 
     private func copy(to target: Int32) throws {
         let source = vault_open(backup, O_RDONLY, 0)
         guard source >= 0 else {
-            throw CommandFailure(system: -source, "cannot read the backup \(TerminalText.quoted(backup))")
+            throw CommandFailure(system: -source, "cannot read the backup \(TerminalText.path(backup))")
         }
         defer { close(source) }
         try withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
@@ -197,11 +197,11 @@ struct BackupRestore {
                 if count == 0 { return }
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else {
-                    throw CommandFailure(system: errno, "cannot read the backup \(TerminalText.quoted(backup))")
+                    throw CommandFailure(system: errno, "cannot read the backup \(TerminalText.path(backup))")
                 }
                 let failure = Descriptor.writeAll(target, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                 guard failure == 0 else {
-                    throw CommandFailure(system: failure, "cannot write the vault \(TerminalText.quoted(path))")
+                    throw CommandFailure(system: failure, "cannot write the vault \(TerminalText.path(path))")
                 }
             }
         }
@@ -212,7 +212,7 @@ struct BackupRestore {
         guard let restored = try access.openCopy(path, of: opened) else {
             throw CommandFailure(
                 .io,
-                "\(TerminalText.quoted(path)) does not open as its backup did; check the disk, and restore it again")
+                "\(TerminalText.path(path)) does not open as its backup did; check the disk, and restore it again")
         }
         try ThisMachine.current().accept(restored)
     }

@@ -25,7 +25,7 @@ struct Compact: ParsableCommand {
         let report = try opened.compact { done, total in progress.update(done, of: total) }
         progress.finish()
         Terminal.note(
-            "compacted \(TerminalText.quoted(opened.path)): \(MemorySize.text(bytes: report.bytesBefore)) before, "
+            "compacted \(TerminalText.path(opened.path)): \(MemorySize.text(bytes: report.bytesBefore)) before, "
                 + "\(MemorySize.text(bytes: report.bytesAfter)) now; older copies still contain the removed data")
     }
 }

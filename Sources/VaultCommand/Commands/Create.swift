@@ -55,7 +55,7 @@ struct Create: ParsableCommand {
         let path = try vault.path
         guard try !UserFiles.exists(path) else {
             throw CommandFailure(
-                .outputExists, "\(TerminalText.quoted(path)) already exists; choose another name or move it away")
+                .outputExists, "\(TerminalText.path(path)) already exists; choose another name or move it away")
         }
         let folder = UserFiles.parent(of: path)
         let machine = try ThisMachine.current()
@@ -64,7 +64,7 @@ struct Create: ParsableCommand {
         }
         guard try UserFiles.exists(folder) else {
             throw CommandFailure(
-                .noSuchFile, "the folder \(TerminalText.quoted(folder)) for the vault does not exist; create it first"
+                .noSuchFile, "the folder \(TerminalText.path(folder)) for the vault does not exist; create it first"
             )
         }
         try checkRecovery()
@@ -84,7 +84,7 @@ struct Create: ParsableCommand {
         options.lockWait = .seconds(vault.access.wait)
         do { try make(machine, path, factors, options) } catch { throw AgeKeys.explained(error, by: factor) }
         Terminal.note(
-            "created \(TerminalText.quoted(path)); \(SlotAdvice.words(kinds)); without that, nobody can open the vault, so keep a copy"
+            "created \(TerminalText.path(path)); \(SlotAdvice.words(kinds)); without that, nobody can open the vault, so keep a copy"
         )
     }
 
@@ -115,7 +115,7 @@ struct Create: ParsableCommand {
             try NewFile.create(recoveryKeyFile, what: "key file", key)
             try made.addSlot(try Factors(keyFile: try KeyFile(contents: key)), name: "recovery")
             Terminal.note(
-                "created the key file \(TerminalText.quoted(recoveryKeyFile)), which also opens the vault; keep it elsewhere"
+                "created the key file \(TerminalText.path(recoveryKeyFile)), which also opens the vault; keep it elsewhere"
             )
         } catch let error as VaultError {
             throw CommandFailure(error)

@@ -61,7 +61,7 @@ struct Generate: ParsableCommand {
             try writer.finish()
         }
         Terminal.note(
-            "created the key file \(TerminalText.quoted(path)); keep a copy elsewhere: the vault cannot be opened without it"
+            "created the key file \(TerminalText.path(path)); keep a copy elsewhere: the vault cannot be opened without it"
         )
     }
 
@@ -81,7 +81,7 @@ struct Generate: ParsableCommand {
             try output.flush()
         }
         Terminal.note(
-            "created the identity file \(TerminalText.quoted(path)); only this file can decrypt data encrypted to its public key"
+            "created the identity file \(TerminalText.path(path)); only this file can decrypt data encrypted to its public key"
         )
     }
 

@@ -111,7 +111,7 @@ struct Rekey: ParsableCommand {
         let kinds = try whileOpening { try new.combinations() }.first ?? []
         try rewrap(opened, current, new)
         Terminal.note(
-            "changed the factors of \(TerminalText.quoted(opened.path)): \(SlotAdvice.words(kinds)); anyone with an older copy and its factors can also open later states, until 'vaultfmt rekey --rotate' is run"
+            "changed the factors of \(TerminalText.path(opened.path)): \(SlotAdvice.words(kinds)); anyone with an older copy and its factors can also open later states, until 'vaultfmt rekey --rotate' is run"
         )
         return new
     }
@@ -181,7 +181,7 @@ struct Rekey: ParsableCommand {
             Terminal.note("kept unchanged, because it is bound to another device: \(ItemText.summary(key))")
         }
         Terminal.note(
-            "rotated \(TerminalText.quoted(opened.path)); older copies still open, but their keys cannot open anything written later"
+            "rotated \(TerminalText.path(opened.path)); older copies still open, but their keys cannot open anything written later"
         )
     }
 

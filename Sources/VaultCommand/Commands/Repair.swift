@@ -24,10 +24,10 @@ struct Repair: ParsableCommand {
         let opened = try vault.openVault(writable: true)
         let kept = try Progress.during("repairing") { try opened.repair() }
         guard let kept else {
-            return Terminal.note("the end of \(TerminalText.quoted(opened.path)) is not damaged; nothing was set aside")
+            return Terminal.note("the end of \(TerminalText.path(opened.path)) is not damaged; nothing was set aside")
         }
         Terminal.note(
-            "\(TerminalText.quoted(opened.path)) is now at generation \(opened.anchor.generation); the removed bytes are in \(TerminalText.quoted(kept))"
+            "\(TerminalText.path(opened.path)) is now at generation \(opened.anchor.generation); the removed bytes are in \(TerminalText.path(kept))"
         )
     }
 }

@@ -39,7 +39,7 @@ struct Salvage: ParsableCommand {
     func run() throws {
         guard try !UserFiles.exists(output) else {
             throw CommandFailure(
-                .outputExists, "\(TerminalText.quoted(output)) already exists; choose another name or move it away")
+                .outputExists, "\(TerminalText.path(output)) already exists; choose another name or move it away")
         }
         let file = try VaultPath.resolve(damaged.given)
         let report = try access.withFactors(file) { given in
@@ -66,15 +66,15 @@ struct Salvage: ParsableCommand {
         let values = report.recoveredEarlierValues
         let items = "\(report.recovered) \(report.recovered == 1 ? "item" : "items")"
         let earlier = values == 0 ? "" : " and \(values) earlier \(values == 1 ? "value" : "values")"
-        Terminal.note("recovered \(items)\(earlier) into \(TerminalText.quoted(output)), lost \(report.lost.count)")
+        Terminal.note("recovered \(items)\(earlier) into \(TerminalText.path(output)), lost \(report.lost.count)")
         if report.recovered == 0 && !report.lost.isEmpty {
             throw CommandFailure(
-                .damaged, "nothing in \(TerminalText.quoted(file)) could be recovered; try another copy")
+                .damaged, "nothing in \(TerminalText.path(file)) could be recovered; try another copy")
         }
         guard !report.isComplete else { return }
         throw CommandFailure(
             .incomplete,
-            "\(TerminalText.quoted(output)) was created, but something is missing or not proven (see above); look for an intact copy"
+            "\(TerminalText.path(output)) was created, but something is missing or not proven (see above); look for an intact copy"
         )
     }
 

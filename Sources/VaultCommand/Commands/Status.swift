@@ -28,7 +28,7 @@ struct Status: ParsableCommand {
         guard try UserFiles.exists(path) else {
             throw CommandFailure(
                 .noSuchFile,
-                "there is no vault \(TerminalText.quoted(path)); check the path, or create a vault with 'vaultfmt create'"
+                "there is no vault \(TerminalText.path(path)); check the path, or create a vault with 'vaultfmt create'"
             )
         }
         let (inside, failure) = readInside()

@@ -37,7 +37,7 @@ struct Unlock: ParsableCommand {
         try Machine.keepUnlocked(opened, seconds: time.seconds)
         ControllingTerminal.endSeries()
         Terminal.note(
-            "\(TerminalText.quoted(opened.path)) can be opened by any process running as this user for \(time.text), or until 'vaultfmt lock' is run"
+            "\(TerminalText.path(opened.path)) can be opened by any process running as this user for \(time.text), or until 'vaultfmt lock' is run"
         )
     }
 }
@@ -75,8 +75,8 @@ struct Lock: ParsableCommand {
         }
         let path = try VaultPath.resolve(name.given)
         switch try lock(path) {
-        case .wasUnlocked: Terminal.note("\(TerminalText.quoted(path)) is locked")
-        case .wasNotUnlocked: Terminal.note("\(TerminalText.quoted(path)) was not unlocked")
+        case .wasUnlocked: Terminal.note("\(TerminalText.path(path)) is locked")
+        case .wasNotUnlocked: Terminal.note("\(TerminalText.path(path)) was not unlocked")
         case .unknown: throw Self.apart
         }
     }
@@ -86,7 +86,7 @@ struct Lock: ParsableCommand {
             guard error.code != .noKernelKeyring else { throw CommandFailure(error) }
             throw CommandFailure(
                 ExitStatus(error),
-                "no vault was unlocked from \(TerminalText.quoted(path)), and the file does not identify its vault (\(error.description)); "
+                "no vault was unlocked from \(TerminalText.path(path)), and the file does not identify its vault (\(error.description)); "
                     + "'vaultfmt lock --all' locks every vault")
         }
     }

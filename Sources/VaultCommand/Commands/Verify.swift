@@ -46,7 +46,7 @@ struct Verify: ParsableCommand {
         guard count == 0 else {
             throw CommandFailure(
                 .damaged,
-                "\(count == 1 ? "1 problem" : "\(count) problems") in \(TerminalText.quoted(opened.path)); restore a backup, or recover what is intact with 'vaultfmt salvage'"
+                "\(count == 1 ? "1 problem" : "\(count) problems") in \(TerminalText.path(opened.path)); restore a backup, or recover what is intact with 'vaultfmt salvage'"
             )
         }
         if let expected { try compare(opened, with: expected) }

@@ -53,7 +53,7 @@ struct Export: ParsableCommand {
         if let file = vault.name.file, try !UserFiles.exists(file) {
             throw CommandFailure(
                 .noSuchFile,
-                "there is no vault \(TerminalText.quoted(file)); --output names the file to write, and options such as --service select the items"
+                "there is no vault \(TerminalText.path(file)); --output names the file to write, and options such as --service select the items"
             )
         }
         guard format == .kdbx || !(newFactors.sources.isAnyGiven || cost.isGiven) else {
@@ -92,7 +92,7 @@ struct Export: ParsableCommand {
         else { return }
         throw CommandFailure(
             .usage,
-            "\(TerminalText.quoted(output)) is named like a file of another format; give --format \(meant.rawValue), or --format json to write JSON"
+            "\(TerminalText.path(output)) is named like a file of another format; give --format \(meant.rawValue), or --format json to write JSON"
         )
     }
 

@@ -12,7 +12,7 @@ struct ExportFile: ~Copyable {
     init(_ path: String) throws {
         let signals = try HeldSignals()
         let file = try NewFile(path, what: "export")
-        output = Output(descriptor: file.descriptor, name: "export \(TerminalText.quoted(path))", capacity: 65_536)
+        output = Output(descriptor: file.descriptor, name: "export \(TerminalText.path(path))", capacity: 65_536)
         self.signals = signals
         self.file = file
     }

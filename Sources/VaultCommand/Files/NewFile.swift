@@ -35,7 +35,7 @@ struct NewFile: ~Copyable {
     /// Creates a temporary file with a name, for file systems and kernels that need one. Its lock shows that its writer
     /// is alive.
     private static func named(beside path: String, _ what: String) throws -> (Int32, String) {
-        let message = "cannot create \(what) \(TerminalText.quoted(path))"
+        let message = "cannot create \(what) \(TerminalText.path(path))"
         for _ in 0..<100 {
             let temporary = Machine.temporaryName(beside: path)
             let descriptor = vault_open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
@@ -67,7 +67,7 @@ struct NewFile: ~Copyable {
         var status = vault_status()
         guard vault_status_of(path, false, &status) == 0 else {
             guard errno == ENOENT else {
-                throw CommandFailure(system: errno, "cannot create \(what) \(TerminalText.quoted(path))")
+                throw CommandFailure(system: errno, "cannot create \(what) \(TerminalText.path(path))")
             }
             return
         }
@@ -81,7 +81,7 @@ struct NewFile: ~Copyable {
         guard result == 0 else { throw result == -EEXIST ? Self.exists(path, what) : failure(-result) }
         let synced = vault_sync_directory(UserFiles.parent(of: path))
         guard synced == 0 else {
-            let name = TerminalText.quoted(path)
+            let name = TerminalText.path(path)
             throw CommandFailure(
                 .io, "\(what) \(name) was written, but its folder could not be synced: \(Descriptor.message(-synced))")
         }
@@ -99,17 +99,17 @@ struct NewFile: ~Copyable {
         var status = vault_status()
         guard vault_status_of_open(descriptor, &status) == 0, status.mode & 0o077 != 0 else { return }
         Terminal.warning(
-            "\(what) \(TerminalText.quoted(path)) can be read by others: this file system does not store permissions; move it to one that does"
+            "\(what) \(TerminalText.path(path)) can be read by others: this file system does not store permissions; move it to one that does"
         )
     }
 
     private borrowing func failure(_ number: Int32) -> CommandFailure {
-        CommandFailure(system: number, "cannot write \(what) \(TerminalText.quoted(path))")
+        CommandFailure(system: number, "cannot write \(what) \(TerminalText.path(path))")
     }
 
     private static func exists(_ path: String, _ what: String) -> CommandFailure {
         CommandFailure(
-            .outputExists, "\(what) \(TerminalText.quoted(path)) already exists; choose another name or move it away")
+            .outputExists, "\(what) \(TerminalText.path(path)) already exists; choose another name or move it away")
     }
 }
 
@@ -122,7 +122,7 @@ extension NewFile {
         let file = try NewFile(path, what: what, replaces: replaces)
         let failure = contents.withUnsafeBytes { Descriptor.writeAll(file.descriptor, $0) }
         guard failure == 0 else {
-            throw CommandFailure(system: failure, "cannot write \(what) \(TerminalText.quoted(path))")
+            throw CommandFailure(system: failure, "cannot write \(what) \(TerminalText.path(path))")
         }
         try file.finish()
     }

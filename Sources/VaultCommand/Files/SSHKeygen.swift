@@ -40,7 +40,7 @@ enum SSHKeygen {
         // there.
         let answers = folder.path + "/vaultfmt-askpass"
         guard symlink("/proc/\(getpid())/exe", answers) == 0 else {
-            throw CommandFailure(system: errno, "cannot create \(TerminalText.quoted(answers))")
+            throw CommandFailure(system: errno, "cannot create \(TerminalText.path(answers))")
         }
         let settings = [
             "SSH_ASKPASS": answers, "SSH_ASKPASS_REQUIRE": "force", "DISPLAY": ":", "VAULTFMT_ASKPASS": "-",

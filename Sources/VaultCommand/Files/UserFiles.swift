@@ -9,7 +9,7 @@ enum UserFiles {
         var status = vault_status()
         if vault_status_of(path, false, &status) == 0 { return true }
         if errno == ENOENT || errno == ENOTDIR { return false }
-        throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
+        throw CommandFailure(system: errno, "cannot look up \(TerminalText.path(path))")
     }
 
     /// The folder that contains a path.

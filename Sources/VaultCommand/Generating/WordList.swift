@@ -24,12 +24,12 @@ struct WordList {
         let text = try Descriptor.readFile(path, what: "word list", limit: 16 << 20)
             .withUnsafeBytes { String(validating: $0, as: UTF8.self) }
         guard let text else {
-            throw CommandFailure(.damaged, "the word list \(TerminalText.quoted(path)) is not UTF-8; convert it first")
+            throw CommandFailure(.damaged, "the word list \(TerminalText.path(path)) is not UTF-8; convert it first")
         }
         words = Self.words(of: text)
         guard words.count >= 2 else {
             throw CommandFailure(
-                .damaged, "the word list \(TerminalText.quoted(path)) has fewer than two words; name another one")
+                .damaged, "the word list \(TerminalText.path(path)) has fewer than two words; name another one")
         }
     }
 

@@ -15,7 +15,7 @@ final class BreachFile {
     init(_ path: String) throws {
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw CommandFailure(system: errno, "cannot open the list \(TerminalText.quoted(path))")
+            throw CommandFailure(system: errno, "cannot open the list \(TerminalText.path(path))")
         }
         self.path = path
         size = Int64(lseek(descriptor, 0, SEEK_END))
@@ -74,7 +74,7 @@ final class BreachFile {
         var bytes = [UInt8](repeating: 0, count: 2 * Self.longestLine)
         let read = pread(descriptor, &bytes, bytes.count, off_t(from))
         guard read > 0 else {
-            throw CommandFailure(system: read < 0 ? errno : EIO, "cannot read \(TerminalText.quoted(path))")
+            throw CommandFailure(system: read < 0 ? errno : EIO, "cannot read \(TerminalText.path(path))")
         }
         let (before, here) = (bytes[..<Int(offset - from)], bytes[Int(offset - from)..<read])
         let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
@@ -97,7 +97,7 @@ final class BreachFile {
     private func damaged(_ what: String) -> CommandFailure {
         CommandFailure(
             .damaged,
-            "\(TerminalText.quoted(path)) is not a sorted list of SHA-1 hashes: \(what); download the list that is ordered by hash"
+            "\(TerminalText.path(path)) is not a sorted list of SHA-1 hashes: \(what); download the list that is ordered by hash"
         )
     }
 }

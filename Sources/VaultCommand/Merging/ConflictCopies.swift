@@ -15,7 +15,7 @@ enum ConflictCopies {
         let folder = UserFiles.parent(of: vault)
         let name = String(vault[(vault.lastIndex(of: "/").map { vault.index(after: $0) } ?? vault.startIndex)...])
         guard let directory = opendir(folder) else {
-            throw CommandFailure(system: errno, "cannot list the folder \(TerminalText.quoted(folder))")
+            throw CommandFailure(system: errno, "cannot list the folder \(TerminalText.path(folder))")
         }
         defer { closedir(directory) }
         let host = hostName()
@@ -105,7 +105,7 @@ struct FileMark: Equatable {
     init(_ path: String) throws {
         var status = vault_status()
         guard vault_status_of(path, false, &status) == 0 else {
-            throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
+            throw CommandFailure(system: errno, "cannot look up \(TerminalText.path(path))")
         }
         guard status.mode & S_IFMT == S_IFREG else {
             throw CommandFailure(.usage, "not a regular file; if you trust what it points to, merge it by name")

@@ -69,13 +69,13 @@ struct CopyMerger {
     /// Opens a copy with the key that opened the vault or, failing that, with its own factors.
     private func open(_ other: String, of vault: Vault) throws -> Vault {
         guard try UserFiles.exists(other) else {
-            throw CommandFailure(.noSuchFile, "there is no vault \(TerminalText.quoted(other)); check the path")
+            throw CommandFailure(.noSuchFile, "there is no vault \(TerminalText.path(other)); check the path")
         }
         let id = try whileOpening { try Vault.id(at: other) }
         guard id == vault.id else {
             throw CommandFailure(
                 .usage,
-                "\(TerminalText.quoted(other)) is another vault (\(id)), not a copy of \(TerminalText.quoted(path)) (\(vault.id)); "
+                "\(TerminalText.path(other)) is another vault (\(id)), not a copy of \(TerminalText.path(path)) (\(vault.id)); "
                     + "export its items and import them")
         }
         return try access.openCopy(other, of: vault) ?? access.open(other, anchors: .ignore)

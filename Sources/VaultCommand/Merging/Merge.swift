@@ -127,7 +127,7 @@ struct Merge: ParsableCommand {
         try output.flush()
         if outcomes.isEmpty {
             Terminal.note(
-                conflicts ? "there are no conflict copies of \(TerminalText.quoted(path))" : "nothing was merged")
+                conflicts ? "there are no conflict copies of \(TerminalText.path(path))" : "nothing was merged")
         }
     }
 

@@ -5,7 +5,7 @@ import VaultLocal
 enum MergeText {
     /// Returns the lines for one copy: its outcome, then one line for each item and slot worth mentioning.
     static func lines(_ outcome: CopyOutcome, of vault: String) -> [String] {
-        let name = TerminalText.quoted(outcome.path)
+        let name = TerminalText.path(outcome.path)
         var lines: [String] = []
         if let report = outcome.report {
             lines.append("\(name): \(summary(report))")
@@ -14,7 +14,7 @@ enum MergeText {
             lines += report.notes.map { "  \(note($0))" }
         }
         if let failure = outcome.failure { lines.append("\(name): \(failure.message)") }
-        if let place = outcome.movedTo { lines.append("\(name): moved to \(TerminalText.quoted(place))") }
+        if let place = outcome.movedTo { lines.append("\(name): moved to \(TerminalText.path(place))") }
         return lines
     }
 

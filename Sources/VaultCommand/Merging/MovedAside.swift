@@ -10,7 +10,7 @@ enum MovedAside {
     static func move(_ copy: String, of vault: String) throws -> String {
         let folder = vault + ".merged"
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
-            throw CommandFailure(system: errno, "cannot create the folder \(TerminalText.quoted(folder))")
+            throw CommandFailure(system: errno, "cannot create the folder \(TerminalText.path(folder))")
         }
         let opened = try openOwn(folder)
         defer { close(opened) }
@@ -21,13 +21,13 @@ enum MovedAside {
             let result = vault_rename_noreplace(copy, "/proc/self/fd/\(opened)" + target)
             if result == -EEXIST { continue }
             guard result == 0 else {
-                throw CommandFailure(system: -result, "cannot move \(TerminalText.quoted(copy)) to \(folder)")
+                throw CommandFailure(system: -result, "cannot move \(TerminalText.path(copy)) to \(folder)")
             }
             for changed in [folder, UserFiles.parent(of: vault)] { _ = vault_sync_directory(changed) }
             return folder + target
         }
         throw CommandFailure(
-            .outputExists, "\(TerminalText.quoted(folder)) has too many copies with that name; empty it")
+            .outputExists, "\(TerminalText.path(folder)) has too many copies with that name; empty it")
     }
 
     /// Opens the folder if it is one, and this user's: whoever can write next to the vault could plant a link to elsewhere.
@@ -35,13 +35,13 @@ enum MovedAside {
         let descriptor = vault_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         guard descriptor >= 0 else {
             throw descriptor == -ENOTDIR || descriptor == -ELOOP
-                ? CommandFailure(.usage, "\(TerminalText.quoted(folder)) is not a folder; remove it")
-                : CommandFailure(system: -descriptor, "cannot open the folder \(TerminalText.quoted(folder))")
+                ? CommandFailure(.usage, "\(TerminalText.path(folder)) is not a folder; remove it")
+                : CommandFailure(system: -descriptor, "cannot open the folder \(TerminalText.path(folder))")
         }
         var status = vault_status()
         guard vault_status_of_open(descriptor, &status) == 0, status.owner == geteuid() else {
             close(descriptor)
-            throw CommandFailure(.usage, "\(TerminalText.quoted(folder)) belongs to another user; remove it")
+            throw CommandFailure(.usage, "\(TerminalText.path(folder)) belongs to another user; remove it")
         }
         return descriptor
     }

@@ -5,7 +5,7 @@ import VaultLocal
 enum QRImage {
     static func address(in path: String) throws -> Secret {
         guard try UserFiles.exists(path) else {
-            throw CommandFailure(.noSuchFile, "there is no image \(TerminalText.quoted(path)); check the path")
+            throw CommandFailure(.noSuchFile, "there is no image \(TerminalText.path(path)); check the path")
         }
         guard let program = Subprocess.find("zbarimg") else {
             throw CommandFailure(
@@ -21,7 +21,7 @@ enum QRImage {
 
     /// Returns the only address among the codes that were found, one per line.
     private static func single(_ found: borrowing Secret, _ path: String) throws -> Secret {
-        let name = TerminalText.quoted(path)
+        let name = TerminalText.path(path)
         return try found.withUnsafeBytes { bytes in
             let lines = bytes.split(separator: 0x0A).filter { $0.starts(with: Array("otpauth".utf8)) }
             guard let first = lines.first else {

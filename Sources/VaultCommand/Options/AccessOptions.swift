@@ -69,7 +69,7 @@ struct AccessOptions: ParsableArguments {
         guard try UserFiles.exists(path) else {
             throw CommandFailure(
                 .noSuchFile,
-                "there is no vault \(TerminalText.quoted(path)); check the path, or create a vault with 'vaultfmt create'"
+                "there is no vault \(TerminalText.path(path)); check the path, or create a vault with 'vaultfmt create'"
             )
         }
         let sources = factors.sources
@@ -141,7 +141,7 @@ struct AccessOptions: ParsableArguments {
     /// Recipients are public, so a vault that an identity opens could have been created by anyone.
     private static func warnOfMaker(_ vault: Vault) {
         Terminal.warning(
-            "\(TerminalText.quoted(vault.path)) is new to this machine, and anyone who knows your recipient could have created it; "
+            "\(TerminalText.path(vault.path)) is new to this machine, and anyone who knows your recipient could have created it; "
                 + "its owners' public key is \(vault.owners): compare it with the key that they give you, or specify that key with --owner"
         )
     }

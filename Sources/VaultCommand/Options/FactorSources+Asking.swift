@@ -24,7 +24,7 @@ extension FactorSources {
         }
         guard !slots.contains(.passphrase) else { return true }
         throw CommandFailure(
-            .noAccess, "\(TerminalText.quoted(path)) does not open with a passphrase alone; \(SlotAdvice.text(all))")
+            .noAccess, "\(TerminalText.path(path)) does not open with a passphrase alone; \(SlotAdvice.text(all))")
     }
 
     /// Returns the factors for a slot that is being added or changed. If none are given, asks twice for a passphrase.

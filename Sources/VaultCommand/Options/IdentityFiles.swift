@@ -27,7 +27,7 @@ struct IdentityFiles {
         let content = try whileOpening {
             try FactorInput.file(path, what: "identity file", limit: AgeLimit.identityFile)
         }
-        let place = "identity file \(TerminalText.quoted(path))"
+        let place = "identity file \(TerminalText.path(path))"
         do {
             switch try IdentityFile.read(content) {
             case .identities(let all): take(all)

@@ -48,7 +48,7 @@ struct RecipientOptions: ParsableArguments {
             }
             // These are public keys, so the text contains no secret.
             let text = content.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-            let place = "recipients file \(TerminalText.quoted(path))"
+            let place = "recipients file \(TerminalText.path(path))"
             do throws(AgeError) { all += try RecipientText.list(text) } catch {
                 throw CommandFailure(error, at: place)
             }

@@ -78,7 +78,7 @@ struct VaultFileName: ParsableArguments {
             if let file, let vault, file != vault {
                 throw CommandFailure(
                     .usage,
-                    "two vaults are named, \(TerminalText.quoted(file)) and \(TerminalText.quoted(vault)); leave one out"
+                    "two vaults are named, \(TerminalText.path(file)) and \(TerminalText.path(vault)); leave one out"
                 )
             }
             return file ?? vault

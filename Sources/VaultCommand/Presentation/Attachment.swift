@@ -12,7 +12,7 @@ enum Attachment {
         let name = AttributeName.filePrefix + title
         guard name.utf8.count <= 255 else {
             throw CommandFailure(
-                .usage, "the name of the file \(TerminalText.quoted(path)) is too long for an attachment; rename it")
+                .usage, "the name of the file \(TerminalText.path(path)) is too long for an attachment; rename it")
         }
         let bytes = try Descriptor.readFile(path, what: "file to attach,", limit: longest)
         return Attribute(name, secret: bytes, flags: [.sealed, .binary])

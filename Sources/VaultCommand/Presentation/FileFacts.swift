@@ -28,7 +28,7 @@ struct FileFacts {
     private static func status(of path: String) throws -> vault_status {
         var status = vault_status()
         guard vault_status_of(path, true, &status) == 0 else {
-            throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
+            throw CommandFailure(system: errno, "cannot look up \(TerminalText.path(path))")
         }
         return status
     }

@@ -19,7 +19,7 @@ enum TailNotice {
         case .incomplete(let generation):
             Terminal.warning(
                 "generation \(generation) is incomplete: it was damaged, or not completely written to disk; generation \(served) is used instead. "
-                    + "The next change keeps the rest in \(TerminalText.quoted("\(vault.path).incomplete-\(generation)")); "
+                    + "The next change keeps the rest in \(TerminalText.path("\(vault.path).incomplete-\(generation)")); "
                     + "'vaultfmt salvage' recovers what authenticates")
         }
     }

@@ -59,7 +59,7 @@ enum Descriptor {
     /// Reads a whole file into memory that is wiped after use; `-` has no special meaning.
     static func readFile(_ path: String, what: String, limit: Int) throws -> Secret {
         let descriptor = vault_open(path, O_RDONLY, 0)
-        let name = "\(what) \(TerminalText.quoted(path))"
+        let name = "\(what) \(TerminalText.path(path))"
         guard descriptor >= 0 else {
             throw CommandFailure(system: -descriptor, "cannot open \(name)")
         }

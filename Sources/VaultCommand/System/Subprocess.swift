@@ -132,7 +132,7 @@ enum Subprocess {
         defer { added.forEach { free($0) } }
         let failure = posix_spawn(&process, path, actions, attributes, words, inherited + added + [nil])
         guard failure == 0 else {
-            throw CommandFailure(.io, "cannot start \(TerminalText.quoted(path)): \(Descriptor.message(failure))")
+            throw CommandFailure(.io, "cannot start \(TerminalText.path(path)): \(Descriptor.message(failure))")
         }
         return process
     }
@@ -157,7 +157,7 @@ enum Subprocess {
         let pipe = try Pipe()
         let process = try start(path, arguments, input: nil, output: pipe.writing)
         pipe.closeWriting()
-        let found = try Descriptor.readAll(pipe.reading, name: TerminalText.quoted(path), limit: limit)
+        let found = try Descriptor.readAll(pipe.reading, name: TerminalText.path(path), limit: limit)
         pipe.closeReading()
         guard wait(process) == 0 else { return nil }
         return found

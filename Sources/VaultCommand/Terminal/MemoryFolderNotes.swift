@@ -5,13 +5,13 @@ extension MemoryFolder {
     /// Wipes what killed processes left behind, and reports it.
     static func sweepAndTell() {
         for path in sweep() {
-            Terminal.note("wiped \(TerminalText.quoted(path)), which an interrupted command had left behind")
+            Terminal.note("wiped \(TerminalText.path(path)), which an interrupted command had left behind")
         }
     }
 
     /// Wipes the folder; warns if anything is left behind.
     consuming func wipeAndTell() {
         guard let left = wipe() else { return }
-        Terminal.warning("could not remove \(TerminalText.quoted(left)), which may hold the secret; remove it yourself")
+        Terminal.warning("could not remove \(TerminalText.path(left)), which may hold the secret; remove it yourself")
     }
 }

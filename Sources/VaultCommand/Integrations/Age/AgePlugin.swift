@@ -100,7 +100,7 @@ private final class ServedVaults {
         guard try UserFiles.exists(path) else {
             throw CommandFailure(
                 .noSuchFile,
-                "there is no vault \(TerminalText.quoted(path)); if it was moved, create the identity file again")
+                "there is no vault \(TerminalText.path(path)); if it was moved, create the identity file again")
         }
         var given = try access.factors.read(mayAsk: false)
         guard try access.factors.sources.wantsPassphrase(path, beside: given) else {
@@ -113,7 +113,7 @@ private final class ServedVaults {
             given.passphrase = try client.askForSecret(question)
             guard given.passphrase != nil else {
                 throw CommandFailure(
-                    .noAccess, "the vault \(TerminalText.quoted(path)) is locked; run 'vaultfmt unlock' first")
+                    .noAccess, "the vault \(TerminalText.path(path)) is locked; run 'vaultfmt unlock' first")
             }
             do { return try opened(path, given) } catch let error as CommandFailure {
                 guard error.code == .noSlotOpens, tries < Self.mostTries else { throw error }

@@ -75,7 +75,7 @@ struct StoredIdentity {
     private static func absolute(_ path: String) throws -> String {
         if path.hasPrefix("/") { return path }
         guard let resolved = realpath(path, nil) else {
-            throw CommandFailure(system: errno, "cannot find the vault \(TerminalText.quoted(path))")
+            throw CommandFailure(system: errno, "cannot find the vault \(TerminalText.path(path))")
         }
         defer { free(resolved) }
         return String(cString: resolved)

@@ -35,11 +35,11 @@ struct GitMergeDriver: ParsableCommand {
 
     func run() throws {
         do {
-            Terminal.note("merging \(TerminalText.quoted(path ?? ours))")
+            Terminal.note("merging \(TerminalText.path(path ?? ours))")
             let reports = try merge()
             guard reports.contains(where: \.hasConflicts) else { return }
             Terminal.note(
-                "\(TerminalText.quoted(path ?? ours)) was merged, with conflicts to settle; run 'vaultfmt conflicts', then 'git add' and 'git commit'"
+                "\(TerminalText.path(path ?? ours)) was merged, with conflicts to settle; run 'vaultfmt conflicts', then 'git add' and 'git commit'"
             )
             end(1)
         } catch {

@@ -80,7 +80,7 @@ struct GitFile {
 
     init(_ path: String) throws {
         guard try UserFiles.exists(path) else {
-            throw CommandFailure(.noSuchFile, "there is no vault \(TerminalText.quoted(path)); check the path")
+            throw CommandFailure(.noSuchFile, "there is no vault \(TerminalText.path(path)); check the path")
         }
         self.path = path
         let here = try GitProgram(folder: UserFiles.parent(of: path))
@@ -88,7 +88,7 @@ struct GitFile {
         let lines = answer.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         guard answer.isSuccess, lines.count >= 2 else {
             throw CommandFailure(
-                .usage, "\(TerminalText.quoted(path)) is not in a git repository; create one with 'git init'")
+                .usage, "\(TerminalText.path(path)) is not in a git repository; create one with 'git init'")
         }
         top = lines[0]
         name = lines[1] + String(path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...])

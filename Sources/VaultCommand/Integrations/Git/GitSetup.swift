@@ -91,7 +91,7 @@ struct GitSetup: ParsableCommand {
     /// A link is not followed: whoever can write to the repository could make it point anywhere.
     private static func failure(_ error: Int32, _ action: String, _ path: String) -> CommandFailure {
         error == ELOOP
-            ? CommandFailure(.usage, "\(TerminalText.quoted(path)) is a symbolic link; replace it with a file")
+            ? CommandFailure(.usage, "\(TerminalText.path(path)) is a symbolic link; replace it with a file")
             : CommandFailure(system: error, "cannot \(action) .gitattributes")
     }
 

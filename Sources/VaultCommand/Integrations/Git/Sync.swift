@@ -120,12 +120,12 @@ private final class SyncLock {
         let path = folder + "/vaultfmt-sync.lock"
         descriptor = vault_open(path, O_RDWR | O_CREAT, 0o600)
         guard descriptor >= 0 else {
-            throw CommandFailure(system: -descriptor, "cannot lock \(TerminalText.quoted(path))")
+            throw CommandFailure(system: -descriptor, "cannot lock \(TerminalText.path(path))")
         }
         let result = vault_wait_for_lock(descriptor)
         guard result == 0 else {
             close(descriptor)
-            throw CommandFailure(system: -result, "cannot lock \(TerminalText.quoted(path))")
+            throw CommandFailure(system: -result, "cannot lock \(TerminalText.path(path))")
         }
     }
 

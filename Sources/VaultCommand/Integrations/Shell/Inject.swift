@@ -33,7 +33,7 @@ struct Inject: ParsableCommand {
         if let output, !force, try UserFiles.exists(output) {
             throw CommandFailure(
                 .outputExists,
-                "\(TerminalText.quoted(output)) already exists; choose another name, or replace it with --force")
+                "\(TerminalText.path(output)) already exists; choose another name, or replace it with --force")
         }
         guard template != nil || vault.access.factors.passphraseFd != STDIN_FILENO else {
             throw CommandFailure(
@@ -57,7 +57,7 @@ struct Inject: ParsableCommand {
         let folder = UserFiles.parent(of: output)
         guard try UserFiles.exists(folder) else {
             throw CommandFailure(
-                .noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to write to; create it first")
+                .noSuchFile, "there is no folder \(TerminalText.path(folder)) to write to; create it first")
         }
         try NewFile.create(output, what: "output", filled, replaces: force)
     }
