@@ -78,13 +78,16 @@ struct ImportSession {
                         return Self.compare(record, old)
                     })
             }
-            tally.note(decision, record, policy)
+            let before = try decision.changes ? vault.item(decision.old ?? decision.target) : nil
+            tally.note(decision, record, before, policy)
             tally.earlierValues += decision.adds ? record.earlier.count : 0
             seen[decision.target] = .some(record.modified)
             let names = record.attributes.names.joined(separator: ", ")
+            let kept = before.map { KeptProtection.text(of: $0, despite: record, now: decision.target) } ?? ""
             try output.line(
                 "\(decision.action.rawValue)\t\(ItemText.summary(decision.target, label: record.attributes.label))"
-                    + (names.isEmpty ? "" : "\t\(TerminalText.escaped(names))"))
+                    + (names.isEmpty && kept.isEmpty ? "" : "\t\(TerminalText.escaped(names))")
+                    + (kept.isEmpty ? "" : "\t\(kept)"))
             progress?.count(tally.seen)
         }
         try output.flush()
@@ -135,6 +138,8 @@ struct ImportSession {
         var old: ItemKey?
 
         var adds: Bool { [.add, .keepBoth, .replace, .update].contains(action) }
+        /// Whether an existing item is changed.
+        var changes: Bool { action == .replace || action == .update }
     }
 
     enum Action: String {
@@ -171,7 +176,9 @@ struct ImportSession {
         let isTaken = try isKnown(key)
         guard let found = old ?? (isTaken ? key : nil) else { return Decision(action: .add, target: key) }
         // Its name in the source may have changed. If the new name is taken, or the class differs, it keeps its name.
-        let target = found.itemClass == key.itemClass && !isTaken ? key : found
+        let named = try group.isOwn ? key.replacing(group: found.group) : key
+        let isFree = try !isKnown(named)
+        let target = found.itemClass == key.itemClass && isFree ? named : found
         switch policy {
         case .replace: return Decision(action: .replace, target: target, old: found)
         case .skip: return Decision(action: .skip, target: found)
@@ -232,9 +239,11 @@ struct ImportSession {
                     return Self.compare(record, old)
                 })
         }
-        tally.note(decision, record, policy)
         let target = decision.target
         var earlier = record.earlier.map(\.value)
+        // What the source says of an existing item never lets anyone read more of it than before.
+        let before = try decision.changes ? importing(place) { try transaction.item(decision.old ?? target) } : nil
+        tally.note(decision, record, before, policy)
         switch decision.action {
         case .add, .keepBoth:
             try importing(place) {
@@ -245,15 +254,16 @@ struct ImportSession {
         case .replace, .update:
             let known = try importing(place) {
                 let old = decision.old ?? target
-                let known = try transaction.item(old)?.modified ?? .min
-                var changes = AttributeChanges(set: record.attributes, replaceAll: decision.action == .replace)
+                let known = before?.modified ?? .min
+                var changes = AttributeChanges(
+                    set: record.attributes.protected(like: before), replaceAll: decision.action == .replace)
                 try changes.keepDate(ofSecretOf: old, unlessNew: record.secret, in: transaction)
                 // The item is stored both before and after it is moved, so that the earlier value keeps its own time.
                 for key in old == target ? [target] : [old, target] {
                     if key != old { try transaction.move(old, to: target) }
                     try transaction.set(
-                        key, secret: record.secret, attributes: changes,
-                        accessibility: record.accessibility, created: record.created, modified: record.modified)
+                        key, secret: record.secret, attributes: changes, created: record.created,
+                        modified: record.modified)
                 }
                 return known
             }
@@ -286,8 +296,9 @@ private struct ImportTally {
     var duplicates: Int { counts[.duplicate] ?? 0 }
 
     /// Counts the outcome of an item, and keeps its name if it already existed.
-    mutating func note(_ decision: ImportSession.Decision, _ record: borrowing ImportRecord, _ policy: DuplicatePolicy)
-    {
+    mutating func note(
+        _ decision: ImportSession.Decision, _ record: borrowing ImportRecord, _ before: Item?, _ policy: DuplicatePolicy
+    ) {
         counts[decision.action, default: 0] += 1
         let what: String
         switch decision.action {
@@ -302,7 +313,10 @@ private struct ImportTally {
         case .duplicate: what = ""
         }
         guard named.count < Self.mostNamed else { return }
-        named.append("\(what)\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place))")
+        let kept = before.map { KeptProtection.text(of: $0, despite: record, now: decision.target) } ?? ""
+        named.append(
+            "\(what)\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place))"
+                + (kept.isEmpty ? "" : "; \(kept)"))
     }
 
     /// The counts by their names in the JSON report.

@@ -93,6 +93,9 @@ enum GroupChoice {
     /// The path of the item's folder, if it has one.
     case folder
 
+    /// Whether nobody asked for a group, so that items that exist stay in theirs.
+    var isOwn: Bool { if case .own = self { true } else { false } }
+
     /// Returns the key of an item in its group.
     func key(_ key: ItemKey, _ attributes: Attributes) throws(VaultError) -> ItemKey {
         switch self {

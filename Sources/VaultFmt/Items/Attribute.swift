@@ -50,7 +50,7 @@ public struct Attribute: Sendable, Equatable {
     public let flags: Flags
     package let content: Content
     /// Whether flags were given. If not, the attribute keeps the flags that it has in the vault.
-    let areFlagsStated: Bool
+    package let areFlagsStated: Bool
 
     init(_ name: String, _ content: Content, flags: Flags?) {
         self.name = name
@@ -135,7 +135,7 @@ public struct Attribute: Sendable, Equatable {
     }
 
     /// Returns a copy with different flags.
-    func with(flags: Flags) -> Attribute { Attribute(name, content, flags: flags) }
+    package func with(flags: Flags) -> Attribute { Attribute(name, content, flags: flags) }
 
     /// Compares names (bytewise), flags and values. The time to compare secret values depends only on their lengths.
     public static func == (left: Attribute, right: Attribute) -> Bool {

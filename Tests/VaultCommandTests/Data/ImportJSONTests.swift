@@ -7,6 +7,23 @@ struct ImportJSONTests {
         "{\"format\": \"vaultfmt-export\", \"version\": 1, \"items\": [\(items.joined(separator: ","))]}"
     }
 
+    @Test("a source does not unseal an attribute of an item that exists")
+    func sealedStays() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "--attribute", "notes=hidden", input: "s".utf8)
+        let source = try sandbox.write(
+            "source.json",
+            """
+            {"format": "vaultfmt-export", "version": 2, "items": [{"class": "generic-password", "service": "svc", "secret": "t",
+            "attributes": {"notes": {"text": "shown", "flags": []}}}]}
+            """.utf8)
+        let run = try sandbox.ok("import", source, "--on-duplicate", "replace")
+        #expect(run.error.contains("'notes' stays sealed or concealed"))
+        #expect(try sandbox.ok("get", "svc").output == "t")
+        let list = try sandbox.ok("list", "--json").output
+        #expect(list.contains("\"unreadAttributes\": 1") && !list.contains("shown"))
+    }
+
     @Test("what may be left out has the defaults that the schema says")
     func defaults() throws {
         let sandbox = try Sandbox.withVault()

@@ -230,6 +230,39 @@ struct ImportKDBXTests {
         #expect(try copy.ok("history", "svc").lines.count == 1)
     }
 
+    @Test(
+        "a newer export changes neither the group nor the protection of an item that exists, unless a group is asked for",
+        arguments: ["update-newer", "replace"])
+    func protection(_ policy: String) throws {
+        // Entries that both vaults imported from one file are matched by their ids, whatever they are called.
+        let (copy, _) = try imported("4.0-aes256-argon2-gzip-passphrase.kdbx")
+        let (author, _) = try imported("4.0-aes256-argon2-gzip-passphrase.kdbx")
+        try copy.ok("move", "Wifi", "--to-group", "private")
+        let moment = time(nil)
+        try Patience.until("the next second") { time(nil) > moment }
+        try author.ok("set", "Wifi", "--accessible", "always", input: "two".utf8)
+        try author.ok("move", "Wifi", "--to-group", "ci")
+        let key = try author.write("key", "k".utf8)
+        let file = author.path("newer.kdbx")
+        try author.ok("export", "--format", "kdbx", "--kdf", "testing", "--new-passphrase-file", key, "-o", file)
+        let newer = ["import", file, "--source-passphrase-file", key, "--on-duplicate", policy]
+        let dry = try copy.run(newer + ["--dry-run"])
+        #expect(dry.status == 0 && dry.output.contains("stays in group 'private', not in group 'ci'"), "\(dry.output)")
+        let run = try copy.run(newer)
+        #expect(run.status == 0, "\(run.error)")
+        #expect(run.error.contains("stays in group 'private', not in group 'ci' as in the source"))
+        #expect(run.error.contains("stays accessible 'when-unlocked', not 'always' as in the source"))
+        let items = try #require(try copy.ok("list", "--json", "--service", "Wifi").json() as? [[String: Any]])
+        #expect(items.count == 1)
+        #expect(items[0]["group"] as? String == "private" && items[0]["accessible"] as? String == "when-unlocked")
+        #expect(try copy.ok("get", "Wifi").output == "two")
+        // Whoever runs the import may say where its items belong.
+        try copy.ok("set", "Wifi", "--group", "private", input: "three".utf8)
+        let moved = try copy.run(newer.dropLast() + ["replace", "--group", "build"])
+        #expect(moved.status == 0, "\(moved.error)")
+        #expect(try copy.ok("get", "Wifi", "--group", "build").output == "two")
+    }
+
     @Test("a file that is cut anywhere, or altered anywhere, is refused with one line or means the same")
     func damaged() throws {
         // Without a hash of its header, version 3.1 does not notice that its inner key is another one.
@@ -240,7 +273,7 @@ struct ImportKDBXTests {
                 var message = ""
                 let items = Interchange.items(
                     in: Array(whole[..<length]), format: "kdbx", passphrase: Self.passphrase
-                ) { message = $0 }
+              ) { message = $0 }
                 #expect(items == nil && !message.isEmpty && !message.contains("\n"), "\(file) cut at \(length)")
             }
             for position in stride(from: 12, to: whole.count, by: 43) {
