@@ -20,7 +20,8 @@ struct KDBXImport: ~Copyable, EntrySource {
         // An unreadable file is refused before any prompt.
         _ = try KDBXHeader(bytes)
         let key = try KDBXKey(passphrase: try access.passphrase(for: name), keyFile: try access.readKeyFile())
-        file = try KDBXFile.open(bytes, key: key, limits: access.limits, mostRounds: access.mostRounds)
+        file = try KDBXFile.open(
+            bytes, key: key, limits: access.limits, mostRounds: access.mostRounds, mostAttached: access.mostMemory)
         includesRecycleBin = access.includesRecycleBin
     }
 

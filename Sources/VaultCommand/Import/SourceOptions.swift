@@ -16,6 +16,10 @@ struct SourceOptions: ParsableArguments {
         completion: .file())
     var sourceKeyFile: String?
 
+    @Option(
+        "The maximum size of a KDBX source's attachments together; by default, twice the file and 32 MiB.", value: "size")
+    var maxSourceMemory: MemorySize?
+
     @Flag(help: "Also import the recycle bin of a KDBX source.")
     var recycleBin = false
 
@@ -23,7 +27,7 @@ struct SourceOptions: ParsableArguments {
     func access(_ vault: AccessOptions) -> SourceAccess {
         SourceAccess(
             passphraseFile: sourcePassphraseFile, keyFile: sourceKeyFile, includesRecycleBin: recycleBin,
-            limits: vault.limits, mayAsk: !vault.noInput)
+            limits: vault.limits, mostMemory: maxSourceMemory.map { Int($0.kibibytes) << 10 }, mayAsk: !vault.noInput)
     }
 }
 
@@ -36,6 +40,8 @@ struct SourceAccess {
     var includesRecycleBin = false
     /// The limits on the work that the source's header may require.
     var limits = ReaderLimits()
+    /// The maximum size of all attachments together; nil if it follows from the size of the source.
+    var mostMemory: Int?
     var mostRounds = KDBX.Limit.rounds
     /// The maximum number of bcrypt rounds that an OpenSSH key may require. A hundred rounds take about a second.
     var mostBcryptRounds: UInt32 = 4096

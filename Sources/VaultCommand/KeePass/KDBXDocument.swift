@@ -88,7 +88,7 @@ final class KDBXDocument: XMLHandler {
         _ file: borrowing KDBXFile,
         _ take: @escaping (consuming KDBXEntry, KDBXBinaries) throws -> Void
     ) throws {
-        let binaries = KDBXBinaries()
+        let binaries = KDBXBinaries(most: file.mostAttached)
         let entry = { (entry: consuming KDBXEntry) throws in try take(entry, binaries) }
         guard file.header.major == 4 else {
             let stream = try InnerStream(file.header.innerStream, key: Secret(bytes: file.header.innerKey))
@@ -294,22 +294,16 @@ final class KDBXDocument: XMLHandler {
             value = decoded
         }
         binaries.begin()
-        if isBinaryCompressed {
+        // KeePass writes an empty attachment without any compressed data, although it calls it compressed.
+        if isBinaryCompressed, value.count > 0 {
             try ForeignLibrary.zlib.load()
             var inflater = try Inflater()
-            var total = 0
             try value.withUnsafeBytes { bytes in
-                try inflater.unpack(bytes, "an attachment") { chunk in
-                    total += chunk.count
-                    guard total <= KDBX.Limit.unpackedAtLeast else {
-                        throw CommandFailure(.overLimit, "the decompressed size of an attachment exceeds the maximum")
-                    }
-                    binaries.append(chunk)
-                }
+                try inflater.unpack(bytes, "an attachment") { chunk in try binaries.append(chunk) }
             }
             guard inflater.isAtEnd else { throw CommandFailure(.damaged, "an attachment is truncated") }
         } else {
-            value.withUnsafeBytes { binaries.append($0) }
+            try value.withUnsafeBytes { try binaries.append($0) }
         }
         return binaries.end()
     }

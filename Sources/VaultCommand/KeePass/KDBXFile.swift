@@ -8,16 +8,21 @@ struct KDBXFile: ~Copyable {
     let header: KDBXHeader
     /// The decrypted contents; in version 3, without the stream start.
     private let contents: SecretBuffer
+    /// The maximum size of all attachments together, which are held in memory.
+    let mostAttached: Int
 
-    /// Creates a file from contents that are already decrypted.
-    init(header: KDBXHeader, contents: consuming SecretBuffer) {
+    /// Creates a file from contents that are already decrypted. `mostAttached` is the maximum size of all attachments
+    /// together; by default, it follows from the size of the contents.
+    init(header: KDBXHeader, contents: consuming SecretBuffer, mostAttached: Int? = nil) {
         self.header = header
+        self.mostAttached = mostAttached ?? KDBX.Limit.attached(contents.count)
         self.contents = contents
     }
 
     /// Decrypts a file; throws `noAccess` if the key is wrong.
     static func open(
-        _ file: [UInt8], key: borrowing KDBXKey, limits: ReaderLimits, mostRounds: UInt64 = KDBX.Limit.rounds
+        _ file: [UInt8], key: borrowing KDBXKey, limits: ReaderLimits, mostRounds: UInt64 = KDBX.Limit.rounds,
+        mostAttached: Int? = nil
     ) throws -> KDBXFile {
         let header = try KDBXHeader(file)
         if header.isCompressed { try ForeignLibrary.zlib.load() }
@@ -25,7 +30,8 @@ struct KDBXFile: ~Copyable {
         let keys = try key.keys(for: header, limits: limits, mostRounds: mostRounds)
         return KDBXFile(
             header: header,
-            contents: try header.major == 3 ? version3(file, header, keys) : version4(file, header, keys))
+            contents: try header.major == 3 ? version3(file, header, keys) : version4(file, header, keys),
+            mostAttached: mostAttached)
     }
 
     private static let wrongKey = CommandFailure(
@@ -257,6 +263,11 @@ final class KDBXBinaries {
     private static let pieceSize = 4 << 20
     private var pieces: [Piece] = []
     private var start = 0
+    private let most: Int
+    private var total = 0
+
+    /// Makes an empty store for attachments of at most `most` bytes together.
+    init(most: Int) { self.most = most }
 
     /// Begins an attachment.
     func begin() {
@@ -265,7 +276,15 @@ final class KDBXBinaries {
     }
 
     /// Appends to the current attachment.
-    func append(_ bytes: UnsafeRawBufferPointer) { pieces.last?.buffer.append(bytes) }
+    func append(_ bytes: UnsafeRawBufferPointer) throws {
+        guard bytes.count <= most - total else {
+            throw CommandFailure(
+                .overLimit,
+                "the attachments are larger than \(most >> 20) MiB together; allow more with --max-source-memory")
+        }
+        total += bytes.count
+        pieces.last?.buffer.append(bytes)
+    }
 
     /// Ends the current attachment.
     func end() -> Place { Place(piece: pieces.count - 1, range: start..<(pieces.last?.buffer.count ?? start)) }
@@ -309,7 +328,7 @@ struct InnerHeaderReader: ~Copyable {
             rest = UnsafeRawBufferPointer(rebasing: rest[piece.count...])
             left -= piece.count
             position += piece.count
-            append(piece)
+            try append(piece)
             if left == 0 { try end() }
         }
         return rest
@@ -327,11 +346,11 @@ struct InnerHeaderReader: ~Copyable {
         }
     }
 
-    private mutating func append(_ piece: UnsafeRawBufferPointer) {
+    private mutating func append(_ piece: UnsafeRawBufferPointer) throws {
         guard front[0] == KDBX.InnerField.binary else { return value.append(piece) }
         // The first byte is a flag that tells KeePass whether to protect the attachment in memory.
         let isFirst = skipsFlags && !piece.isEmpty
-        binaries.append(UnsafeRawBufferPointer(rebasing: piece[(isFirst ? 1 : 0)...]))
+        try binaries.append(UnsafeRawBufferPointer(rebasing: piece[(isFirst ? 1 : 0)...]))
         if isFirst { skipsFlags = false }
     }
 

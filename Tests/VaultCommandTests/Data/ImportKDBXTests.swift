@@ -263,6 +263,41 @@ struct ImportKDBXTests {
         #expect(try copy.ok("get", "Wifi", "--group", "build").output == "two")
     }
 
+    /// The decrypted contents of a file: the inner header, and XML with these compressed attachments of one entry.
+    private func contents(attached: [String]) -> [UInt8] {
+        var bytes: [UInt8] = [1, 4, 0, 0, 0, 3, 0, 0, 0, 2, 32, 0, 0, 0] + Array(repeating: 7, count: 32)
+        bytes += [0, 0, 0, 0, 0]
+        let stored = attached.enumerated().map { #"<Binary ID="\#($0)" Compressed="True">\#($1)</Binary>"# }
+        let named = attached.indices.map { #"<Binary><Key>file \#($0)</Key><Value Ref="\#($0)"/></Binary>"# }
+        let xml = """
+            <?xml version="1.0"?><KeePassFile><Meta><Binaries>\(stored.joined())</Binaries></Meta><Root><Group><Entry>
+            <UUID>AAAAAAAAAAAAAAAAAAAAAQ==</UUID><String><Key>Title</Key><Value>one</Value></String>\(named.joined())
+            </Entry></Group></Root></KeePassFile>
+            """
+        return bytes + Array(xml.utf8)
+    }
+
+    @Test("attachments that decompress to more memory than their file deserves are refused, together and not one by one")
+    func decompressed() throws {
+        let sandbox = try Sandbox()
+        let piece = try sandbox.shell("head -c 12582912 /dev/zero | gzip -9 | base64 -w 0").output
+        for count in [3, 40] {
+            var message = ""
+            let items = Interchange.items(
+                in: contents(attached: Array(repeating: piece, count: count)), format: Interchange.kdbxContents
+            ) { message = $0 }
+            #expect(items == nil && message.contains("MiB together; allow more"), "\(count): \(message)")
+        }
+    }
+
+    @Test("an empty attachment that is called compressed is empty")
+    func emptyCompressed() throws {
+        let bytes = contents(attached: [""])
+        let items = try #require(
+            Interchange.items(in: bytes, format: Interchange.kdbxContents) { Issue.record("\($0)") })
+        #expect(items.count == 1)
+    }
+
     @Test("a file that is cut anywhere, or altered anywhere, is refused with one line or means the same")
     func damaged() throws {
         // Without a hash of its header, version 3.1 does not notice that its inner key is another one.
