@@ -112,9 +112,15 @@ public struct Machine: Sendable {
     ) throws(VaultError) -> SalvageReport {
         var options = options
         if !options.hasDevice { options.device = deviceFile.loadIfSound() }
-        let report = try Vault.salvage(
+        var report = try Vault.salvage(
             path, factors: factors, to: newPath, newFactors: newFactors, options: options, limits: limits,
             device: deviceFile.loadIfSound(), takesUnproven: takesUnproven, owners: owners, place: watched)
+        // What this machine remembers may be the only trace of changes that were cut off.
+        do throws(VaultError) {
+            if let vault = report.vault, let seen = try memory.state(of: vault, isOwner: true) {
+                report.compare(withSeen: seen.anchor.generation)
+            }
+        } catch { announcer.warning("the remembered state could not be compared: \(error.description)") }
         warnIfReadable(newPath, try place.fileSystem.open(newPath, writable: false).permissions())
         return report
     }

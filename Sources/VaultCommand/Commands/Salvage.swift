@@ -11,7 +11,8 @@ struct Salvage: ParsableCommand {
             The damaged file is never written to. Anything that cannot be recovered is reported on standard error, and \
             the exit code is then 3. Records listed in an owner's commit take precedence. Records that no such commit \
             lists, and that the holder of a scoped slot could have forged, are reported as not proven and left out, \
-            unless --include-unproven is given. The new vault opens with the same factors, unless --new-… options set \
+            unless --include-unproven is given. Items of a change whose commit is damaged or cut off are recovered and \
+            listed. The new vault opens with the same factors, unless --new-… options set \
             new ones; it has no other slots.
 
             Examples:
@@ -50,6 +51,14 @@ struct Salvage: ParsableCommand {
         }
         for note in report.notes { Terminal.note(note) }
         for key in report.withoutIndex { Terminal.note("recovered without its attributes: \(ItemText.summary(key))") }
+        for key in report.uncommitted {
+            Terminal.warning(
+                "recovered from a change whose commit is damaged or missing, not proven: \(ItemText.summary(key))")
+        }
+        for key in report.removedLater {
+            Terminal.warning(
+                "recovered, although a change whose commit is damaged or missing removed it: \(ItemText.summary(key))")
+        }
         for key in report.older { Terminal.warning("recovered with an older secret: \(ItemText.summary(key))") }
         let fate = includeUnproven ? "included" : "left out"
         for key in report.unproven {
@@ -63,6 +72,15 @@ struct Salvage: ParsableCommand {
             Terminal.warning("not in the new vault: slot \(SlotText.short(slot)), which this version cannot create")
         }
         for loss in report.lost { Terminal.warning("lost: \(ItemText.summary(loss.key)): \(loss.reason)") }
+        if let seen = report.missingUpTo {
+            Terminal.warning(
+                "this machine has seen generation \(seen) of the vault, but the newest commit in the file is \(report.generation.map { "of generation \($0)" } ?? "lost"): later changes are missing, unless they are listed above"
+            )
+        } else if report.bytesAfterNewest > 0 {
+            Terminal.warning(
+                "the file ends with \(report.bytesAfterNewest) bytes of a change that no commit completes: it was interrupted, or its commit is damaged or cut off"
+            )
+        }
         let values = report.recoveredEarlierValues
         let items = "\(report.recovered) \(report.recovered == 1 ? "item" : "items")"
         let earlier = values == 0 ? "" : " and \(values) earlier \(values == 1 ? "value" : "values")"

@@ -17,7 +17,8 @@ struct SourceOptions: ParsableArguments {
     var sourceKeyFile: String?
 
     @Option(
-        "The maximum size of a KDBX source's attachments together; by default, twice the file and 32 MiB.", value: "size")
+        "The maximum size of a KDBX source's attachments together; by default, twice the file and 32 MiB.",
+        value: "size")
     var maxSourceMemory: MemorySize?
 
     @Flag(help: "Also import the recycle bin of a KDBX source.")

@@ -19,6 +19,20 @@ public struct SalvageReport: Sendable {
     /// Items for which something was found (the item itself, or a newer state of it) that no owner's commit refers to,
     /// and that the holder of a scoped slot could have made. It was left out, unless the caller asked for it.
     public internal(set) var unproven: [ItemKey] = []
+    /// Items that were taken from a change whose commit is damaged or missing: no commit proves that the change was
+    /// completed, or that nothing else belonged to it.
+    public internal(set) var uncommitted: [ItemKey] = []
+    /// Items that such a change removed; they were recovered all the same.
+    public internal(set) var removedLater: [ItemKey] = []
+    /// The number of bytes after the newest commit: a change that was being written, or whose commit is damaged.
+    public internal(set) var bytesAfterNewest: UInt64 = 0
+    /// The id of the damaged vault.
+    public internal(set) var vault: VaultID?
+    /// The generation of the newest commit that was found; nil if there is none.
+    public internal(set) var generation: UInt64?
+    /// The generation that the caller has seen of the vault, if it is greater than that of the newest commit: all
+    /// changes in between are missing, unless they are among `uncommitted`.
+    public private(set) var missingUpTo: UInt64?
     /// Slots with kinds or factors that this version does not know; the new vault has no replacement for them.
     public internal(set) var unknownSlots: [SlotInfo] = []
     /// All other slots that the factors did not open; the new vault has only one slot.
@@ -26,9 +40,16 @@ public struct SalvageReport: Sendable {
     /// Other findings.
     public internal(set) var notes: [String] = []
 
-    /// Whether everything that was found has been recovered, is up to date, and is proven.
+    /// Whether everything that was found has been recovered, is up to date, and is proven, and nothing is known to be
+    /// missing.
     public var isComplete: Bool {
         lost.isEmpty && older.isEmpty && withoutIndex.isEmpty && unproven.isEmpty && partial.isEmpty
+            && uncommitted.isEmpty && bytesAfterNewest == 0 && missingUpTo == nil
+    }
+
+    /// Records that the caller has seen this generation of the vault.
+    package mutating func compare(withSeen seen: UInt64) {
+        if seen > generation ?? 0 { missingUpTo = seen }
     }
 }
 
@@ -163,11 +184,15 @@ struct SalvageSource: ~Copyable {
                 "no keyring that a commit refers to could be recovered: it is not known which secrets were stored by an owner"
             )
         }
+        report.bytesAfterNewest = scan.bytesAfterNewest
+        report.vault = VaultID(store.header.id)
+        report.generation = scan.newest?.commit.generation
         let index = SalvageIndex(scan, store, withUnproven: false)
         if index.hasGaps {
             report.notes.append("parts of the index are lost: older pages and the records themselves were used instead")
         }
         report.lost += index.lost
+        report.removedLater = index.removedLater.sorted()
         guard store.forgeable.hasIndex else {
             return index.items.values.sorted { $0.key < $1.key }.map { Candidate(proven: $0, unproven: nil) }
         }

@@ -40,14 +40,24 @@ struct SalvageCopy {
         if !hasNewer, let item = found.item {
             do throws(VaultError) {
                 try add(try value(of: item), earlier, &report)
-                if found.isUncertain { report.withoutIndex.append(found.key) }
+                if found.isUncommitted {
+                    report.uncommitted.append(found.key)
+                } else if found.isUncertain {
+                    report.withoutIndex.append(found.key)
+                }
                 return
             } catch { reason = try Self.tolerated(error) }
         }
         if let record = found.record {
             do throws(VaultError) {
                 try add(try value(of: record), earlier, &report)
-                if found.isUncertain { report.withoutIndex.append(found.key) } else { report.older.append(found.key) }
+                if hasNewer, found.isUncommitted {
+                    report.uncommitted.append(found.key)
+                } else if found.isUncertain {
+                    report.withoutIndex.append(found.key)
+                } else {
+                    report.older.append(found.key)
+                }
                 return
             } catch { if named == nil { reason = try Self.tolerated(error) } }
         }

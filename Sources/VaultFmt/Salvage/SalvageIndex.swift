@@ -12,6 +12,8 @@ struct SalvageIndex {
         let records: SalvageScan.Records?
         /// Whether the item's entry is lost, or is not from the newest state.
         let isUncertain: Bool
+        /// Whether it is from a change whose commit is damaged or missing.
+        var isUncommitted = false
 
         /// The newest record of the item, not counting earlier values.
         var record: SalvageScan.Record? { records?.own }
@@ -45,6 +47,8 @@ struct SalvageIndex {
     private(set) var items: [ItemKey: Found] = [:]
     private(set) var lost: [(key: ItemKey, reason: String)] = []
     private(set) var hasGaps = false
+    /// Items that a change whose commit is damaged or missing removed.
+    private(set) var removedLater: [ItemKey] = []
     private var removed: Set<Bytes16> = []
     /// Ranges that an older state covers, and the clock up to which that state includes every change.
     private var covered: [(gap: Gap, clock: UInt64)] = []
@@ -62,9 +66,12 @@ struct SalvageIndex {
             if index == 0 { hasGaps = !open.isEmpty }
         }
         if states.isEmpty { hasGaps = true }
-        guard hasGaps else { return }
-        if withUnproven || !store.forgeable.hasIndex { readLooseLeaves() }
-        addRecords()
+        let takesLeaves = withUnproven || !store.forgeable.hasIndex
+        if hasGaps {
+            if takesLeaves { readLooseLeaves() }
+            addRecords()
+        }
+        if let newest = scan.newest?.commit, scan.bytesAfterNewest > 0 { readTail(newest, takesLeaves: takesLeaves) }
     }
 
     // MARK: states, newest first
@@ -126,6 +133,63 @@ struct SalvageIndex {
             if let known = items[key]?.item, known.revision >= item.revision { return }
             items[key] = Found(key: key, item: item, records: records[item.id.bytes], isUncertain: isUncertain)
         } catch { lost.append((key, error.detail)) }
+    }
+
+    // MARK: after the newest state
+
+    /// Adds what was appended after the newest commit: a change whose own commit is damaged or missing. Its items are
+    /// whole if their pages and records authenticate, but nothing proves that the change was completed.
+    private mutating func readTail(_ newest: Commit, takesLeaves: Bool) {
+        var keys = Dictionary(
+            items.values.compactMap { found in found.item.map { ($0.id.bytes, found.key) } }, uniquingKeysWith: { $1 })
+        var fromLeaves: Set<Bytes16> = []
+        if takesLeaves {
+            for ref in scan.leaves where ref.offset >= newest.end {
+                do throws(VaultError) {
+                    let page = try store.pages.load(ref, level: 0)
+                    for index in 0..<page.count { addLater(page, index, after: newest, &keys, &fromLeaves) }
+                } catch { continue }
+            }
+        }
+        for (id, found) in records where !fromLeaves.contains(id) {
+            guard let record = found.own, record.offset >= newest.end, record.identity.revision > newest.clock else {
+                continue
+            }
+            do throws(VaultError) {
+                let key = try store.key(of: record)
+                let known = keys[id].flatMap { items[$0] }
+                guard items[key] == nil || known?.key == key else { continue }
+                if let known, known.key != key { items[known.key] = nil }
+                items[key] = Found(
+                    key: key, item: known?.key == key ? known?.item : nil, records: found, isUncertain: true,
+                    isUncommitted: true)
+            } catch { continue }
+        }
+    }
+
+    private mutating func addLater(
+        _ page: Page, _ index: Int, after newest: Commit, _ keys: inout [Bytes16: ItemKey],
+        _ fromLeaves: inout Set<Bytes16>
+    ) {
+        let bytes = page.key(index)
+        if bytes.first == Format.tombstoneTag {
+            if let id = Bytes16(Array(bytes.dropFirst())), let key = keys[id] { removedLater.append(key) }
+            return
+        }
+        do throws(VaultError) {
+            let key = try ItemKey(bytes)
+            let item = try ItemCodec.item(key, page, index, EntryCheck(store.view, clock: Format.Limit.number))
+            let id = item.id.bytes
+            guard item.revision > newest.clock else { return }
+            if let old = keys[id] {
+                guard items[old]?.item?.revision ?? 0 < item.revision else { return }
+                items[old] = nil
+            }
+            keys[id] = key
+            fromLeaves.insert(id)
+            items[key] = Found(
+                key: key, item: item, records: records[id], isUncertain: false, isUncommitted: true)
+        } catch { return }
     }
 
     // MARK: items outside of all states

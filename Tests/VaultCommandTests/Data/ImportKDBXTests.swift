@@ -277,7 +277,7 @@ struct ImportKDBXTests {
         return bytes + Array(xml.utf8)
     }
 
-    @Test("attachments that decompress to more memory than their file deserves are refused, together and not one by one")
+    @Test("attachments that together decompress to more memory than their file deserves are refused")
     func decompressed() throws {
         let sandbox = try Sandbox()
         let piece = try sandbox.shell("head -c 12582912 /dev/zero | gzip -9 | base64 -w 0").output
@@ -308,7 +308,7 @@ struct ImportKDBXTests {
                 var message = ""
                 let items = Interchange.items(
                     in: Array(whole[..<length]), format: "kdbx", passphrase: Self.passphrase
-              ) { message = $0 }
+                ) { message = $0 }
                 #expect(items == nil && !message.isEmpty && !message.contains("\n"), "\(file) cut at \(length)")
             }
             for position in stride(from: 12, to: whole.count, by: 43) {

@@ -1,0 +1,132 @@
+import Testing
+import VaultBytes
+import VaultStore
+
+@testable import VaultFmt
+
+@Suite("Salvaging a vault whose newest changes are damaged or cut off")
+struct SalvageTailTests {
+    private let memory = InMemory()
+
+    /// A state of the vault: where its commit ends, and the secrets by service.
+    private struct Past {
+        let end: Int
+        let offset: Int
+        let generation: UInt64
+        let secrets: [String: String]
+    }
+
+    private func name(_ service: String) throws(VaultError) -> ItemKey {
+        try .genericPassword(service: service, account: "")
+    }
+
+    /// A vault to which items were added one by one, of which one was then changed, one removed and one renamed.
+    private func filled() throws -> [Past] {
+        let vault = try memory.create()
+        var past: [Past] = []
+        var secrets: [String: String] = [:]
+        func note() throws {
+            let commit = try vault.withCore { (core) throws(VaultError) in core.store.state.commit }
+            past.append(
+                Past(
+                    end: Int(commit.end), offset: Int(commit.offset), generation: commit.generation, secrets: secrets))
+        }
+        func put(_ service: String, _ secret: String) throws {
+            try vault.set(try name(service), secret: Secret(text: secret), attributes: setting(["label": service]))
+            secrets[service] = secret
+            try note()
+        }
+        try note()
+        for number in 0..<5 { try put("s\(number)", "secret \(number)") }
+        try put("s1", "changed")
+        try vault.remove(try name("s2"))
+        secrets["s2"] = nil
+        try note()
+        try vault.move(try name("s3"), to: try name("renamed"))
+        secrets["renamed"] = secrets.removeValue(forKey: "s3")
+        try note()
+        return past
+    }
+
+    private func salvaged(_ bytes: [UInt8]) throws -> (secrets: [String: String], report: SalvageReport) {
+        memory.files.put("damaged.vault", bytes)
+        if memory.files.bytes(of: "new.vault") != nil { try memory.files.remove("new.vault") }
+        let report = try Vault.salvage(
+            "damaged.vault", factors: try Fast.rawKey(), to: "new.vault", newFactors: try Fast.rawKey(),
+            options: CreateOptions(), place: memory.place)
+        let vault = try memory.open("new.vault")
+        var secrets: [String: String] = [:]
+        for item in try vault.allItems() {
+            let opened = try vault.open(item)
+            secrets[item.key.service ?? ""] = opened.secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        }
+        return (secrets, report)
+    }
+
+    @Test("one bit in any commit: every item is recovered, and the newest change is called not proven")
+    func flippedCommits() throws {
+        let past = try filled()
+        let bytes = try memory.bytes()
+        let last = try #require(past.last)
+        for state in past {
+            for position in [0, 5, 20, 100, 400, 500] {
+                var altered = bytes
+                altered[state.offset + position] ^= 4
+                let (secrets, report) = try salvaged(altered)
+                for (service, secret) in last.secrets {
+                    #expect(secrets[service] == secret, "\(service), commit \(state.generation), byte \(position)")
+                }
+                #expect(report.isComplete == (state.generation != last.generation), "\(state.generation), \(report)")
+                if state.generation == last.generation { #expect(!report.uncommitted.isEmpty) }
+            }
+        }
+    }
+
+    @Test("a file cut at any length: what a commit proves is recovered, the rest is never called complete")
+    func cut() throws {
+        let past = try filled()
+        let bytes = try memory.bytes()
+        let last = try #require(past.last)
+        let first = try #require(past.first)
+        var lengths = Set(stride(from: first.end, through: bytes.count, by: 97))
+        for state in past { lengths.formUnion([-513, -512, -1, 0, 1].map { state.end + $0 }) }
+        for length in lengths.sorted() where length >= first.end && length <= bytes.count {
+            let known = try #require(past.last { $0.end <= length })
+            var (secrets, report) = try salvaged(Array(bytes[..<length]))
+            for (service, secret) in known.secrets {
+                // What follows the newest commit may be newer, and is then said to be.
+                let isNewer = report.uncommitted.contains { $0.service == service } || last.secrets[service] == nil
+                #expect(secrets[service] == secret || isNewer, "\(service) at \(length): \(report)")
+            }
+            #expect(report.isComplete == (known.end == length), "\(length): \(report)")
+            report.compare(withSeen: last.generation)
+            let isWhole = last.secrets.allSatisfy { secrets[$0.key] == $0.value }
+            #expect(isWhole || !report.isComplete, "\(length): \(report)")
+            #expect((report.missingUpTo == nil) == (known.generation == last.generation))
+        }
+    }
+
+    @Test("a new item with all that its page says comes back from a change without its commit")
+    func attributes() throws {
+        _ = try filled()
+        let vault = try memory.open()
+        try vault.set(
+            try name("late"), secret: Secret(text: "x"),
+            attributes: setting(["label": "Late", "notes": "sealed", "comment": "c"]))
+        let (_, report) = try salvaged(Array(try memory.bytes().dropLast()))
+        #expect(report.uncommitted == [try name("late")] && report.withoutIndex.isEmpty)
+        let recovered = try memory.open("new.vault")
+        let item = try recovered.open(try #require(try recovered.item(try name("late")))).item
+        #expect(item.attributes.string("label") == "Late" && item.attributes.string("comment") == "c")
+        #expect(item.attributes.string("notes") == "sealed")
+    }
+
+    @Test("a removal without its commit does not remove, and is named")
+    func removal() throws {
+        _ = try filled()
+        try memory.open().remove(try name("s4"))
+        let (secrets, report) = try salvaged(Array(try memory.bytes().dropLast()))
+        #expect(secrets["s4"] == "secret 4")
+        #expect(report.removedLater == [try name("s4")] && !report.isComplete)
+    }
+}
