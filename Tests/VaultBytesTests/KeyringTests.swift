@@ -204,6 +204,24 @@ struct KeyringTests {
         }
     }
 
+    @Test("refuses what it alone shows before a critical extension: revisions that cannot be (R-3.23, R-5.14)")
+    func criticalAndMore() {
+        for isCritical in [false, true] {
+            func refusesBoth(_ what: String, _ edit: (inout Keyring) -> Void) {
+                refusesRing(what) { ring in
+                    edit(&ring)
+                    if isCritical { ring.extensions.append(Extension(name: "c", isCritical: true, value: [])) }
+                }
+            }
+            for revision in [0, 1 << 63] as [UInt64] {
+                refusesBoth("revision of a removal is out of range") {
+                    $0.removedSlots = [.init(id: Bytes16(high: 1, low: 1), revision: revision)]
+                }
+            }
+            refusesBoth("revision of the number of earlier values is out of range") { $0.keeping.revision = 1 << 63 }
+        }
+    }
+
     @Test("has zeros to the next step, and no more (R-1.2, R-5.11)")
     func padding() throws {
         let bytes = try Self.sample().encode()

@@ -520,7 +520,8 @@ extension Collection {
         ] as [(String, String, (inout [UInt8]) -> Void)] {
             try anchor(
                 "walk-other-\(name)", "R-7.6", grown,
-                "Generation 3 has \(what) in its head and was sealed so, and 1 is remembered: the walk fails.", states[0],
+                "Generation 3 has \(what) in its head and was sealed so, and 1 is remembered: the walk fails.",
+                states[0],
                 expect: .authenticationFailed
             ) {
                 $0.onRecipe($0.all(.commit)[2]) { recipe, _ in

@@ -376,7 +376,8 @@ extension Collection {
             "A provider's name of 65 bytes, in parameters as long.",
             request: request
         ) { try $0.addSlot(1, external, named(long)) }
-        try forged("slot-provider-name-empty", "R-3.2, R-11.1", .headerInvalid, bases.one, "A provider without a name.") {
+        try forged("slot-provider-name-empty", "R-3.2, R-11.1", .headerInvalid, bases.one, "A provider without a name.")
+        {
             try $0.addSlot(1, external, named(.init(name: "", parameters: [1])))
         }
         // What is malformed is put in place of right parameters of the same length.
