@@ -81,7 +81,7 @@ struct KeyringTests {
         #expect(Keyring().keeping == .init(count: 0))
         for count in [51, 255] { refusesRing("to keep is out of range: \(count)") { $0.keeping.count = count } }
         var ring = Self.sample()
-        ring.keeping = .init(count: 50, revision: .max, device: .zero)
+        ring.keeping = .init(count: 50, revision: 1 << 63 - 1, device: .zero)
         #expect(try read(ring).keeping == ring.keeping)
     }
 

@@ -88,7 +88,9 @@ struct FactorTests {
         try draft.addSlot(.passphrase(Array(phrase.utf8)), SlotParameters(stretch: stretch), name: "late")
         try draft.commit()
         try write(draft.file, old)
-        let vault = try Vault.open(old, factors: try Fast.factors(phrase))
+        var options = OpenOptions()
+        options.writable = true
+        let vault = try Vault.open(old, factors: try Fast.factors(phrase), options: options)
         fails(.passphraseInvalid, "Unicode 13.0") {
             try vault.addSlot(try Fast.factors(late), cost: .testing, allowWeak: true)
         }

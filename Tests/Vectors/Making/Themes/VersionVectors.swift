@@ -341,6 +341,16 @@ extension Collection {
                 return PageAttribute(name: attribute.name, flags: attribute.flags, value: .inOwnRecord(own))
             }
         }
+        try versions(
+            "attribute-revision-future", "R-6.8", .structureInvalid, base,
+            "A large attribute of a version with a record revision greater than the commit's clock."
+        ) { versions, _ in
+            versions.versions[0].attributes = versions.versions[0].attributes.map { attribute in
+                guard case .inOwnRecord(var own) = attribute.value else { return attribute }
+                own.revision = Draft.clock + 1000
+                return PageAttribute(name: attribute.name, flags: attribute.flags, value: .inOwnRecord(own))
+            }
+        }
         try addSharedAttributes(base)
         let bound = try Bases.base("version of a device", device: true) { draft in
             draft.ring.keeping.count = 3
