@@ -8,6 +8,8 @@ package enum CryptoError: Error, Equatable, Sendable {
     case kdfFailed
     case passphraseNotUTF8
     case passphraseLength
+    /// A new passphrase contains a code point that Unicode 13.0 does not assign.
+    case passphraseUnassigned
     case keyFileDamaged
     case keyFileLength
     case rawKeyLength

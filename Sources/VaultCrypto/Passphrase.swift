@@ -1,41 +1,104 @@
 internal import CUtf8proc
 internal import VaultBytes
 
-/// Normalizes passphrases to NFC without leaving copies in memory (section 3.1, R-3.18).
+/// Normalizes passphrases to the NFC of Unicode 13.0 without leaving copies in memory (section 3.1, R-3.18).
+///
+/// What utf8proc knows depends on its version. The NFC of code points that Unicode 13.0 assigns is the same in every
+/// later version, so runs of them are normalised one by one, and everything between them is left as it is.
 package enum Passphrase {
     package static func normalised(_ text: borrowing Secret) throws(CryptoError) -> Secret {
         guard (1...Format.Limit.passphrase).contains(text.count) else { throw .passphraseLength }
         if text.withUnsafeBytes({ bytes in bytes.allSatisfy { $0 < 0x80 } }) { return text.copy() }
         guard text.withUnsafeBytes({ isUTF8($0) }) else { throw .passphraseNotUTF8 }
-        let points = try decomposed(text)
-        return try composed(points)
+        return try encoded(try composed(text))
     }
 
-    /// Returns the canonically decomposed code points, four bytes each, followed by one unused element, because
-    /// re-encoding writes a terminator.
-    private static func decomposed(_ text: borrowing Secret) throws(CryptoError) -> Secret {
-        let options = utf8proc_option_t(rawValue: UTF8PROC_STABLE.rawValue | UTF8PROC_COMPOSE.rawValue)
+    /// Refuses a passphrase for a new slot, in NFC, that contains a code point that Unicode 13.0 does not assign.
+    package static func checkNew(_ text: borrowing Secret) throws(CryptoError) {
+        let areAssigned = text.withUnsafeBytes { bytes in
+            var position = 0
+            while position < bytes.count {
+                let (point, length) = codePoint(bytes, at: position)
+                guard length > 0, isAssigned(point) else { return false }
+                position += length
+            }
+            return true
+        }
+        guard areAssigned else { throw .passphraseUnassigned }
+    }
+
+    /// Returns the composed code points, four bytes each, followed by one unused element, because encoding writes a
+    /// terminator.
+    private static func composed(_ text: borrowing Secret) throws(CryptoError) -> Secret {
         // A character decomposes to at most 4 code points in NFD (Unicode's stability policy), and occupies at least
         // one byte.
         var points = try Secret(ifPossible: (text.count * 4 + 1) * 4)
-        let capacity = text.count * 4
         let used = points.withUnsafeMutableBytes { out in
-            text.withUnsafeBytes { text in
-                utf8proc_decompose(
-                    text.baseAddress?.assumingMemoryBound(to: UInt8.self), text.count,
-                    out.baseAddress?.assumingMemoryBound(to: utf8proc_int32_t.self), capacity, options)
-            }
+            text.withUnsafeBytes { compose($0, into: out.bindMemory(to: utf8proc_int32_t.self)) }
         }
-        guard used >= 0, used <= capacity else { throw .passphraseNotUTF8 }
-        return points.slice(0..<(used + 1) * 4)
+        guard let used else { throw .passphraseNotUTF8 }
+        points.narrow(to: 0..<(used + 1) * 4)
+        return points
     }
 
-    private static func composed(_ decomposed: borrowing Secret) throws(CryptoError) -> Secret {
+    /// Returns the number of code points written, or nil for text that utf8proc refuses.
+    private static func compose(
+        _ text: UnsafeRawBufferPointer, into points: UnsafeMutableBufferPointer<utf8proc_int32_t>
+    ) -> Int? {
         let options = utf8proc_option_t(rawValue: UTF8PROC_STABLE.rawValue | UTF8PROC_COMPOSE.rawValue)
-        var points = decomposed.copy()
+        var position = 0
+        var used = 0
+        while position < text.count {
+            let (run, next) = run(text, from: position)
+            let place = points.baseAddress.map { $0 + used }
+            let start = text.baseAddress.map { ($0 + position).assumingMemoryBound(to: UInt8.self) }
+            let decomposed = utf8proc_decompose(start, run, place, points.count - 1 - used, options)
+            guard decomposed >= 0, decomposed <= points.count - 1 - used else { return nil }
+            used += utf8proc_normalize_utf32(place, decomposed, options)
+            position += run
+            guard let next else { continue }
+            points[used] = next.point
+            used += 1
+            position += next.length
+        }
+        return used
+    }
+
+    /// Returns the number of bytes from a position on that encode assigned code points, and the code point that ends
+    /// this run, if there is one.
+    private static func run(_ text: UnsafeRawBufferPointer, from start: Int) -> (
+        bytes: Int, next: (point: utf8proc_int32_t, length: Int)?
+    ) {
+        var position = start
+        while position < text.count {
+            let (point, length) = codePoint(text, at: position)
+            guard length > 0, isAssigned(point) else { return (position - start, (point, max(1, length))) }
+            position += length
+        }
+        return (position - start, nil)
+    }
+
+    private static func codePoint(_ text: UnsafeRawBufferPointer, at position: Int) -> (
+        point: utf8proc_int32_t, length: Int
+    ) {
+        var point: utf8proc_int32_t = 0
+        let start = text.baseAddress.map { ($0 + position).assumingMemoryBound(to: UInt8.self) }
+        let length = utf8proc_iterate(start, text.count - position, &point)
+        return (point, length)
+    }
+
+    /// Returns whether Unicode 13.0 assigns a code point: whether its property Age is at most 13.0.
+    private static func isAssigned(_ point: utf8proc_int32_t) -> Bool {
+        guard let scalar = UInt32(exactly: point).flatMap(Unicode.Scalar.init) else { return false }
+        guard let age = scalar.properties.age else { return false }
+        return age.major <= 13
+    }
+
+    private static func encoded(_ composed: consuming Secret) throws(CryptoError) -> Secret {
+        var points = composed
         let length = points.count / 4 - 1
         let bytes = points.withUnsafeMutableBytes { out in
-            utf8proc_reencode(out.baseAddress?.assumingMemoryBound(to: utf8proc_int32_t.self), length, options)
+            utf8proc_reencode(out.baseAddress?.assumingMemoryBound(to: utf8proc_int32_t.self), length, UTF8PROC_STABLE)
         }
         guard bytes > 0 else { throw .passphraseNotUTF8 }
         return points.prefix(bytes)

@@ -81,7 +81,7 @@ struct KeyringTests {
         #expect(Keyring().keeping == .init(count: 0))
         for count in [51, 255] { refusesRing("to keep is out of range: \(count)") { $0.keeping.count = count } }
         var ring = Self.sample()
-        ring.keeping = .init(count: 50, revision: .max, device: .zero)
+        ring.keeping = .init(count: 50, revision: 1 << 63 - 1, device: .zero)
         #expect(try read(ring).keeping == ring.keeping)
     }
 
@@ -201,6 +201,24 @@ struct KeyringTests {
         refusesRing("out of order") { $0.extensions.reverse() }
         refusesRing("extensions: 17") { ring in
             ring.extensions = (10..<27).map { Extension(name: "x\($0)", isCritical: false, value: []) }
+        }
+    }
+
+    @Test("refuses what it alone shows before a critical extension: revisions that cannot be (R-3.23, R-5.14)")
+    func criticalAndMore() {
+        for isCritical in [false, true] {
+            func refusesBoth(_ what: String, _ edit: (inout Keyring) -> Void) {
+                refusesRing(what) { ring in
+                    edit(&ring)
+                    if isCritical { ring.extensions.append(Extension(name: "c", isCritical: true, value: [])) }
+                }
+            }
+            for revision in [0, 1 << 63] as [UInt64] {
+                refusesBoth("revision of a removal is out of range") {
+                    $0.removedSlots = [.init(id: Bytes16(high: 1, low: 1), revision: revision)]
+                }
+            }
+            refusesBoth("revision of the number of earlier values is out of range") { $0.keeping.revision = 1 << 63 }
         }
     }
 

@@ -55,7 +55,7 @@ struct SpecificationTests {
         ("name of a provider", 1, Format.Limit.providerName),
         ("parameters, and owners' data, of a provider", 0, Format.Limit.providerParameters),
         ("parameters, and owners' data, of a provider", 0, Format.Limit.providerData),
-        ("candidates for an external key of a slot", 0, Format.Limit.candidates),
+        ("candidates tried for an external key of a slot", 0, Format.Limit.candidates),
         ("passphrase", 1, Format.Limit.passphrase),
         ("key file that is not a generated one", 1, Format.Limit.keyFile),
         ("extensions (each of header and keyring)", 0, Format.Limit.extensions),

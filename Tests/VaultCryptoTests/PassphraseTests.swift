@@ -1,6 +1,10 @@
 import Testing
 import VaultCrypto
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 @Suite("A passphrase")
 struct PassphraseTests {
     private func normalised(_ text: String) throws(CryptoError) -> String {
@@ -74,6 +78,72 @@ struct PassphraseTests {
         #expect(result.count == each.count * text.unicodeScalars.count)
         let expected = (0..<text.unicodeScalars.count).flatMap { _ in each }
         #expect(result.sorted() == expected.sorted())
+    }
+
+    @Test(
+        "is composed as in Unicode 13.0: what later versions assign stays, and what is around it is composed (R-3.18)",
+        arguments: [
+            // Classes of Unicode 14.0 and 15.0, compositions of Unicode 16.0.
+            ("a\u{898}\u{323}", "a\u{898}\u{323}"), ("a\u{1E08F}\u{323}", "a\u{1E08F}\u{323}"),
+            ("\u{11382}\u{113C9}", "\u{11382}\u{113C9}"), ("\u{105D2}\u{307}", "\u{105D2}\u{307}"),
+            ("a\u{323}\u{898}e\u{301}\u{1FAE0}", "\u{1EA1}\u{898}\u{E9}\u{1FAE0}"),
+            ("\u{898}\u{301}\u{323}", "\u{898}\u{323}\u{301}"), ("\u{378}\u{10FFFF}", "\u{378}\u{10FFFF}"),
+            // Of Unicode 13.0, which utf8proc has to know.
+            ("\u{11935}\u{11930}", "\u{11938}"), ("q\u{1ABF}\u{301}", "q\u{1ABF}\u{301}"),
+            ("q\u{301}\u{1ABF}", "q\u{1ABF}\u{301}"),
+        ])
+    func version(from: String, to: String) throws {
+        #expect(try bytes(from) == Array(to.utf8))
+        #expect(try bytes(to) == Array(to.utf8))
+    }
+
+    @Test("of many marks is put in order, and nothing is put between them")
+    func marks() throws {
+        let marks = String(repeating: "\u{301}", count: 40)
+        #expect(try bytes("q" + marks + "\u{323}") == Array(("q\u{323}" + marks).utf8))
+    }
+
+    @Test("that is new has only code points of the list of Unicode 13.0, at each end of its gaps (R-3.18)")
+    func assigned() throws {
+        var text = try lines("Spec/unicode-13.txt").filter { !$0.hasPrefix("#") }[...]
+        #expect(text.count == 685)
+        func isNew(_ value: UInt32) -> Bool {
+            guard let scalar = Unicode.Scalar(value) else { return true }
+            do throws(CryptoError) {
+                try Passphrase.checkNew(Passphrase.normalised(Secret(text: "x" + String(scalar) + "y")))
+                return true
+            } catch {
+                #expect(error == .passphraseUnassigned)
+                return false
+            }
+        }
+        var last: UInt32 = 0
+        while let line = text.popFirst() {
+            let ends = line.split(separator: ".").compactMap { UInt32($0, radix: 16) }
+            let first = try #require(ends.first)
+            let end = try #require(ends.last)
+            #expect(last < first && first <= end)
+            #expect(isNew(first - 1) && !isNew(first) && !isNew(end) && isNew(end + 1), "\(line)")
+            // The ages that the standard library has are those of the list.
+            #expect((last..<first).allSatisfy { age($0) <= 13 } && (first...end).allSatisfy { age($0) > 13 }, "\(line)")
+            last = end + 1
+        }
+        #expect((last...0x10FFFF).allSatisfy { age($0) <= 13 })
+    }
+
+    private func lines(_ path: String) throws -> [Substring] {
+        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        let file = try #require(fopen("/\(root)/\(path)", "rb"), "\(path) cannot be read")
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n")
+    }
+
+    /// Surrogates are not in the list.
+    private func age(_ value: UInt32) -> Int {
+        guard let scalar = Unicode.Scalar(value) else { return 0 }
+        return scalar.properties.age?.major ?? .max
     }
 
     @Test("is the same when it is normalised again")

@@ -1,4 +1,6 @@
+import TestSupport
 import Testing
+import VaultBytes
 
 @testable import VaultFmt
 
@@ -70,6 +72,35 @@ struct FactorTests {
         for other in ["cafe \u{AC01} \u{1EAD}", " caf\u{E9} \u{AC01} \u{1EAD}", "CAF\u{C9} \u{AC01} \u{1EAD}"] {
             fails(.noSlotOpens) { _ = try Vault.open(path, factors: try Fast.factors(other)) }
         }
+    }
+
+    @Test("with a passphrase that Unicode 13.0 does not have make no new slot, but open and keep an old one (R-3.18)")
+    func unassigned() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let late = "late \u{1FAE0}"
+        fails(.passphraseInvalid, "Unicode 13.0") { _ = try create(path, try Fast.factors(late)) }
+        let old = folder.file("old.vault")
+        let phrase = "a\u{898}\u{323}"
+        var draft = try Draft("late", key: [UInt8](0..<32))
+        let cost = SlotParameters.Cost(memoryKiB: 8, passes: 1, lanes: 1)
+        let stretch = SlotParameters.Stretch(cost: cost, salt: .zero)
+        try draft.addSlot(.passphrase(Array(phrase.utf8)), SlotParameters(stretch: stretch), name: "late")
+        try draft.commit()
+        try write(draft.file, old)
+        var options = OpenOptions()
+        options.writable = true
+        let vault = try Vault.open(old, factors: try Fast.factors(phrase), options: options)
+        fails(.passphraseInvalid, "Unicode 13.0") {
+            try vault.addSlot(try Fast.factors(late), cost: .testing, allowWeak: true)
+        }
+        fails(.passphraseInvalid, "Unicode 13.0") {
+            try vault.changeFactors(to: try Fast.factors(late), cost: .testing, allowWeak: true)
+        }
+        var rotation = try vault.rotation()
+        try rotation.keep(try Fast.factors(phrase))
+        _ = try rotation.run()
+        #expect(try Vault.open(old, factors: try Fast.factors(phrase)).slots().count == 1)
     }
 
     @Test("that cannot be are refused before anything else")

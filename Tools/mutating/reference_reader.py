@@ -12,6 +12,7 @@ import importlib.machinery
 import importlib.util
 import os
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -294,8 +295,12 @@ def in_parts(parts: int, work: Callable[[int], None]) -> None:
 
 def main(arguments: list[str]) -> None:
     cores = len(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory() as folder:
-        run = Run(Path(folder), Path(arguments[1]) if arguments[0] == "files" else ROOT / "Spec/vectors")
+    with tempfile.TemporaryDirectory() as place:
+        # The reference reads this table from the folder above its own.
+        shutil.copy(ROOT / "Spec/unicode-13.txt", place)
+        folder = Path(place) / "reference"
+        folder.mkdir()
+        run = Run(folder, Path(arguments[1]) if arguments[0] == "files" else ROOT / "Spec/vectors")
         chosen = set(arguments[2:])
         mutants = [each for each in run.all_mutants() if not chosen or each.key in chosen]
         in_parts(cores, lambda part: run.part(mutants[part::cores]))

@@ -84,7 +84,8 @@ package struct Keyring: Equatable, Sendable {
 
     package init() {}
 
-    /// Reads a body (R-5.14, except for the check that removed slots are not in the header).
+    /// Reads a body and checks what the keyring alone shows, and then that it has no unknown critical extension.
+    /// What takes the header and the commit to check comes later.
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         try readKeeping(bytes, &cursor)
@@ -106,7 +107,11 @@ package struct Keyring: Equatable, Sendable {
         guard count <= Format.Limit.versions else {
             throw cursor.error("the number of earlier values to keep is out of range: \(count)")
         }
-        keeping = Keeping(count: count, revision: try cursor.u64(bytes), device: try cursor.bytes16(bytes))
+        let revision = try cursor.u64(bytes)
+        guard revision <= Format.Limit.number else {
+            throw cursor.error("the revision of the number of earlier values is out of range")
+        }
+        keeping = Keeping(count: count, revision: revision, device: try cursor.bytes16(bytes))
     }
 
     private mutating func readDevices(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
@@ -168,7 +173,8 @@ package struct Keyring: Equatable, Sendable {
 
     private mutating func readRemovedSlots(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         for _ in 0..<(try cursor.count(bytes, most: Format.Limit.removedSlots, "removed slots")) {
-            let slot = RemovedSlot(id: try cursor.bytes16(bytes), revision: try cursor.u64(bytes))
+            let id = try cursor.bytes16(bytes)
+            let slot = RemovedSlot(id: id, revision: try cursor.number(bytes, "the revision of a removal"))
             if let last = removedSlots.last, last.id >= slot.id { throw cursor.error("removed slots are out of order") }
             removedSlots.append(slot)
         }

@@ -66,8 +66,9 @@ public struct Factors: ~Copyable, Sendable {
 
     /// Makes factors from a passphrase, a key file, or both together.
     ///
-    /// The passphrase is 1 to 65,536 bytes of UTF-8. It is normalised to NFC here, but neither trimmed nor case-folded.
-    /// Throws `passphraseInvalid`, or `invalidArgument` if neither is given.
+    /// The passphrase is 1 to 65,536 bytes of UTF-8. It is normalised to the NFC of Unicode 13.0 here, but neither trimmed
+    /// nor case-folded. Throws `passphraseInvalid`, or `invalidArgument` if neither is given. A passphrase with a code
+    /// point that Unicode 13.0 does not assign opens slots that have it, but a new slot for it is `passphraseInvalid`.
     public init(passphrase: consuming Secret? = nil, keyFile: consuming KeyFile? = nil) throws(VaultError) {
         var kinds: SlotFactors = []
         let normalised = try Self.normalised(passphrase)
@@ -115,6 +116,17 @@ public struct Factors: ~Copyable, Sendable {
         guard let passphrase = consume passphrase else { return nil }
         do throws(CryptoError) { return try Passphrase.normalised(passphrase) } catch {
             throw VaultError(crypto: error, "the passphrase")
+        }
+    }
+
+    /// Refuses a passphrase that must not be used for a new slot.
+    borrowing func checkNew() throws(VaultError) {
+        switch keys.passphrase {
+        case .none: return
+        case .some(let passphrase):
+            do throws(CryptoError) { try Passphrase.checkNew(passphrase) } catch {
+                throw VaultError(crypto: error, "the passphrase")
+            }
         }
     }
 

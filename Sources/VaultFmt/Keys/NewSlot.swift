@@ -11,10 +11,12 @@ struct NewSlot: ~Copyable {
     /// The external key, if the factors have one.
     let external: ExternalKey?
 
-    /// Asks the provider, if there is one, for a key. The slot's id is chosen first, because the key may depend on it.
+    /// Checks a passphrase, and asks the provider, if there is one, for a key. The slot's id is chosen first, because the
+    /// key may depend on it.
     init(
         _ factors: consuming Factors, cost: SlotParameters.Cost?, name: String, vault: Bytes16, _ random: Randomness
     ) throws(VaultError) {
+        try factors.checkNew()
         guard let provider = factors.provider else {
             self.init(factors, cost: cost, name: name, id: nil, external: nil)
             return

@@ -161,8 +161,8 @@ package final class Store {
         guard !header.slots.contains(where: { removed.contains($0.id) }) else {
             throw VaultError(.structureInvalid, "a slot in the header is listed as removed", at: ref.offset)
         }
-        let areKnown = keyring.removedSlots.allSatisfy { $0.revision >= 1 && $0.revision <= commit.clock }
-        guard areKnown, keyring.keeping.revision <= commit.clock else {
+        guard keyring.removedSlots.allSatisfy({ $0.revision <= commit.clock }), keyring.keeping.revision <= commit.clock
+        else {
             throw VaultError(
                 .structureInvalid, "a revision in the keyring is later than the vault's clock", at: ref.offset)
         }

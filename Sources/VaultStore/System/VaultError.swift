@@ -141,6 +141,11 @@ extension VaultError {
         case .passphraseNotUTF8: self.init(.passphraseInvalid, "the passphrase is not valid UTF-8")
         case .passphraseLength:
             self.init(.passphraseInvalid, "a passphrase must be 1 to \(Format.Limit.passphrase) bytes long")
+        case .passphraseUnassigned:
+            self.init(
+                .passphraseInvalid,
+                "the passphrase contains a character that Unicode 13.0 does not have; not every system would read it alike"
+            )
         case .keyFileDamaged: self.init(.keyFileInvalid, "the key file is damaged")
         case .keyFileLength:
             self.init(.keyFileInvalid, "a key file must contain 1 byte to \(Format.Limit.keyFile >> 20) MiB")

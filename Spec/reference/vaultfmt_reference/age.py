@@ -249,7 +249,7 @@ def unwrapper(vault: bytes, identity: Identity) -> Callable[[dict[bytes, bytes]]
     """What finds the keys of slots: `Factors` calls it with their parameters."""
 
     def unwrap(slots: dict[bytes, bytes]) -> dict[bytes, list[bytes]]:
-        return {slot: [external_key(key, vault, slot) for key in file_keys(identity, text)][:16] for slot, text in slots.items()}
+        return {slot: [external_key(key, vault, slot) for key in file_keys(identity, text)] for slot, text in slots.items()}
 
     return unwrap
 

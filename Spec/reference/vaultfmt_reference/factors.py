@@ -1,8 +1,12 @@
 """What opens a slot: passphrases, key files, raw keys, and the external keys of providers (section 3.1)."""
 
-import unicodedata
+import sys
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from unicodedata import normalize
 
 from argon2.low_level import Type, hash_secret_raw
 
@@ -114,12 +118,11 @@ class Factors:
         require(self.kinds in KNOWN, "no factor, or factors that do not go together", "no-slot-opens")
 
     def candidates(self, slots: dict[bytes, bytes]) -> dict[bytes, list[bytes]]:
-        """The keys to try for each slot; asked once, with the provider's parameters of all of them."""
+        """The keys to try for each slot, 16 at most; asked once, with the provider's parameters of all of them."""
         if self.unwrap is None:
             return {slot: [self.key] for slot in slots}
         found = self.unwrap(slots)
-        require(all(len(keys) <= Limit.CANDIDATES for keys in found.values()), "a provider's candidates", "no-slot-opens")
-        return {slot: found.get(slot, []) for slot in slots}
+        return {slot: found.get(slot, [])[: Limit.CANDIDATES] for slot in slots}
 
     def stretched(self, kdf: Stretching | None) -> bytes:
         if kdf is None:
@@ -141,7 +144,28 @@ def normalised(passphrase: bytes) -> bytes:
     except UnicodeDecodeError:
         decoded = ""
     require(decoded != "", "the passphrase is not UTF-8 (R-3.18)", "no-slot-opens")
-    return unicodedata.normalize("NFC", decoded).encode("utf-8")
+    runs = (list(run) for _, run in groupby(decoded, is_assigned))
+    return "".join(normalize("NFC", "".join(run)) if is_assigned(run[0]) else "".join(run) for run in runs).encode("utf-8")
+
+
+def is_assigned(character: str) -> bool:
+    """Whether Unicode 13.0 has it (section 3.1). Later versions agree on the NFC of text that has nothing else."""
+    after = bisect_right(UNASSIGNED, (ord(character), sys.maxunicode + 1))
+    return after == 0 or ord(character) > UNASSIGNED[after - 1][1]
+
+
+def unassigned() -> list[tuple[int, int]]:
+    lines = (Path(__file__).parents[2] / "unicode-13.txt").read_text("ascii").splitlines()
+    ranges = [line.split("..") for line in lines if not line.startswith("#")]
+    return [(int(each[0], 16), int(each[-1], 16)) for each in ranges]
+
+
+UNASSIGNED = unassigned()
+
+
+def check_new(passphrase: bytes) -> None:
+    """Of a slot that is not yet there (R-3.18): for writers."""
+    require(all(map(is_assigned, passphrase.decode("utf-8"))), "a character that Unicode 13.0 does not have (R-3.18)", "limit")
 
 
 def generated_key(content: bytes) -> bytes:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from .codec import (
-    NO_DEVICE, Cursor, Extension, Limit, Refused, ascending, at_most, counted, number_of, padded, pad_step, refuse_critical,
+    GREATEST, NO_DEVICE, Cursor, Extension, Limit, Refused, ascending, at_most, counted, number_of, padded, pad_step, refuse_critical,
     require, str8, text, u8, u64, varint,
 )
 from .crypto import NONCE, Keys, device_key, seal, unseal
@@ -148,6 +148,7 @@ class Keyring:
             require(1 <= each.accessibility <= 7, "a compartment's accessibility")
             require(each.is_bound == (each.accessibility >= THIS_DEVICE), "a compartment's device")
             require(each.group != OWNERS or each.accessibility in (1, 5), "the accessibility of a compartment of group 0")
+        at_most(self.keep_revision, GREATEST, "the revision of a setting")
         for revision in self.removed.values():
             number_of(revision, "the revision of a removal")
         for hand_over in self.hand_overs:

@@ -193,9 +193,10 @@ class Reader(File):
         for version in versions:
             is_before = version.revision < entry.revision or (version.revision == entry.revision and version.device != entry.device)
             require(is_before, "a version is as new as its item (R-5.13)")
-            for place in version.places:
+            own, *large = version.places
+            for place in (own, *(each for each in large if each not in shared)):
                 is_for_owners = self.keyring.is_for_owners(place.compartment)
-                require(is_for_owners or place in shared, "a version in a compartment that is not the owners' (R-6.6)")
+                require(is_for_owners, "a version in a compartment that is not the owners' (R-6.6)")
         return versions
 
     def value(self, item: bytes, place: Place, attributes: tuple[Attribute, ...], before: int, key: bytes | None = None) -> Value:

@@ -6,7 +6,7 @@ from typing import Self
 
 from .codec import GREATEST, Cursor, Limit, Refused, ascending, at_most, number_of, require, str8, text, u8, u16, u32, u64
 from .crypto import NONCE, Keys, derive, is_same, seal, unseal
-from .factors import KNOWN, Factors, Parameters, Policy, Provider, Stretching, slot_key
+from .factors import KNOWN, Factors, Parameters, Policy, Provider, Stretching, check_new, slot_key
 
 FULL, SCOPED, EPOCH = 0x01, 0x82, 0x80
 PAYLOADS = {FULL: 48, SCOPED: 1368}
@@ -224,6 +224,8 @@ class NewSlot:
         return FULL if self.grants is None else SCOPED
 
     def seal(self, keys: Keys, grants: dict[int, bytes], revision: int, device: bytes, random: Callable[[int], bytes]) -> Slot:
+        if not self.id:
+            check_new(self.factors.passphrase)
         parameters = Parameters(replace(self.stretching, salt=random(32)) if self.stretching else None, self.provider)
         owner = OwnerPart(self.name, bytes(32), revision, device, self.data)
         clear = front(self.id or random(16), self.kind, self.factors.kinds, parameters.encode(), PAYLOADS[self.kind], owner.length)

@@ -50,9 +50,9 @@ package struct ReadRequest: Sendable {
             }
         }
 
-        /// The candidates for a slot, 16 at most.
+        /// The candidates for a slot, however many.
         package func keys(for slot: Bytes16) -> [[UInt8]] {
-            Array(candidates.filter { $0.slot == nil || $0.slot == slot }.prefix(Format.Limit.candidates).map(\.key))
+            candidates.filter { $0.slot == nil || $0.slot == slot }.map(\.key)
         }
 
         var text: String {

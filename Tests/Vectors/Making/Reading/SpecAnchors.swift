@@ -18,7 +18,8 @@ struct SpecAncestry {
         var before = newest.predecessor.map { (generation: $0.generation, chain: $0.chain) }
         var (start, place) = (newest.start, newest.offset)
         while start != reader.bodyStart, let expected = before {
-            guard start > reader.bodyStart, start <= place, let body = SpecState.open(reader, start - 512),
+            guard start > reader.bodyStart, start % 512 == 0, start <= place,
+                let body = SpecState.open(reader, start - 512),
                 case let core = Array(body[..<368]), Bindings.chain(reader.vault, core) == expected.chain,
                 Self.number(core, 0) == expected.generation
             else {

@@ -93,7 +93,10 @@ struct SpecFactors {
     /// The external keys to try for a slot; nil if no provider is asked.
     private func candidates(_ slot: Slot, _ vault: Bytes16) -> [[UInt8]]? {
         let provider = slot.known?.provider
-        if let external { return provider?.name == external.provider ? external.keys(for: slot.id) : [] }
+        if let external {
+            let keys = provider?.name == external.provider ? external.keys(for: slot.id) : []
+            return Array(keys.prefix(Format.Limit.candidates))
+        }
         guard let ageIdentity else { return nil }
         guard let provider, provider.name == "age" else { return [] }
         let fileKeys = (AgeStanza.all(provider.parameters) ?? []).compactMap { ageIdentity.open($0) }

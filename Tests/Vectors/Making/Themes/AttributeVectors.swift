@@ -440,6 +440,9 @@ extension Collection {
         try body("key-class-64", "R-5.3, R-6.1", .structureInvalid, "The item key in it is of class 64.") {
             $0.key[0] = 64
         }
+        try body("key-class-0", "R-5.3, R-6.1", .structureInvalid, "The item key in it is of class 0.") {
+            $0.key[0] = 0
+        }
         try body("other-name", "R-6.5", .structureInvalid, "Another name than the page says.") {
             $0.name = Array("phota".utf8)
         }

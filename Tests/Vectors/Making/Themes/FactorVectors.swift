@@ -50,6 +50,52 @@ extension Collection {
                 "unassigned", "a\u{378}\u{10FFFF}", "a\u{378}\u{10FFFF}", .success,
                 "Code points that no Unicode version so far assigns stay as they are."
             ),
+            (
+                "unicode-14", "a\u{898}\u{323}", "a\u{898}\u{323}", .success,
+                "U+0898, to which Unicode 14.0 gave class 230: it stays before a mark of class 220."
+            ),
+            (
+                "unicode-14-reordered", "\u{1EA1}\u{898}", "a\u{898}\u{323}", .noSlotOpens,
+                "What the tables of Unicode 14.0 would make of it."
+            ),
+            (
+                "unicode-15", "a\u{1E08F}\u{323}", "a\u{1E08F}\u{323}", .success,
+                "U+1E08F, to which Unicode 15.0 gave class 230: it stays before a mark of class 220."
+            ),
+            (
+                "unicode-15-reordered", "\u{1EA1}\u{1E08F}", "a\u{1E08F}\u{323}", .noSlotOpens,
+                "What the tables of Unicode 15.0 would make of it."
+            ),
+            (
+                "unicode-16", "\u{11382}\u{113C9}", "\u{11382}\u{113C9}", .success,
+                "Two code points that Unicode 16.0 composes: they stay two."
+            ),
+            (
+                "unicode-16-composed", "\u{11383}", "\u{11382}\u{113C9}", .noSlotOpens,
+                "What the tables of Unicode 16.0 would make of it."
+            ),
+            (
+                "unicode-16-letter", "\u{105D2}\u{307}", "\u{105D2}\u{307}", .success,
+                "A letter of Unicode 16.0 and a mark of Unicode 1.1, which Unicode 16.0 composes: they stay two."
+            ),
+            (
+                "around-unassigned", "\u{1EA1}\u{898}\u{E9}\u{1FAE0}\u{D55C}",
+                "a\u{323}\u{898}e\u{301}\u{1FAE0}\u{1112}\u{1161}\u{11AB}", .success,
+                "What is before, between and after code points that Unicode 13.0 does not assign is composed."
+            ),
+            (
+                "after-unassigned", "\u{898}\u{323}\u{301}", "\u{898}\u{301}\u{323}", .success,
+                "Two marks after a code point that Unicode 13.0 does not assign: they are put in order."
+            ),
+            (
+                "unicode-13", "\u{11938}", "\u{11935}\u{11930}", .success,
+                "Two code points of Unicode 13.0, which composes them."
+            ),
+            (
+                "many-marks", "q\u{323}" + String(repeating: "\u{301}", count: 40),
+                "q" + String(repeating: "\u{301}", count: 40) + "\u{323}", .success,
+                "41 marks after a letter: they are put in order, and nothing is put between them."
+            ),
             ("compatibility", "\u{FB01}", "\u{FB01}", .success, "A ligature is not taken apart: NFC, not NFKC."),
             ("leading-feff", "\u{FEFF}x", "\u{FEFF}x", .success, "A leading U+FEFF is a character."),
             ("leading-feff-left-out", "\u{FEFF}x", "x", .noSlotOpens, "A leading U+FEFF is not removed."),
@@ -82,6 +128,16 @@ extension Collection {
         ]
         for (name, bytes, comment) in refused {
             try passphrase("passphrase-\(name)", .noSlotOpens, bases, comment, slot: bytes, given: bytes)
+        }
+        for (name, slot, comment) in [
+            ("replaced", "p\u{FFFD}", "a passphrase with U+FFFD in place of it"),
+            ("left-out", "p", "a passphrase without it"),
+            ("latin-1", "p\u{FF}", "a passphrase in which it is Latin-1"),
+        ] {
+            try passphrase(
+                "passphrase-invalid-utf8-\(name)", .noSlotOpens, bases,
+                "A byte that is not UTF-8, and a slot for \(comment): it is refused, not decoded.",
+                slot: Array(slot.utf8), given: [0x70, 0xFF])
         }
         try passphrase(
             "passphrase-invalid-utf8-for-empty", .noSlotOpens, bases,
@@ -214,7 +270,7 @@ extension Collection {
 
     /// Where the generated key would open a slot, and the file as any file another one.
     private mutating func addDamagedKeyFiles(_ bases: Bases, _ good: [UInt8]) throws {
-        let upper = good.prefix(15) + good.dropFirst(15).map { (97...102).contains($0) ? $0 - 32 : $0 }
+        let upper = Array(good[..<15]) + good.dropFirst(15).map { (97...102).contains($0) ? $0 - 32 : $0 }
         let wrongs: [(String, String, [UInt8])] = [
             ("check", "its check digits are wrong", good.dropLast(2) + [good[87] ^ 1, 10]),
             (
@@ -223,6 +279,14 @@ extension Collection {
             ),
             ("letter", "one digit of the key is no digit", good.prefix(20) + [103] + good.dropFirst(21)),
             ("upper-case", "its digits are in upper case", Array(upper)),
+            (
+                "upper-case-key", "the digits of its key are in upper case",
+                Array(good[..<15] + upper[15..<79] + good[79...])
+            ),
+            (
+                "upper-case-check", "its check digits are in upper case",
+                Array(good[..<80] + upper[80...])
+            ),
             ("no-newline", "the newline is missing", good.dropLast()),
             ("crlf", "it ends with CR LF", good.dropLast() + [13, 10]),
             ("two-newlines", "there is a newline too many", good + [10]),
@@ -236,6 +300,7 @@ extension Collection {
         ]
         for (name, what, content) in wrongs {
             let content = Array(content)
+            guard content != good else { throw ForgeError("\(name): the key file is right") }
             try forged(
                 "key-file-damaged-\(name)", "R-3.19", .noSlotOpens, bases.one,
                 "A generated key file, but \(what); there are slots for its key and for the hash of the file.",
@@ -342,6 +407,10 @@ extension Collection {
         try external(
             "seventeenth", .noSlotOpens, bases, "The 17th candidate would open: it is not tried.",
             Self.external((0..<16).map { (nil, [UInt8($0)].times(32)) } + [(nil, Self.key)]), spec: "R-3.10, R-11.1")
+        try external(
+            "sixteenth-of-17", .success, bases, "17 candidates: the 16th opens, and the last one is ignored.",
+            Self.external((0..<15).map { (nil, [UInt8($0)].times(32)) } + [(nil, Self.key), (nil, other)]),
+            spec: "R-3.10, R-11.1")
         let id = Bytes16(high: 0x510_7000, low: 1)
         try external("for-slot", .success, bases, "A candidate for this slot.", Self.external([(id, Self.key)]))
         try external(

@@ -10,6 +10,7 @@ extension Collection {
         try addAnchors(bases)
         try addAnchorsOfCompacted(bases)
         try addBrokenWalks(bases)
+        try addWalks(bases)
         try addHandOvers(bases)
         try addOwners(bases)
     }
@@ -268,6 +269,10 @@ extension Collection {
             "The newest chain value is remembered with an earlier generation.",
             .init(generation: 2, chain: newest.chain, owner: newest.owner))
         try anchor(
+            "past-chain-other-generation", "R-7.6", grown,
+            "The chain value of generation 3 is remembered with generation 2.",
+            .init(generation: 2, chain: states[2].chain, owner: newest.owner))
+        try anchor(
             "other-fork", "R-7.6", bases.other, "A state of another vault, with its owners' public key.", states[1])
         let stranger = Bytes32([0x99].times(32)) ?? .zero
         try anchor(
@@ -328,6 +333,10 @@ extension Collection {
         try anchor(
             "compacted-first", "R-7.6", base,
             "The first generation is remembered, and the history does not go back so far.", states[0])
+        try anchor(
+            "compacted-chain-other-generation", "R-7.6", base,
+            "The chain value of a state that the history lists is remembered with another generation.",
+            .init(generation: 3, chain: states[3].chain, owner: states[3].owner))
         try anchor(
             "compacted-older", "R-7.6", base, "A later generation is remembered.",
             .init(generation: 100, chain: compacted.chain, owner: compacted.owner))
@@ -475,6 +484,54 @@ extension Collection {
         }
     }
 
+    /// Where the walk looks for a predecessor: what a past commit says of its start (section 7.2).
+    private mutating func addWalks(_ bases: Bases) throws {
+        let states = bases.grownStates
+        let grown = bases.grown
+        let end = UInt64(grown.file.count)
+        let third = try grown.forge()[try grown.forge().all(.commit)[2]].origin ?? 0
+        for (name, start, what) in [
+            ("zero", 0, "at 0"), ("in-header", 512, "in the header"), ("in-copy", 7680, "in the header's copy"),
+            ("unaligned", 8193, "a byte after the header's copy"), ("own", third + 512, "where it ends itself"),
+            ("last", end + 512, "512 bytes after the end of the newest commit"), ("2-62", 1 << 62, "at 2^62"),
+            ("greatest", .max - 511, "at 2^64 - 512"),
+        ] as [(String, UInt64, String)] {
+            try anchor(
+                "walk-start-\(name)", "R-7.6", grown,
+                "Generation 3 says that it starts \(what), and 1 is remembered: the walk fails.", states[0],
+                expect: .authenticationFailed
+            ) {
+                $0.onBody($0.all(.commit)[2]) { body, _ in body.put(u64: start, at: 56) }
+                $0.tail = [0].times(100)
+            }
+        }
+        try anchor(
+            "walk-start-passed", "R-7.6", grown,
+            "Generation 3 says that it starts at 0, and another generation 4 is remembered: the walk has passed it.",
+            Self.changed(states[3])
+        ) { $0.onBody($0.all(.commit)[2]) { body, _ in body.put(u64: 0, at: 56) } }
+        try anchor(
+            "walk-unaligned", "R-7.6", grown,
+            "Generation 2 is 64 bytes after a multiple of 512 and was sealed for that, and 1 is remembered: the walk fails.",
+            states[0], expect: .authenticationFailed
+        ) { $0.onPadding($0.all(.commit)[1]) { $0 += [0].times(64) } }
+        for (name, what, edit) in [
+            ("type", "another type", { $0[3] ^= 1 }), ("length", "another length", { $0[4] ^= 1 }),
+        ] as [(String, String, (inout [UInt8]) -> Void)] {
+            try anchor(
+                "walk-other-\(name)", "R-7.6", grown,
+                "Generation 3 has \(what) in its head and was sealed so, and 1 is remembered: the walk fails.",
+                states[0],
+                expect: .authenticationFailed
+            ) {
+                $0.onRecipe($0.all(.commit)[2]) { recipe, _ in
+                    edit(&recipe.head)
+                    recipe.clearHead = recipe.head
+                }
+            }
+        }
+    }
+
     // MARK: hand-overs
 
     private mutating func handOver(
@@ -529,6 +586,16 @@ extension Collection {
         try handOver(
             "forked-before", once, "Another state of an earlier generation under the old key is remembered.",
             Self.changed(first))
+        try anchor(
+            "hand-over-same-generation", "R-7.8", once,
+            "Another state of the generation that was handed over is remembered, and is an ancestor.",
+            Self.changed(second)
+        ) {
+            $0.onHistory(try $0.last(.history)) { history in
+                let other = Self.changed(second)
+                history.ancestors.insert(Ancestor(generation: other.generation, clock: 1, chain: other.chain), at: 0)
+            }
+        }
         try handOver("same", once, "The present state is remembered.", third)
         try handOver("twice-first", twice, "Two rotations: a state before both is remembered.", first)
         try handOver("twice-second", twice, "Two rotations: the last state under the first key is remembered.", second)

@@ -9,6 +9,7 @@ extension Collection {
         try addKeyringRules(bases)
         try addKeyringBodies(bases)
         try addKeyringExtensions(bases)
+        try addCriticalAndMore(bases)
         try addWrappedKeys(bases)
         try addDeviceKeys(bases)
         try addKeyringLimits(bases)
@@ -315,6 +316,11 @@ extension Collection {
                 "varint-long", "R-1.1", .structureInvalid, "The number of devices is written with a byte too many.",
                 { $0.exchange(25, 1, [0x80, 0]) }
             ),
+            (
+                "varint-10-bytes-wrapping", "R-1.1", .structureInvalid,
+                "The number of devices is a varint of ten bytes, 0 in its lower 64 bits.",
+                { $0.exchange(25, 1, [0x80].times(9) + [2]) }
+            ),
             ("devices-past-end", "R-2.2", .structureInvalid, "More devices than it has room for.", { $0[25] = 100 }),
             (
                 "devices-1025-counted", "R-2.2, R-11.1", .structureInvalid, "It counts 1025 devices.",
@@ -453,6 +459,47 @@ extension Collection {
             $0.onBody(try $0.last(.keyring)) { body, _ in
                 body.put([1, 1, 1, 97, 0, 0], at: 30)
                 body[200] = 1
+            }
+        }
+    }
+
+    /// A critical extension is told after what the keyring alone shows, and before what header and commit show.
+    private mutating func addCriticalAndMore(_ bases: Bases) throws {
+        let present = try bases.one.forge().header.slots[0].id
+        let id = Bytes16(high: 0x5107, low: 1)
+        let cases: [(String, String, Verdict, String, (inout Keyring) -> Void)] = [
+            (
+                "removal-revision-0", "R-5.14", .structureInvalid, "a removal with revision 0",
+                { $0.removedSlots = [.init(id: id, revision: 0)] }
+            ),
+            (
+                "removal-2-63", "R-5.14, R-11.1", .structureInvalid, "a removal with revision 2^63",
+                { $0.removedSlots = [.init(id: id, revision: 1 << 63)] }
+            ),
+            (
+                "setting-2-63", "R-5.14, R-11.1", .structureInvalid, "a setting with revision 2^63",
+                { $0.keeping.revision = 1 << 63 }
+            ),
+            (
+                "removed-slot-present", "R-5.14", .unsupportedCritical, "a removed slot that is in the header",
+                { $0.removedSlots = [.init(id: present, revision: 1)] }
+            ),
+            (
+                "removal-future", "R-6.8", .unsupportedCritical, "a removal with a revision beyond the clock",
+                { $0.removedSlots = [.init(id: id, revision: Draft.clock + 1000)] }
+            ),
+            (
+                "setting-future", "R-6.8", .unsupportedCritical, "a setting with a revision beyond the clock",
+                { $0.keeping.revision = Draft.clock + 1000 }
+            ),
+        ]
+        for (name, spec, expect, what, edit) in cases {
+            try ring(
+                "extension-critical-and-\(name)", "R-3.23, \(spec)", expect, bases.one,
+                "A critical extension in the keyring, and \(what)."
+            ) { ring in
+                ring.extensions = [Extension(name: "a", isCritical: true, value: [])]
+                edit(&ring)
             }
         }
     }

@@ -123,6 +123,10 @@ extension Collection {
                 { $0.exchange(1, 1, [0x81] + [0x80].times(8) + [1]) }
             ),
             (
+                "varint-10-bytes-wrapping", "R-1.1", "Its count is a varint of ten bytes, 1 in its lower 64 bits.",
+                { $0.exchange(1, 1, [0x81] + [0x80].times(8) + [2]) }
+            ),
+            (
                 "varint-long-value", "R-1.1", "The length of a value is written with a byte too many.",
                 { body in
                     let at = 3 + Int(body[2]) + 1

@@ -259,6 +259,22 @@ extension Collection {
                 bytes.put(Self.opaqueBytes(5, 0x20, payload: 16, parameters: 17_409), at: 372)
             }
         }
+        // The two lengths alone are possible, and the slot has no room for both.
+        for (name, parameters, owner) in [("parameters", 17_408, 168), ("owner", 0, 17_408), ("both", 17_408, 17_408)] {
+            try forged(
+                "slot-opaque-272-with-long-\(name)", "R-2.2, R-3.7", .headerInvalid, bases.one,
+                "An opaque slot of 272 bytes that says it has parameters of \(parameters) bytes and an owner part of \(owner)."
+            ) {
+                $0.header.length = 65_536
+                $0.editHeader.append { bytes in
+                    bytes[64] = 2
+                    var slot = Self.opaqueBytes(5, 0x20, payload: 16)
+                    slot.put(u32: UInt32(parameters), at: 24)
+                    slot.put(u32: UInt32(owner), at: 28)
+                    bytes.put(slot, at: 372)
+                }
+            }
+        }
         try forged(
             "slot-opaque-reserved", "R-1.2, R-3.7", .headerInvalid, bases.one, "A reserved byte of an opaque slot is 1."
         ) {
@@ -291,13 +307,16 @@ extension Collection {
             "A slot whose commitment fits, but of an unknown kind: it is not tried.",
             request: .raw([0x77].times(32))
         ) { forge in
-            let key = [0x77].times(32)
-            let factors = ForgeFactors.rawKey(key)
-            forge.header.slots.append(
-                try forge.keys.slot(
-                    Slots.clear(1, factors, kind: Slot.Kind(rawValue: 3)), factors, payload: forge.keys.vaultKey,
-                    part: Slots.part(),
-                    nonce: Slots.nonce(1)))
+            let factors = ForgeFactors.rawKey([0x77].times(32))
+            var clear = Slots.clear(1, factors, kind: Slot.Kind(rawValue: 3))
+            // The slot key covers the slot's length.
+            clear.payload = [0].times(Format.fullPayload)
+            let slot = try forge.keys.slot(
+                clear, factors, payload: forge.keys.vaultKey, part: Slots.part(), nonce: Slots.nonce(1))
+            guard ForgeFactors.commitment(try factors.slotKey(slot, forge.keys.vault)) == slot.commitment.bytes else {
+                throw ForgeError("the commitment does not fit")
+            }
+            forge.header.slots.append(slot)
         }
     }
 
@@ -357,6 +376,10 @@ extension Collection {
             "A provider's name of 65 bytes, in parameters as long.",
             request: request
         ) { try $0.addSlot(1, external, named(long)) }
+        try forged("slot-provider-name-empty", "R-3.2, R-11.1", .headerInvalid, bases.one, "A provider without a name.")
+        {
+            try $0.addSlot(1, external, named(.init(name: "", parameters: [1])))
+        }
         // What is malformed is put in place of right parameters of the same length.
         let plain = named(provider)
         let odd: [(String, String, (inout [UInt8]) -> Void)] = [

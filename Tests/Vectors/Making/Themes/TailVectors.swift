@@ -168,6 +168,25 @@ extension Collection {
             $0.tail = [0].times(4096)
         }
         try forged(
+            "tail-incomplete-keyring-in-header", "R-5.22, R-7.1", .structureInvalid, bases.grown,
+            "An incomplete generation whose commit names a keyring in the header: that is no reason to go back."
+        ) {
+            $0.onBody(try $0.last(.commit)) { body, _ in
+                body.flip(264)
+                body.put(u64: 512, at: 136)
+            }
+        }
+        try forged(
+            "tail-incomplete-after-other-head", "R-2.3, R-7.1", .authenticationFailed, bases.grown,
+            "The predecessor of an incomplete generation has another type, and was sealed so: it is no commit."
+        ) {
+            $0.onBody(try $0.last(.commit)) { body, _ in body.flip(264) }
+            $0.onRecipe($0.all(.commit)[3]) { recipe, _ in
+                recipe.head[3] ^= 1
+                recipe.clearHead = recipe.head
+            }
+        }
+        try forged(
             "tail-incomplete-and-torn", "R-7.2, R-7.3", .successTailIncomplete, bases.grown,
             "An incomplete generation, and bytes after it."
         ) {
@@ -230,6 +249,21 @@ extension Collection {
             "The commit is in the header's copy: the search does not get there."
         ) { file in
             file.put(Array(file.suffix(512)), at: 7680)
+            file.put([0].times(512), at: file.count - 512)
+        }
+        try bytes(
+            "search-commit-sealed-for-copy", "R-7.1", .authenticationFailed, bases.empty,
+            "The commit was sealed for its place in the header's copy, and opens there: the search does not get there."
+        ) { file in
+            let forge = try bases.empty.forge()
+            let id = try forge.last(.commit)
+            var core = forge[id].body
+            core.put(u64: 7680, at: 48)
+            let chain = Bindings.chain(forge.keys.vault, core).bytes
+            let proof = Plain.mac(forge.keys.owner, "vaultfmt-1 commit owner", chain) + [0].times(64)
+            let bound = Bindings.placed(.commit, forge.keys.vault, at: 7680, length: 512)
+            let sealed = Plain.seal(core + proof, key: forge.keys.index, nonce: forge[id].nonce, bound: bound)
+            file.put(Self.head + sealed, at: 7680)
             file.put([0].times(512), at: file.count - 512)
         }
         try bytes(

@@ -341,6 +341,17 @@ extension Collection {
                 return PageAttribute(name: attribute.name, flags: attribute.flags, value: .inOwnRecord(own))
             }
         }
+        try versions(
+            "attribute-revision-future", "R-6.8", .structureInvalid, base,
+            "A large attribute of a version with a record revision greater than the commit's clock."
+        ) { versions, _ in
+            versions.versions[0].attributes = versions.versions[0].attributes.map { attribute in
+                guard case .inOwnRecord(var own) = attribute.value else { return attribute }
+                own.revision = Draft.clock + 1000
+                return PageAttribute(name: attribute.name, flags: attribute.flags, value: .inOwnRecord(own))
+            }
+        }
+        try addSharedAttributes(base)
         let bound = try Bases.base("version of a device", device: true) { draft in
             draft.ring.keeping.count = 3
             try draft.add(Bases.ann, Array("first".utf8), accessibility: 5, device: Base.device)
@@ -357,6 +368,42 @@ extension Collection {
         try vault(
             "versions-left-with-device-absent", "R-6.10", .deviceBound, bound, "The same without the device.",
             request: .raw(Base.key))
+    }
+
+    /// What counts as the attribute's record that the live item has, too, and may stay in its group.
+    private mutating func addSharedAttributes(_ base: Base) throws {
+        func ref(_ old: ObjectRef, offset: UInt64? = nil, length: Int? = nil, hash: Bytes32? = nil) -> ObjectRef {
+            ObjectRef(offset: offset ?? old.offset, length: length ?? old.length, hash: hash ?? old.hash)
+        }
+        let parts: [(name: String, what: String, edit: (inout RecordRef) -> Void)] = [
+            ("offset", "the offset of its record", { $0.record = ref($0.record, offset: $0.record.offset - 1) }),
+            ("length", "the length of its record", { $0.record = ref($0.record, length: $0.record.length - 1) }),
+            ("hash", "the hash of its record", { $0.record = ref($0.record, hash: .zero) }),
+            ("compartment", "its compartment, which does not exist", { $0.compartment ^= 2 }),
+        ]
+        for part in parts {
+            try versions(
+                "attribute-shared-other-\(part.name)", "R-6.6", .structureInvalid, base,
+                "A large attribute that a version shares with the item, but for \(part.what)."
+            ) { versions, _ in
+                versions.versions[2].attributes = versions.versions[2].attributes.map { attribute in
+                    guard case .inOwnRecord(var own) = attribute.value else { return attribute }
+                    part.edit(&own)
+                    return PageAttribute(name: attribute.name, flags: attribute.flags, value: .inOwnRecord(own))
+                }
+            }
+        }
+        try versions(
+            "record-shared", "R-6.6", .structureInvalid, base,
+            "A version's record is that of a large attribute that the live item has: only an attribute's may be."
+        ) { versions, _ in
+            for attribute in versions.versions[2].attributes {
+                guard case .inOwnRecord(let own) = attribute.value else { continue }
+                versions.versions[1].record = own.record
+                versions.versions[1].recordRevision = own.revision
+                versions.versions[1].compartment = own.compartment
+            }
+        }
     }
 
     private mutating func addVersionRecords(_ bases: Bases) throws {
@@ -389,6 +436,11 @@ extension Collection {
             "key-class-64", "R-5.3, R-6.1", .structureInvalid, "The item key in a version's record is of class 64."
         ) {
             $0.key[0] = 64
+        }
+        try record(
+            "key-class-0", "R-5.3, R-6.1", .structureInvalid, "The item key in a version's record is of class 0."
+        ) {
+            $0.key[0] = 0
         }
         try record("form-1", "R-5.4", .structureInvalid, "A version's record has form 1.") { $0.form = 1 }
         try record(
