@@ -257,6 +257,40 @@ struct MergeTests {
         #expect(try machines.secret("new") == "n")
     }
 
+    @Test("any number of planted files with earlier names do not hide a copy")
+    func plantedBefore() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try machines.copy("test (zz conflict).vault") { sandbox, path in
+            try sandbox.ok("set", "new", "-f", path, input: "n".utf8)
+        }
+        try sandbox.ok("create", "test (conflict 0).vault", "--kdf", "testing")
+        let planted = try sandbox.read("test (conflict 0).vault")
+        for number in 1..<150 { try sandbox.write("test (conflict \(number)).vault", planted) }
+        let run = try sandbox.fails(3, "150 files were left unchanged", "merge", "--conflicts")
+        #expect(run.output.contains("another vault"))
+        #expect(try machines.secret("new") == "n")
+        #expect(machines.exists("test.vault.merged/test (zz conflict).vault"))
+    }
+
+    @Test("if the vault cannot be written, merge says so with exit 74, and leaves every copy")
+    func fullDisk() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try machines.copy("test.sync-conflict-a.vault") { sandbox, path in
+            try sandbox.ok("set", "new", "-f", path, input: "n".utf8)
+        }
+        let before = try sandbox.read("test.vault")
+        try sandbox.linkPrograms()
+        // The vault cannot grow beyond its size today.
+        let blocks = before.count / 512
+        let run = try sandbox.shell("trap '' XFSZ; ulimit -f \(blocks / 2); vaultfmt merge test.vault --conflicts")
+        #expect(run.status == 74, "\(run.status) \(run.error)")
+        #expect(try sandbox.read("test.vault") == before && machines.exists("test.sync-conflict-a.vault"))
+        try sandbox.ok("merge", "test.vault", "--conflicts")
+        #expect(try machines.secret("new") == "n")
+    }
+
     @Test("a syncer that put another machine's copy in place of the vault: the conflict copy proves what was there")
     func swapped() throws {
         let machines = try Machines()

@@ -39,7 +39,10 @@ enum SSHKeygen {
         // ssh-keygen prompts through another program, which inherits its standard input and reads the passphrase from
         // there.
         let answers = folder.path + "/vaultfmt-askpass"
-        guard symlink("/proc/\(getpid())/exe", answers) == 0 else {
+        guard let own = OwnProgram.path else {
+            throw CommandFailure(.unavailable, "the path of this program, which answers ssh-keygen, is not known")
+        }
+        guard symlink(own, answers) == 0 else {
             throw CommandFailure(system: errno, "cannot create \(TerminalText.path(answers))")
         }
         let settings = [

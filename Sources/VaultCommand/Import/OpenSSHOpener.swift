@@ -13,7 +13,7 @@ struct OpenSSHOpener {
             throw CommandFailure(
                 .overLimit,
                 "\(place): the key requires more key derivation than allowed: rounds \(rounds), "
-                    + "limit \(access.mostBcryptRounds)")
+                    + "limit \(access.mostBcryptRounds); allow more with --max-source-rounds")
         }
     }
 

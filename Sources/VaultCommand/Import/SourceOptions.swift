@@ -21,14 +21,24 @@ struct SourceOptions: ParsableArguments {
         value: "size")
     var maxSourceMemory: MemorySize?
 
+    @Option(
+        "The maximum number of rounds to derive a source's key: by default, 512 for OpenSSH and 100 million for KDBX.",
+        value: "n")
+    var maxSourceRounds: UInt32?
+
     @Flag(help: "Also import the recycle bin of a KDBX source.")
     var recycleBin = false
 
     /// Combines these options with the vault's options for prompting and costs.
     func access(_ vault: AccessOptions) -> SourceAccess {
-        SourceAccess(
+        var access = SourceAccess(
             passphraseFile: sourcePassphraseFile, keyFile: sourceKeyFile, includesRecycleBin: recycleBin,
             limits: vault.limits, mostMemory: maxSourceMemory.map { Int($0.kibibytes) << 10 }, mayAsk: !vault.noInput)
+        if let maxSourceRounds {
+            access.mostRounds = UInt64(maxSourceRounds)
+            access.mostBcryptRounds = maxSourceRounds
+        }
+        return access
     }
 }
 
@@ -45,7 +55,7 @@ struct SourceAccess {
     var mostMemory: Int?
     var mostRounds = KDBX.Limit.rounds
     /// The maximum number of bcrypt rounds that an OpenSSH key may require. A hundred rounds take about a second.
-    var mostBcryptRounds: UInt32 = 4096
+    var mostBcryptRounds: UInt32 = 512
     var mayAsk = true
 
     /// Returns the passphrase of the source, prompting for it if no factor is given; nil if only a key file is given.

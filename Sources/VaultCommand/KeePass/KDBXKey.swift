@@ -38,7 +38,8 @@ struct KDBXKey: ~Copyable {
         guard rounds <= mostRounds else {
             throw CommandFailure(
                 .overLimit,
-                "the file asks for more key derivation than allowed: rounds \(rounds), limit \(mostRounds)")
+                "the file asks for more key derivation than allowed: rounds \(rounds), limit \(mostRounds); "
+                    + "allow more with --max-source-rounds")
         }
         var key = composite.copy()
         let result = key.withUnsafeMutableBytes { interchange_aes_kdf(seed, $0.baseAddress, rounds) }

@@ -5,10 +5,6 @@ import VaultLocal
 
 /// The copies that file syncers create next to a file that was changed on two machines.
 enum ConflictCopies {
-    /// The maximum number of copies handled at a time; the rest are left for the next run. Anyone who can write to the
-    /// folder can put files there.
-    static let most = 64
-
     /// Returns the sorted paths of copies next to a vault. They are recognized by name only; the files have not been
     /// read yet.
     static func paths(of vault: String) throws -> [String] {
@@ -20,12 +16,17 @@ enum ConflictCopies {
         defer { closedir(directory) }
         let host = hostName()
         var found: [String] = []
-        while let entry = readdir(directory) {
+        while true {
+            errno = 0
+            guard let entry = readdir(directory) else { break }
             let other = withUnsafePointer(to: &entry.pointee.d_name) { bytes in
                 bytes.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
             }
             guard let other, isCopy(other, of: name, host: host) else { continue }
             found.append(folder == "." && !vault.hasPrefix("./") ? other : folder + "/" + other)
+        }
+        guard errno == 0 else {
+            throw CommandFailure(system: errno, "cannot list the folder \(TerminalText.path(folder))")
         }
         return found.sorted()
     }

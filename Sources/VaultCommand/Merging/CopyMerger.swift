@@ -36,8 +36,10 @@ struct CopyMerger {
 
     private struct Copy {
         let path: String
-        let vault: Vault
+        let anchor: Anchor
         let mark: FileMark?
+        /// Opens the copy. There can be any number of copies, so those that syncers left are not kept open.
+        let open: () throws -> Vault
     }
 
     // MARK: named copies
@@ -46,14 +48,17 @@ struct CopyMerger {
     func merge(_ others: [String], base: String?) throws -> [CopyOutcome] {
         let first = try access.open(path, anchors: .ignore)
         var copies: [Copy] = []
-        for other in others { copies.append(Copy(path: other, vault: try open(other, of: first), mark: nil)) }
+        for other in others {
+            let vault = try open(other, of: first)
+            copies.append(Copy(path: other, anchor: vault.anchor, mark: nil) { vault })
+        }
         Self.sort(&copies)
         var merger = self
         if let base { merger.options.base = .file(try open(base, of: first)) }
         let target = try merger.target(first, copies)
         var outcomes: [CopyOutcome] = []
         for copy in copies {
-            if let report = try merger.merge(copy.vault, into: target.vault) {
+            if let report = try merger.merge(try copy.open(), into: target.vault) {
                 outcomes.append(CopyOutcome(path: copy.path, report: report))
             }
         }
@@ -90,10 +95,11 @@ struct CopyMerger {
         let paths = try ConflictCopies.paths(of: path)
         var outcomes: [CopyOutcome] = []
         var copies: [Copy] = []
-        for other in paths.prefix(ConflictCopies.most) {
+        for other in paths {
             do {
                 let mark = try FileMark(other)
-                copies.append(Copy(path: other, vault: try openLeft(other, of: first), mark: mark))
+                let anchor = try openLeft(other, of: first).anchor
+                copies.append(Copy(path: other, anchor: anchor, mark: mark) { try openLeft(other, of: first) })
             } catch let other as OtherVault {
                 outcomes.append(other.outcome)
             } catch {
@@ -105,7 +111,7 @@ struct CopyMerger {
         for copy in copies {
             var outcome = CopyOutcome(path: copy.path)
             do {
-                outcome.report = try merge(copy.vault, into: target.vault)
+                outcome.report = try merge(try copy.open(), into: target.vault)
                 if !options.isRehearsal { outcome.movedTo = try moveAside(copy) }
             } catch {
                 outcome.failure = CommandFailure(error)
@@ -113,15 +119,6 @@ struct CopyMerger {
             outcomes.append(outcome)
         }
         try finish(target)
-        if paths.count > ConflictCopies.most {
-            outcomes.append(
-                CopyOutcome(
-                    path: paths[ConflictCopies.most],
-                    failure: CommandFailure(
-                        .incomplete,
-                        "left for the next run, along with \(paths.count - ConflictCopies.most - 1) others; run the command again"
-                    )))
-        }
         return outcomes
     }
 
@@ -156,7 +153,7 @@ struct CopyMerger {
     /// Sorts the copies; the one with the greatest state comes first.
     private static func sort(_ copies: inout [Copy]) {
         copies.sort { left, right in
-            let (one, other) = (left.vault.anchor, right.vault.anchor)
+            let (one, other) = (left.anchor, right.anchor)
             guard one.generation == other.generation else { return one.generation > other.generation }
             return other.chain.lexicographicallyPrecedes(one.chain)
         }
@@ -172,7 +169,7 @@ struct CopyMerger {
         } catch let refusal as CommandFailure {
             guard [.forked, .rolledBack].contains(refusal.code),
                 let remembered = try ThisMachine.current().remembered(first.id),
-                try copies.contains(where: { try [.same, .descends].contains($0.vault.verdict(on: remembered.anchor)) })
+                try copies.contains(where: { try [.same, .descends].contains($0.open().verdict(on: remembered.anchor)) })
             else { throw refusal }
             return (try reopen(first, isWatched: false), true)
         }

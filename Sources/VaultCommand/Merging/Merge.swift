@@ -133,6 +133,11 @@ struct Merge: ParsableCommand {
 
     private func conclude(_ outcomes: [CopyOutcome], _ path: String) throws {
         let left = outcomes.filter { $0.failure != nil && !$0.isUnrelated }.count
+        // Nothing is wrong with the files if reading or writing failed: that can be repeated.
+        if let failed = outcomes.compactMap(\.failure).first(where: { $0.status == .io }) {
+            throw CommandFailure(
+                .io, "\(left == 1 ? "1 file was" : "\(left) files were") left unchanged: \(failed.message)")
+        }
         guard left == 0 else {
             throw CommandFailure(
                 .incomplete,

@@ -98,10 +98,7 @@ struct GitSetup: ParsableCommand {
     /// The command with which git's configuration starts this program: its name if found in PATH, otherwise its path.
     static var program: String {
         if Subprocess.find("vaultfmt") != nil { return "vaultfmt" }
-        var buffer = [CChar](repeating: 0, count: 4096)
-        let count = readlink("/proc/self/exe", &buffer, buffer.count)
-        guard count > 0, count < buffer.count else { return "vaultfmt" }
-        return quoted(String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self))
+        return OwnProgram.path.map(quoted) ?? "vaultfmt"
     }
 
     /// Quotes text for a shell.

@@ -1,0 +1,13 @@
+import Glibc
+
+/// The file that this process runs.
+enum OwnProgram {
+    /// Its path; nil if the system does not tell it. Unlike `/proc/PID/exe`, which the kernel shows only to root for a
+    /// process that must not be dumped, other processes of this user can start it.
+    static var path: String? {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        guard count > 0, count < buffer.count else { return nil }
+        return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
