@@ -169,7 +169,9 @@ struct CopyMerger {
         } catch let refusal as CommandFailure {
             guard [.forked, .rolledBack].contains(refusal.code),
                 let remembered = try ThisMachine.current().remembered(first.id),
-                try copies.contains(where: { try [.same, .descends].contains($0.open().verdict(on: remembered.anchor)) })
+                try copies.contains(where: { copy in
+                    try [.same, .descends].contains(copy.open().verdict(on: remembered.anchor))
+                })
             else { throw refusal }
             return (try reopen(first, isWatched: false), true)
         }
