@@ -277,8 +277,55 @@ struct ItemTests {
         try sandbox.fails(2, "or --all for all of them", "remove", "svc", "--yes")
         let run = try sandbox.ok("remove", "--group", "g", "--all", "--yes")
         #expect(run.error.hasPrefix("vaultfmt: 3 items match\n"))
+        for account in ["a", "b", "c"] {
+            #expect(run.error.contains("  generic-password 'svc' '\(account)'"), "\(run.error)")
+        }
         #expect(try sandbox.ok("list").lines.count == 1)
         try sandbox.fails(1, "no item has the group 'g'", "remove", "--group", "g", "--all", "--yes")
+    }
+
+    @Test("remove --all without a name or a filter is refused, however it is asked")
+    func removeEverything() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "a", input: "s".utf8)
+        try sandbox.ok("set", "other", input: "s".utf8)
+        for arguments in [["--all"], ["--all", "--yes"]] {
+            let run = try sandbox.run(["remove"] + arguments)
+            #expect(run.status == 64 && run.error.contains("--all needs a name or a filter"), "\(run.error)")
+        }
+        #expect(try sandbox.ok("list").lines.count == 2)
+        try sandbox.ok("remove", "--class", "generic-password", "--all", "--yes")
+        #expect(try sandbox.ok("list").lines.isEmpty)
+    }
+
+    @Test("what is not there is said: the item to remove before the question, the attribute to remove afterwards")
+    func nothingThere() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "a", input: "s".utf8)
+        let run = try sandbox.fails(1, "no item is named 'nope'", "remove", "nope")
+        #expect(!run.error.contains("--yes"))
+        #expect(
+            try sandbox.ok("update", "svc", "--remove-attribute", "nope").error.contains(
+                "no attribute 'nope' to remove"))
+    }
+
+    @Test("without a terminal, no editor that needs one is started")
+    func editorWithoutTerminal() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "a", input: "s".utf8)
+        try sandbox.linkPrograms()
+        let run = try sandbox.okShell("unset EDITOR VISUAL; vaultfmt edit svc </dev/null 2>&1 || echo status $?")
+        #expect(run.output.contains("an editor needs a terminal") && run.output.contains("status 64"), "\(run.output)")
+    }
+
+    @Test("control characters are escaped for programs")
+    func controlCharacters() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "a", "--label", "x\u{1B}[31my\u{7F}\tz", input: "s".utf8)
+        for command in ["list", "show"] {
+            let output = try command == "list" ? sandbox.ok("list").output : sandbox.ok("show", "svc").output
+            #expect(output.contains(#"x\x1b[31my\x7f\tz"#), "\(output)")
+        }
     }
 
     @Test("get --json is the whole item, secrets that are not text in base 64")

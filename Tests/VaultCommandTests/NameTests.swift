@@ -74,23 +74,23 @@ struct NameTests {
 
     /// A cell of tab-separated output as it was stored.
     private static func unescaped(_ cell: String) -> String {
-        var result = ""
-        var isEscaped = false
-        for scalar in cell.unicodeScalars {
-            if isEscaped {
-                isEscaped = false
-                switch scalar {
-                case "t": result += "\t"
-                case "n": result += "\n"
-                case "r": result += "\r"
-                default: result.unicodeScalars.append(scalar)
-                }
-            } else if scalar == "\\" {
-                isEscaped = true
-            } else {
-                result.unicodeScalars.append(scalar)
+        var result = String.UnicodeScalarView()
+        var rest = cell.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            guard scalar == "\\", let escaped = rest.popFirst() else {
+                result.append(scalar)
+                continue
+            }
+            switch escaped {
+            case "t": result.append("\t")
+            case "n": result.append("\n")
+            case "r": result.append("\r")
+            case "x":
+                result.append(Unicode.Scalar(UInt8(String(rest.prefix(2)), radix: 16) ?? 0))
+                rest = rest.dropFirst(2)
+            default: result.append(escaped)
             }
         }
-        return result
+        return String(result)
     }
 }

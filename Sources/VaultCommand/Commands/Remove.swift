@@ -26,8 +26,12 @@ struct Remove: ParsableCommand {
 
     func run() throws {
         try chosen.check(isFiltered: filters.isAnyGiven)
+        guard !chosen.isEverything || filters.isAnyGiven else {
+            throw CommandFailure(
+                .usage,
+                "--all needs a name or a filter, such as --group, --folder, --tag or --class; nothing was removed")
+        }
         let criteria = try ItemCriteria(id: chosen.id, filters, chosen.place)
-        try chosen.requireConsent(vault.access, doing: "removing")
         if !chosen.yes { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true)
         // Without confirmation, items must be named exactly.

@@ -80,6 +80,11 @@ struct Update: ParsableCommand {
             }
         }
         if items.count > 1 { Terminal.note("changed \(items.count) items") }
+        for name in removal.removeAttribute where !items.contains(where: { $0.attributes.attribute(name) != nil }) {
+            let whose = items.count == 1 ? ItemText.summary(items[0].key) : "none of the items"
+            Terminal.note(
+                "\(whose) has \(items.count == 1 ? "no" : "an") attribute \(TerminalText.quoted(name)) to remove")
+        }
         for (name, value) in try attributes.named() { reportReplaced(name, value, in: items) }
     }
 

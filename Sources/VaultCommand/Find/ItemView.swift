@@ -126,6 +126,7 @@ struct ItemView {
         case (0x0D, false): try output.write("\\r")
         case (0x5C, false): try output.write("\\\\")
         case (0x0D, true): break
+        case (0..<0x20, false), (0x7F, false): try output.write(Table.machineReadable(control: byte))
         default: try output.write(byte: byte)
         }
     }

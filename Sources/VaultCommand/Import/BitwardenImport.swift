@@ -8,11 +8,13 @@ struct BitwardenImport: ~Copyable, EntrySource {
     private var start: Start
     private let includesTrash: Bool
 
-    /// Whether an object begins like such an export. Our own exports begin with their format name.
+    /// Whether an object begins like such an export. Our own exports begin with their format name. Other programs that
+    /// write this form leave out `encrypted`; their items still have Bitwarden's members.
     static func recognizes(_ text: UnsafeRawBufferPointer) -> Bool {
         guard text.first == UInt8(ascii: "{") else { return false }
         let start = String(decoding: text.prefix(4096), as: UTF8.self)
-        return start.contains("\"encrypted\"") && !start.contains("\"vaultfmt-export\"")
+        let members = ["encrypted", "organizationId", "collectionIds", "folderId"]
+        return !start.contains("\"vaultfmt-export\"") && members.contains { start.contains("\"\($0)\"") }
     }
 
     /// Reads up to the first item. Encrypted exports are decrypted; the passphrase is prompted for if none is given.

@@ -15,7 +15,8 @@ struct BitwardenItem: Decodable {
     let folderId: String?
     let favorite: Bool?
     let reprompt: Int?
-    let collectionIds: [String]?
+    /// Other programs write null for an item that is in no collection.
+    let collectionIds: [String?]?
     let creationDate: String?
     let revisionDate: String?
     let deletedDate: String?
@@ -86,7 +87,7 @@ extension BitwardenItem {
         if let folderId {
             entry.folder = (folders[folderId] ?? folderId).split(separator: "/").map(String.init)
         }
-        let names = (collectionIds ?? []).map { collections[$0] ?? $0 }
+        let names = (collectionIds ?? []).compactMap { id in id.map { collections[$0] ?? $0 } }
         if !names.isEmpty { entry.properties.append(("collections", names.joined(separator: "\n"))) }
         if favorite == true { entry.properties.append(("favorite", "1")) }
         if let archivedDate { entry.properties.append(("archived", archivedDate)) }

@@ -25,6 +25,8 @@ struct CSVColumns {
     /// Columns that are unknown or occur twice. They become fields named after their headers.
     private let unknown: [(name: String, index: Int)]
     private let isDashlane: Bool
+    /// Whether a row that has nothing but a name is a folder, as in NordPass's lists without a column for the type.
+    let hasFolderRows: Bool
     /// Whether a quote within a field is escaped with a backslash, as KeePass 1 does.
     let hasBackslashes: Bool
     /// The separator between the names in a folder's path.
@@ -36,6 +38,7 @@ struct CSVColumns {
         let names = header.map(Self.normalized)
         let dashlane = Self.dashlane[names]
         isDashlane = dashlane != nil
+        hasFolderRows = names.contains("cardholdername") && !names.contains("type")
         hasBackslashes = names == ["account", "login name", "password", "web site", "comments"]
         folderMark = names.contains("grouping") ? "\\" : "/"
         usualKind = names == Self.dashlaneNotes ? "note" : ""
@@ -52,6 +55,9 @@ struct CSVColumns {
         self.indices = indices
         self.unknown = unknown
     }
+
+    /// Whether entries will have user names.
+    var hasUserNames: Bool { isDashlane || self[.username] != nil || self[.email] != nil }
 
     /// Whether this is a list of passwords.
     var isPasswordList: Bool {
@@ -85,7 +91,8 @@ struct CSVColumns {
         "title": .title, "name": .title, "account": .title,
         "url": .url, "login_uri": .url, "website": .url, "web site": .url,
         "additional_urls": .furtherAddresses, "autofillurls": .furtherAddresses,
-        "username": .username, "login_username": .username, "login name": .username, "email": .email,
+        "username": .username, "login_username": .username, "login name": .username, "login": .username,
+        "user": .username, "user name": .username, "user id": .username, "userid": .username, "email": .email,
         "password": .password, "login_password": .password,
         "note": .notes, "notes": .notes, "extra": .notes, "comments": .notes,
         "otpauth": .oneTimePassword, "totp": .oneTimePassword, "login_totp": .oneTimePassword,

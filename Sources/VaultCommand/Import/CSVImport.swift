@@ -43,6 +43,9 @@ struct CSVImport: ~Copyable, EntrySource {
 
     private static func read(_ table: CSVTable, _ take: (consuming ImportedEntry) throws -> Void) throws -> [Omission] {
         let columns = CSVColumns(header: table.header)
+        if !columns.hasUserNames {
+            Terminal.note("the list has no column of user names, such as 'username'; its items will have no account")
+        }
         var losses = CSVLosses()
         try table.rows { line, row in
             guard row.count <= table.header.count || (table.header.count..<row.count).allSatisfy({ row[$0].isEmpty })

@@ -9,7 +9,7 @@ struct CSVRecord {
     /// Returns the entry, or nil if the row has nothing to keep.
     func entry(_ losses: inout CSVLosses) -> ImportedEntry? {
         let kind = self[.kind].isEmpty ? columns.usualKind : self[.kind].lowercased()
-        guard kind != Self.folderKind else {
+        guard kind != Self.folderKind, !isFolderRow else {
             losses.ofFolders.append(line)
             return nil
         }
@@ -48,6 +48,11 @@ struct CSVRecord {
         entry.created = time(.createdNumber, .createdText, &losses)
         entry.modified = time(.modifiedNumber, .modifiedText, &losses)
         return entry
+    }
+
+    /// Whether the row has nothing but the name of a folder.
+    private var isFolderRow: Bool {
+        columns.hasFolderRows && has(.title) && (0..<row.count).allSatisfy { $0 == columns[.title] || row[$0].isEmpty }
     }
 
     /// The columns that make a row worth keeping.

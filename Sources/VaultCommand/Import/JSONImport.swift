@@ -17,7 +17,7 @@ struct JSONImport: ~Copyable, ImportSource {
                 guard seen.insert(name).inserted else {
                     throw failure("the member \(TerminalText.quoted(name)) occurs twice")
                 }
-                try check(name)
+                try check(name, isOurs: seen.contains("format"))
             case .element:
                 guard seen.isSuperset(of: ["format", "version"]) else {
                     throw failure("'format' and 'version' must come before 'items'")
@@ -35,7 +35,7 @@ struct JSONImport: ~Copyable, ImportSource {
 
     /// Checks the members other than `items`, which identify the program that wrote the export and the vault that it
     /// came from. `vault` and `generation` are only informative.
-    private func check(_ name: String) throws {
+    private func check(_ name: String, isOurs: Bool) throws {
         switch name {
         case "format":
             guard try splitter.decode(String.self) == JSONExport.format else {
@@ -52,6 +52,12 @@ struct JSONImport: ~Copyable, ImportSource {
         case "generation": _ = try splitter.decode(UInt64.self)
         case "items": throw failure("'items' is not an array, or occurs twice")
         default:
+            guard isOurs else {
+                throw failure(
+                    "the member \(TerminalText.quoted(name)) is unknown: this is neither a vaultfmt export nor Bitwarden's; "
+                        + "export CSV or KDBX from the other program"
+                )
+            }
             throw failure(
                 "the member \(TerminalText.quoted(name)) is unknown: this is not a vaultfmt export that this version can read"
             )

@@ -39,16 +39,32 @@ enum SourceFormat: String, CaseIterable {
 
     /// Detects the format from the first bytes of a source.
     init(detecting reader: inout SourceReader) throws {
-        var isArchive = false
+        var (isArchive, isFrom1Password, isVault) = (false, false, false)
         let found = try reader.withStart { start -> SourceFormat? in
             var text = start[...]
             if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
             text = text.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
             let rest = UnsafeRawBufferPointer(rebasing: text)
-            if start.starts(with: [0x50, 0x4B, 0x03, 0x04]) { isArchive = true }
+            isVault = start.starts(with: [0x89, 0x56, 0x41, 0x55, 0x4C, 0x54, 0x0D, 0x0A])
+            if start.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
+                isArchive = true
+                let names = String(decoding: start.prefix(4096), as: UTF8.self)
+                isFrom1Password = ["export.attributes", "export.data"].contains { names.contains($0) }
+            }
             return [.kdbx, .bitwarden, .json, .enpass, .csv, .pem].first { $0.recognizes(start, rest) }
         }
         guard let found else {
+            guard !isVault else {
+                throw CommandFailure(
+                    .damaged,
+                    "\(reader.name) is a vault; 'vaultfmt merge' takes in a copy of the same vault, and 'vaultfmt export' "
+                        + "of another vault writes what can be imported")
+            }
+            guard !isFrom1Password else {
+                throw CommandFailure(
+                    .damaged,
+                    "\(reader.name) is a 1PUX archive, which cannot be read; export CSV from 1Password instead")
+            }
             guard !isArchive else {
                 throw CommandFailure(
                     .damaged, "\(reader.name) is a ZIP archive; unpack it, and import the files in it")

@@ -37,7 +37,7 @@ struct KDBXFile: ~Copyable {
     private static let wrongKey = CommandFailure(
         .noAccess,
         "the passphrase or the key file does not open this KDBX file; check --source-passphrase-file "
-            + "and --source-key-file")
+            + "and --source-key-file (a file that also needs a hardware key cannot be read)")
 
     private static func decipher(_ header: KDBXHeader, _ keys: borrowing KDBXKeys) throws
         -> ForeignCipher

@@ -29,6 +29,12 @@ struct KDBXHeader {
         var reader = ByteReader(file, at: KDBX.signature.count)
         minor = UInt16(try reader.number(2))
         major = UInt16(try reader.number(2))
+        guard major >= 3 else {
+            throw CommandFailure(
+                .unavailable,
+                "this is KDBX \(major).\(minor), but only 3.1, 4.0 and 4.1 can be read; open the file with a current KeePass "
+                    + "or KeePassXC, and save it again")
+        }
         guard major == 3 || (major == 4 && minor <= 1) else {
             throw CommandFailure(
                 .unavailable,

@@ -27,6 +27,9 @@ struct ItemSelection: ParsableArguments {
         all || names.count > 2 || (names.isEmpty && (place.isAnyGiven || isFiltered))
     }
 
+    /// Whether nothing limits the selection but the command's own filters.
+    var isEverything: Bool { all && names.isEmpty && !fields.isAnyGiven && id == nil && !place.isAnyGiven }
+
     /// Refuses a command that does not name an item, before any prompt.
     /// - `isFiltered`: Whether any of the command's own filters are given.
     func check(isFiltered: Bool = false) throws {
@@ -97,15 +100,23 @@ extension ItemSelection {
     /// - `doing`: As for `requireConsent`.
     func isConfirmed(_ items: [Item], _ verb: String, _ access: AccessOptions, doing: String) throws -> Bool {
         if all { Terminal.note("\(items.count) \(items.count == 1 ? "item matches" : "items match")") }
-        if yes { return true }
+        if yes {
+            if items.count > 1 { Self.show(items) }
+            return true
+        }
         try requireConsent(access, doing: doing)
         guard items.count > 1 else { return try Prompt.confirm("\(verb) \(Self.words(items))?", instead: "give --yes") }
+        Self.show(items)
+        return try Prompt.confirm("\(verb) these \(items.count) items?", instead: "give --yes")
+    }
+
+    /// Prints the items' names, one a line.
+    private static func show(_ items: [Item]) {
         let most = 100
         for item in items.prefix(most) {
             Terminal.errorLine("  \(ItemText.summary(item.key, label: item.attributes.label))")
         }
         if items.count > most { Terminal.errorLine("  … and \(items.count - most) more") }
-        return try Prompt.confirm("\(verb) these \(items.count) items?", instead: "give --yes")
     }
 
     /// Returns the number of items ("3 items"), or the name of a single item.

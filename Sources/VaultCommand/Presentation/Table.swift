@@ -1,10 +1,12 @@
 import Glibc
+import VaultBytes
 import VaultLocal
 
 /// Rows for standard output: columns with a heading on a terminal, tab-separated without one otherwise.
 ///
-/// On a terminal, every cell is escaped with `TerminalText`. Elsewhere only backslash, tab and line ends are written as
-/// `\\`, `\t`, `\n` and `\r`, so that each row is one line and its cells can be told apart; everything else is exact.
+/// On a terminal, every cell is escaped with `TerminalText`. Elsewhere backslash, tab and line ends are written as `\\`,
+/// `\t`, `\n` and `\r`, and other control characters as `\xNN`, so that each row is one line, its cells can be told
+/// apart, and no label controls a terminal; everything else is exact.
 struct Table {
     let headings: [String]
     private var rows: [[String]] = []
@@ -51,9 +53,10 @@ struct Table {
         for row in rows { try output.line(Self.line(row, widths)) }
     }
 
-    /// Returns a cell as written in tab-separated output.
+    /// Returns a cell as written in tab-separated output: backslashes and control characters are escaped, so that a
+    /// stranger's text neither breaks a row nor controls the terminal on which a pipe ends.
     static func machineReadable(_ text: String) -> String {
-        guard text.utf8.contains(where: { $0 == 0x09 || $0 == 0x0A || $0 == 0x0D || $0 == 0x5C }) else { return text }
+        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x5C || $0 == 0x7F }) else { return text }
         var result = ""
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -61,11 +64,15 @@ struct Table {
             case "\t": result += "\\t"
             case "\n": result += "\\n"
             case "\r": result += "\\r"
+            case "\0"..<" ", "\u{7F}": result += machineReadable(control: UInt8(scalar.value))
             default: result.unicodeScalars.append(scalar)
             }
         }
         return result
     }
+
+    /// Returns a control character as `\xNN`, with two hexadecimal digits.
+    static func machineReadable(control byte: UInt8) -> String { "\\x" + Hex.encode([byte]) }
 
     private static func line(_ cells: [String], _ widths: [Int]) -> String {
         var line = ""

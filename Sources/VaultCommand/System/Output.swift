@@ -68,9 +68,9 @@ final class Output {
             return failure
         }
         guard failure == 0 else {
-            throw CommandFailure(
-                .io, "cannot write to \(name): \(Descriptor.message(failure)); free some disk space, or write elsewhere"
-            )
+            let advice =
+                failure == ENOSPC || failure == EDQUOT ? "free some disk space, or write elsewhere" : "write elsewhere"
+            throw CommandFailure(.io, "cannot write to \(name): \(Descriptor.message(failure)); \(advice)")
         }
     }
 }

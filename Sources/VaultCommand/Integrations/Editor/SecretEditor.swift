@@ -46,10 +46,14 @@ enum SecretEditor {
         case interrupted
     }
 
-    /// The editor named by VISUAL or EDITOR; otherwise vi.
+    /// The editor named by VISUAL or EDITOR; otherwise vi, which hangs or fails without a terminal.
     private static func command() throws -> String {
         if let editor = Environment.nonEmpty("VISUAL") ?? Environment.nonEmpty("EDITOR") { return editor }
         guard Subprocess.find("vi") != nil else { throw CommandFailure(.usage, "no editor was found; set EDITOR") }
+        guard isatty(STDIN_FILENO) != 0, isatty(STDOUT_FILENO) != 0 else {
+            throw CommandFailure(
+                .usage, "an editor needs a terminal; set EDITOR to one that does not, or use 'vaultfmt set'")
+        }
         return "vi"
     }
 
