@@ -584,7 +584,7 @@ cp ~/my.vault before.vault""",
         after=f"printf '{NEW_PASSPHRASE}' >~/passphrase",
     ),
     Line("vaultfmt slot list VAULT", words=NAMED, asked=[ASKED_NEW], says=["leaked", "generated key file"]),
-    Line("vaultfmt slot remove ID VAULT", words=slot("leaked"), asked=[ASKED_NEW]),
+    Line("vaultfmt slot remove ID VAULT", words=slot("leaked"), asked=[ASKED_NEW, (r"Remove the slot [^\n]*\? \[y/N\] ", "y")]),
     Line("vaultfmt rekey --rotate VAULT", words=NAMED, asked=[ASKED_NEW], says=["rotated"]),
     Line(
         "vaultfmt verify VAULT",
@@ -607,7 +607,7 @@ VAULTFMT_PASSPHRASE_FILE=~/passphrase \\
     vaultfmt slot add --new-key-file scoped.key --name scoped --grant-group ci ~/my.vault
 vaultfmt get --key-file scoped.key --vault ~/my.vault deploy | grep -x t0ken""",
         words=slot("scoped"),
-        asked=[ASKED_NEW],
+        asked=[ASKED_NEW, (r"Remove the slot [^\n]*\? \[y/N\] ", "y")],
         after="if vaultfmt get --key-file scoped.key --vault ~/my.vault deploy; then exit 1; fi",
     ),
     Line(

@@ -127,7 +127,9 @@ struct FactorTests {
         #expect(rows[0].last == "weak, opened this")
         sandbox.environment["VAULTFMT_PASSPHRASE"] = "second"
         try sandbox.ok("list")
-        let removal = try sandbox.ok("slot", "remove", rows[0][0])
+        try sandbox.fails(64, "give --yes", "slot", "remove", rows[0][0])
+        #expect(try sandbox.ok("slot", "list").lines.count == 2)
+        let removal = try sandbox.ok("slot", "remove", rows[0][0], "--yes")
         #expect(removal.error.contains("until 'vaultfmt rekey --rotate'"))
         sandbox.environment["VAULTFMT_PASSPHRASE"] = Sandbox.passphrase
         try sandbox.fails(77, "wrong passphrase", "list")

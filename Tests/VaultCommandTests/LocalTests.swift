@@ -142,7 +142,7 @@ struct KeptTests {
         try sandbox.ok("slot", "add", "--new-raw-key-file", key, "--name", "raw")
         let old = try sandbox.read("test.vault")
         try sandbox.ok("unlock", "--raw-key-file", key)
-        let removed = try sandbox.ok("slot", "remove", "raw")
+        let removed = try sandbox.ok("slot", "remove", "raw", "--yes")
         #expect(removed.error.contains("the vault is locked"))
         #expect(try sandbox.ok("lock").error.contains("was not unlocked"))
 

@@ -43,7 +43,7 @@ struct TerminalTests {
         }
         #expect(try terminal.finish() == 77)
         #expect(terminal.screen.components(separatedBy: "wrong passphrase; try again").count == 3)
-        #expect(terminal.screen.contains("wrong passphrase; it opens with a passphrase\r\n"))
+        #expect(terminal.screen.contains("wrong passphrase\r\n"))
         #expect(!terminal.screen.contains("the secret"))
         let second = try PseudoTerminal(sandbox, "get", "svc")
         try second.expect("Passphrase for")
@@ -53,6 +53,27 @@ struct TerminalTests {
         try second.answerHidden(Sandbox.passphrase)
         #expect(try second.finish() == 0)
         #expect(second.screen.hasSuffix("the secret\r\n"))
+    }
+
+    @Test("removing a slot asks; any answer but yes removes nothing")
+    func slotRemoval() throws {
+        let sandbox = try asking()
+        sandbox.environment["VAULTFMT_NEW_PASSPHRASE"] = "second"
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = Sandbox.passphrase
+        try sandbox.ok("slot", "add", "--kdf", "testing", "--name", "spare")
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        for (answer, code, slots) in [("n", 77, 2), ("y", 0, 1)] {
+            let terminal = try PseudoTerminal(sandbox, "slot", "remove", "spare")
+            try terminal.expect("Passphrase for")
+            try terminal.answerHidden(Sandbox.passphrase)
+            try terminal.expect("Remove the slot ")
+            try terminal.expect("[y/N] ")
+            try terminal.type(answer + "\r")
+            #expect(try terminal.finish() == Int32(code))
+            sandbox.environment["VAULTFMT_PASSPHRASE"] = Sandbox.passphrase
+            #expect(try sandbox.ok("slot", "list").lines.count == slots)
+            sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        }
     }
 
     @Test("D4: keys typed while the vault opens answer no later question, and are not shown")

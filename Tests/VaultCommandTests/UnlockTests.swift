@@ -80,7 +80,7 @@ struct UnlockTests {
         let list = try #require(
             try sandbox.ok("slot", "list", "--json", "--passphrase-file", new).json() as? [String: [[String: Any]]])
         let id = try #require(list["slots"]?.first { $0["name"] as? String == "raw" }?["id"] as? String)
-        try sandbox.ok("slot", "remove", id, "--passphrase-file", new)
+        try sandbox.ok("slot", "remove", id, "--yes", "--passphrase-file", new)
         try sandbox.fails(77, "there is no terminal", "list")
     }
 

@@ -79,7 +79,7 @@ struct VaultTests {
         try sandbox.ok("-f", vault, "create", "--kdf", "testing")
         try sandbox.ok("-f", vault, "set", "svc", input: "s".utf8)
         try sandbox.ok("slot", "-f", vault, "add", "--kdf", "testing", "--name", "two")
-        try sandbox.ok("slot", "remove", "two", "-f", vault)
+        try sandbox.ok("slot", "remove", "two", "--yes", "-f", vault)
         try sandbox.ok("rekey", "--kdf", "testing", "--vault", vault)
         sandbox.environment["VAULTFMT_PASSPHRASE"] = "correct horse battery staple too"
         #expect(try sandbox.ok("get", "svc", "-f", vault).output == "s")

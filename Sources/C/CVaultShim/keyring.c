@@ -25,9 +25,12 @@ static long find(const char *description) {
     return keyctl(KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, (long)"user", (long)description, 0);
 }
 
+/* A key that was found and is then denied has been dropped by another process in the meantime: without its link, nobody possesses it. */
+static long gone(long result) { return result == -EACCES ? -ENOKEY : result; }
+
 /* Revoking a key wipes its payload at once, even if others have found the key; the link is removed too. */
 static long drop(long key) {
-    long result = keyctl(KEYCTL_REVOKE, key, 0, 0, 0);
+    long result = gone(keyctl(KEYCTL_REVOKE, key, 0, 0, 0));
     keyctl(KEYCTL_UNLINK, key, KEY_SPEC_USER_KEYRING, 0, 0);
     return result;
 }
@@ -51,7 +54,7 @@ int64_t vault_key_keep(const char *description, const void *payload, size_t size
 
 int64_t vault_key_find(const char *description, void *payload, size_t size) {
     long key = find(description);
-    return key < 0 ? key : keyctl(KEYCTL_READ, key, (long)payload, (long)size, 0);
+    return key < 0 ? key : gone(keyctl(KEYCTL_READ, key, (long)payload, (long)size, 0));
 }
 
 int64_t vault_key_drop(const char *description) {
@@ -91,6 +94,6 @@ int64_t vault_keys(const char *prefix, int32_t *found, size_t count) {
     return read < 0 ? read : matching;
 }
 
-int64_t vault_key_read(int32_t key, void *payload, size_t size) { return keyctl(KEYCTL_READ, key, (long)payload, (long)size, 0); }
+int64_t vault_key_read(int32_t key, void *payload, size_t size) { return gone(keyctl(KEYCTL_READ, key, (long)payload, (long)size, 0)); }
 
 int64_t vault_key_drop_numbered(int32_t key) { return drop(key); }

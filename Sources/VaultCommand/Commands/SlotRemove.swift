@@ -6,14 +6,14 @@ import VaultLocal
 struct SlotRemove: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove a slot; the last full slot cannot be removed.",
+        abstract: "Remove a slot, after confirmation; the last full slot cannot be removed.",
         discussion: """
             SLOT is the slot's id, the beginning of its id, or its name. Anyone who has an older copy of the file, or \
             has copied its key, can still open the vault; only 'vaultfmt rekey --rotate' revokes a copied key.
 
             Examples:
               vaultfmt slot remove backup
-              vaultfmt slot remove 3f09c2 work.vault
+              vaultfmt slot remove 3f09c2 work.vault --yes
             """,
         aliases: ["rm"])
 
@@ -21,12 +21,18 @@ struct SlotRemove: ParsableCommand {
         help: "The slot's id, the beginning of its id, or its name.", completion: .custom(VaultCompletion.slots))
     var slot: String
 
+    @Flag(name: [.short, .long], help: "Do not ask for confirmation.")
+    var yes = false
+
     @OptionGroup var vault: VaultFileOptions
 
     func run() throws {
+        if !yes { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true)
         let slots = try opened.slots()
         let found = try Self.find(slot, among: slots)
+        guard try mayRemove(found, of: slots) else { throw CommandFailure.declined("nothing was removed") }
+        ControllingTerminal.end()
         let change = try opened.removeSlot(found.id)
         let wasUnlocked = try ThisMachine.current().dropKeptKeyIfGone(opened)
         Terminal.note(
@@ -34,6 +40,18 @@ struct SlotRemove: ParsableCommand {
         )
         SlotText.report(change)
         if wasUnlocked { Terminal.note("the vault is locked; unlock it with 'vaultfmt unlock'") }
+    }
+
+    /// Asks before somebody is locked out. What cannot be removed at all needs no question.
+    private func mayRemove(_ slot: SlotInfo, of slots: [SlotInfo]) throws -> Bool {
+        let isLast = slot.isFull && !slots.contains { $0.isFull && $0.isKnown && $0.id != slot.id }
+        if yes || isLast { return true }
+        guard !vault.access.noInput, Prompt.isPossible else {
+            throw CommandFailure(
+                .usage, "removing a slot needs confirmation, but there is no terminal to prompt on; give --yes")
+        }
+        let own = slot.openedThis ? ", with which the vault was just opened" : ""
+        return try Prompt.confirm("Remove the slot \(SlotText.short(slot))\(own)?", instead: "give --yes")
     }
 
     /// Returns the slot with this id or name, or the only one with an id that begins with this text.

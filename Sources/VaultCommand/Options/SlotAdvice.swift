@@ -8,7 +8,11 @@ enum SlotAdvice {
         guard failure.code == .noSlotOpens else { return failure }
         let reason = failure.message.prefix { $0 != ";" }
         do throws(VaultError) {
-            return CommandFailure(failure.status, "\(reason); \(text(try Vault.slots(at: path)))", code: failure.code)
+            let slots = try Vault.slots(at: path)
+            // Whoever was just refused knows that it takes a passphrase.
+            let needsOnlyThat = slots.allSatisfy { $0.factors == .passphrase && $0.isKnown }
+            let advice = reason == "wrong passphrase" && needsOnlyThat ? "" : "; \(text(slots))"
+            return CommandFailure(failure.status, "\(reason)\(advice)", code: failure.code)
         } catch {
             return failure
         }

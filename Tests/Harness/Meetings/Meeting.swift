@@ -17,15 +17,15 @@ struct Meeting {
         ["rekey", "--new-key-file", "key2"], ["rekey", "--new-key-file", "key"], ["rekey", "--rotate", "--yes"],
         ["rekey", "--new-key-file", "key2", "--rotate", "--yes"],
         ["slot", "add", "--new-key-file", "key3", "--name", "third"],
-        ["slot", "remove", "spare"], ["compact"], ["set", "new", "1", "--generate"], ["get", "item", "1"], ["list"],
-        ["verify"],
+        ["slot", "remove", "spare", "--yes"], ["compact"], ["set", "new", "1", "--generate"], ["get", "item", "1"],
+        ["list"], ["verify"],
         ["export"],
     ]
     /// What runs meanwhile; its factor stays what it was.
     static let others: [[String]] = [
         ["rekey", "--new-key-file", "key"], ["rekey", "--rotate", "--yes"],
         ["slot", "add", "--new-key-file", "key4", "--name", "fourth"],
-        ["slot", "remove", "spare"], ["compact"], ["set", "other", "1", "--generate"],
+        ["slot", "remove", "spare", "--yes"], ["compact"], ["set", "other", "1", "--generate"],
     ]
     private static let calls =
         "openat,pread64,pwrite64,fdatasync,fsync,rename,renameat,renameat2,unlink,unlinkat,statx,fcntl,ftruncate,copy_file_range"
