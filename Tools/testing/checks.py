@@ -65,6 +65,10 @@ def checks() -> Iterator[Check]:
         environment=(("VAULTFMT_ALTERED_IMPORTS", "100000"),),
     )  # fmt: skip
     yield Check(
+        "import sweep", f"{TESTS} ImportSweepTests", COMMAND, 40, "5,000 alterations of each importer's source; every limit on memory and descriptors",
+        environment=(("VAULTFMT_IMPORT_SWEEP", "5000"),),
+    )  # fmt: skip
+    yield Check(
         "merge histories", f"{TESTS} MergeCommitTests", CORE, 15, "10,000 random histories of branches",
         environment=(("VAULTFMT_MERGE_HISTORIES", "10000"),),
     )  # fmt: skip
