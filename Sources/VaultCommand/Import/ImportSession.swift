@@ -19,6 +19,7 @@ struct ImportSession {
     private var twins = Twins()
     /// The items of the vault by their origin, loaded when first needed.
     private var origins: [String: ItemKey]?
+    private var room = EntryRoom()
 
     init(policy: DuplicatePolicy, group: GroupChoice = .own) {
         self.policy = policy
@@ -35,6 +36,7 @@ struct ImportSession {
                 do {
                     omissions = try source.read { record in
                         try put(record, into: transaction)
+                        try room.note(tally.seen)
                         progress?.count(tally.seen)
                     }
                     try refuseDuplicates()
@@ -91,6 +93,7 @@ struct ImportSession {
                 "\(decision.action.rawValue)\t\(ItemText.summary(decision.target, label: record.attributes.label))"
                     + (names.isEmpty && kept.isEmpty ? "" : "\t\(TerminalText.escaped(names))")
                     + (kept.isEmpty ? "" : "\t\(kept)"))
+            try room.note(tally.seen)
             progress?.count(tally.seen)
         }
         try output.flush()
