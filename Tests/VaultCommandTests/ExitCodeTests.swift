@@ -69,7 +69,7 @@ struct ExitCodeTests {
         try sandbox.ok("rekey", "--kdf", "testing")
         let after = try sandbox.read("test.vault")
         try sandbox.write("test.vault", before.prefix(8192) + after.dropFirst(8192))
-        try sandbox.fails(65, "this file was deliberately modified", "list")
+        try sandbox.fails(65, "put together from two files (at byte", "list")
     }
 
     @Test("66: no such file")

@@ -102,6 +102,70 @@ struct MergeTests {
         #expect(try sandbox.ok("conflicts", "settle", "--all").error.contains("settled 0 items"))
     }
 
+    @Test("U26: an item whose value stayed is not called taken, whether the other value is to settle or in its history")
+    func supplemented() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try sandbox.ok("set", "mail", input: "start".utf8)
+        let copy = try machines.copy("copy.vault") { sandbox, path in
+            try sandbox.ok("set", "mail", "--vault", path, input: "there".utf8)
+        }
+        try sandbox.ok("set", "mail", input: "here".utf8)
+        for isRehearsal in [true, false] {
+            let run = try sandbox.run(["merge", sandbox.vault, copy] + (isRehearsal ? ["--dry-run"] : []))
+            #expect(run.status == 3 && run.output.contains("both changed: generic-password 'mail': secret"))
+            #expect(run.output.contains("0 items taken, 0 items removed, 1 item with other values kept"))
+            #expect(run.output.contains("  unchanged, but with other values in its history or to settle: "))
+            #expect(!run.output.contains("taken:"))
+        }
+        #expect(try machines.secret("mail") == "here")
+        // The same vaults from the other side: there, the value changes.
+        let other = try machines.copy("other.vault")
+        try machines.change("copy.vault") { sandbox, path in
+            let json = try #require(
+                try sandbox.run("merge", path, other, "--json").json() as? [[String: Any]])
+            #expect(try sandbox.ok("get", "mail", "--vault", path).output == "here")
+            #expect(json.first?["outcome"] as? String == "theirs")
+        }
+    }
+
+    @Test("B6: damage in the vault that merging does not replace is named, with exit code 3, and the copy stays")
+    func damaged() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try sandbox.ok("set", "later", input: "three".utf8)
+        let name = "test.sync-conflict-20260101-101010-ABCDEFG.vault"
+        let copy = try machines.copy(name)
+        var bytes = try sandbox.read("test.vault")
+        let record = try #require(bytes.firstRange(of: Array("vREC".utf8)))
+        bytes[record.lowerBound + 100] ^= 1
+        try sandbox.write("test.vault", bytes)
+        func expectNamed(_ arguments: String...) throws {
+            let run = try sandbox.run(["merge"] + arguments)
+            #expect(run.status == 3 && run.error.contains("contains damaged data"), "\(arguments): \(run.error)")
+            #expect(run.output.contains("damaged in the vault: the secret of generic-password 'svc' 'ann'"))
+        }
+        try expectNamed(sandbox.vault, copy)
+        try expectNamed(sandbox.vault, copy, "--dry-run")
+        try expectNamed(sandbox.vault, "--conflicts")
+        #expect(machines.exists(name))
+        // The same with changes on both sides.
+        try machines.change(name) { sandbox, path in
+            try sandbox.ok("set", "new", "--vault", path, input: "new".utf8)
+        }
+        try sandbox.ok("set", "own", input: "own".utf8)
+        try expectNamed(sandbox.vault, "--conflicts")
+        #expect(try machines.secret("new") == "new" && machines.exists(name))
+        // What the message says.
+        try sandbox.fails(65, "problems in", "verify")
+        try sandbox.ok("verify", copy)
+        let good = try sandbox.ok("get", "svc", "--vault", copy).output
+        try sandbox.ok("set", "svc", "ann", input: good.utf8)
+        try sandbox.ok("merge", sandbox.vault, "--conflicts")
+        #expect(!machines.exists(name))
+        #expect(try machines.secret("svc") == "one")
+    }
+
     @Test("what is no copy is refused with one line, and nothing changes: another vault, damage, other keys, no file")
     func refused() throws {
         let machines = try Machines()

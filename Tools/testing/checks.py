@@ -34,7 +34,7 @@ class Check:
 
 # Parts of the harness, with the minutes of their long budgets.
 PARTS = {
-    "crash": 20, "faults": 3, "disk": 1, "kill": 8, "power": 2, "files": 1, "mutation": 8, "flips": 5, "bounds": 3,
+    "crash": 20, "faults": 3, "disk": 1, "kill": 8, "power": 2, "files": 1, "mutation": 8, "flips": 5, "cuts": 10, "bounds": 3,
     "concurrency": 2, "scopes": 45, "machines": 8, "hosts": 20, "memory": 1, "terminal": 12, "descriptors": 1,
     "meetings": 12, "sanitizers": 15,
 }  # fmt: skip

@@ -112,7 +112,8 @@ struct CopyMerger {
             var outcome = CopyOutcome(path: copy.path)
             do {
                 outcome.report = try merge(try copy.open(), into: target.vault)
-                if !options.isRehearsal { outcome.movedTo = try moveAside(copy) }
+                // What is damaged in the vault may be intact in the copy.
+                if !options.isRehearsal, outcome.report?.hasDamage != true { outcome.movedTo = try moveAside(copy) }
             } catch {
                 outcome.failure = CommandFailure(error)
             }

@@ -21,7 +21,7 @@ struct Merge: ParsableCommand {
             removals of slots made under old keys.
 
             --json writes an array with an object for each copy: copy, outcome (same, ours, theirs, equal, merged or adopted), dryRun, baseGeneration, taken, \
-            removed and notes; error and exitCode if it was left; movedTo. Docs/many-machines.md covers Syncthing, git, Dropbox and USB sticks.
+            supplemented (items whose values stayed), removed and notes; error and exitCode if it was left; movedTo. Docs/many-machines.md covers Syncthing, git, Dropbox and USB sticks.
 
             Examples:
               vaultfmt merge work.vault usb/work.vault
@@ -142,6 +142,13 @@ struct Merge: ParsableCommand {
             throw CommandFailure(
                 .incomplete,
                 "\(left == 1 ? "1 file was left unchanged" : "\(left) files were left unchanged"); the reasons are above"
+            )
+        }
+        guard outcomes.last(where: { $0.report != nil })?.report?.hasDamage != true else {
+            throw CommandFailure(
+                .incomplete,
+                "\(TerminalText.path(path)) contains damaged data (see above), which merging does not replace; set it again, from a copy that "
+                    + "'vaultfmt verify COPY' calls sound"
             )
         }
         guard !outcomes.contains(where: { $0.report?.hasConflicts == true }) else {

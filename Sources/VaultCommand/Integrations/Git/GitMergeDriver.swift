@@ -37,6 +37,12 @@ struct GitMergeDriver: ParsableCommand {
         do {
             Terminal.note("merging \(TerminalText.path(path ?? ours))")
             let reports = try merge()
+            guard !reports.contains(where: \.hasDamage) else {
+                Terminal.failure(
+                    "\(TerminalText.path(path ?? ours)) was merged, but contains damaged data; run 'vaultfmt verify' on both sides, and take an intact one"
+                )
+                end(1)
+            }
             guard reports.contains(where: \.hasConflicts) else { return }
             Terminal.note(
                 "\(TerminalText.path(path ?? ours)) was merged, with conflicts to settle; run 'vaultfmt conflicts', then 'git add' and 'git commit'"

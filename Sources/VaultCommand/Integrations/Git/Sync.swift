@@ -55,6 +55,12 @@ struct Sync: ParsableCommand {
         let rounds = round.rounds == 1 ? "" : ", in \(round.rounds) rounds"
         Terminal.note(
             "\(TerminalText.quoted(file.name)) is at generation \(opened.anchor.generation) on both sides\(rounds)")
+        guard !round.hasDamage else {
+            throw CommandFailure(
+                .incomplete,
+                "synced, but the vault contains damaged data; 'vaultfmt verify' names it: set it again from an intact copy"
+            )
+        }
         guard !round.hasConflicts else {
             throw CommandFailure(.incomplete, "synced, with conflicts to settle; 'vaultfmt conflicts' shows them")
         }
@@ -141,6 +147,7 @@ private struct SyncRound {
     let folder: String
     var rounds = 0
     var hasConflicts = false
+    var hasDamage = false
 
     private var git: GitProgram { file.git }
 
@@ -272,7 +279,9 @@ private struct SyncRound {
             throw CommandFailure(.io, "git could not read \(TerminalText.quoted(theirs)); see 'git fsck'")
         }
         let merger = CopyMerger(path: vault.path, access: access, options: MergeOptions())
-        if let report = try merger.merge(copy, into: vault) { hasConflicts = hasConflicts || report.hasConflicts }
+        guard let report = try merger.merge(copy, into: vault) else { return }
+        hasConflicts = hasConflicts || report.hasConflicts
+        hasDamage = hasDamage || report.hasDamage
     }
 
     /// Adds the vault to git's index, and returns whether it is identical to the other side's vault.
