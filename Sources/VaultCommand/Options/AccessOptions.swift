@@ -147,10 +147,12 @@ struct AccessOptions: ParsableArguments {
     }
 
     /// Opens a vault with its unlocked key; nil if there is none, or if factors are given.
+    /// - `despiteFactors`: Whether the given factors are meant for another vault.
     func openUnlocked(
-        _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
+        _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce,
+        despiteFactors: Bool = false
     ) throws -> Vault? {
-        guard !factors.isAnyGiven, try UserFiles.exists(path) else { return nil }
+        guard despiteFactors || !factors.isAnyGiven, try UserFiles.exists(path) else { return nil }
         let machine = try ThisMachine.current()
         do throws(VaultError) {
             let options = try self.options(machine, writable: writable, device: device)

@@ -20,6 +20,8 @@ enum AttributeName {
     /// The identifier that finds the item again in a later export from the same source.
     static let origin = "origin"
     static let realm = "realm"
+    /// The values that the item lost in merges.
+    static let conflict = "conflict"
     /// Everything that does not fit into 64 attributes.
     static let more = "more-fields"
     /// The prefix of an attachment, followed by its name.
