@@ -32,7 +32,7 @@ struct ExitCodeTests {
         try sandbox.fails(64, "takes only 'off'", "update", "a", "--attribute", "check=ignore")
         try sandbox.fails(64, "--remove-attribute file:FILE", "update", "a", "--detach", "b")
         try sandbox.fails(64, "'vaultfmt compact'", "rm", "--purge", "a")
-        try sandbox.fails(64, "vaultfmt set --vault FILE NAME", "move", "a", "--to-vault", "b")
+        try sandbox.fails(64, "vaultfmt copy NAME --to FILE", "move", "a", "--to-vault", "b")
         let terminal = try PseudoTerminal(sandbox, shell: #""$0" get $'\xff'; echo "ended: $?""#)
         try terminal.expect("not valid UTF-8")
         try terminal.expect("ended: 64")

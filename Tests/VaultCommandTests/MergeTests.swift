@@ -337,6 +337,71 @@ struct MergeTests {
         #expect(machines.exists("test.vault.merged/test (zz conflict).vault"))
     }
 
+    @Test("G16: a copy with any computer's name is merged but stays; a backup of that form is left alone, unnamed")
+    func otherComputers() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try machines.copy("test-backup.vault")
+        for (number, name) in ["test-LAPTOP.vault", "test-Alices-MacBook-Pro.vault"].enumerated() {
+            try machines.copy(name) { sandbox, path in
+                try sandbox.ok("set", "new\(number)", "--vault", path, input: "n\(number)".utf8)
+            }
+        }
+        try sandbox.write("test-notes.vault", "not a vault".utf8)
+        try sandbox.ok("create", "test-other.vault", "--kdf", "testing")
+        try sandbox.okShell("mkdir test-folder.vault; ln -s test.vault test-link.vault")
+        try sandbox.ok("set", "here", input: "h".utf8)
+        let run = try sandbox.ok("merge", "--conflicts")
+        for number in 0..<2 { #expect(try machines.secret("new\(number)") == "n\(number)") }
+        #expect(run.output.contains("test-LAPTOP.vault': left in place, because you may have named it"))
+        for name in ["backup", "notes", "other", "folder", "link"] { #expect(!run.output.contains("test-\(name)")) }
+        #expect(machines.exists("test-Alices-MacBook-Pro.vault") && !machines.exists("test.vault.merged"))
+        #expect(try sandbox.ok("merge", "--conflicts").error.contains("there are no conflict copies"))
+    }
+
+    @Test("G13: a copy that ends within a change is merged up to there, named, and stays in place (3), at every length")
+    func cutCopies() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try machines.copy("whole") { sandbox, path in
+            try sandbox.ok("set", "first", "--vault", path, input: "1".utf8)
+            try sandbox.write("after first", try sandbox.read("whole"))
+            try sandbox.ok("set", "second", "--vault", path, input: String(repeating: "2", count: 9000).utf8)
+        }
+        let (first, whole) = (try sandbox.read("after first").count, try sandbox.read("whole"))
+        let lengths = [
+            first + 1, first + 511, first + 4096, (first + whole.count) / 2, whole.count - 600, whole.count - 1,
+        ]
+        let before = try sandbox.read("test.vault")
+        for length in lengths {
+            try sandbox.write("test.vault", before)
+            try sandbox.ok("anchor", "--accept")
+            try sandbox.write("test.sync-conflict-a.vault", whole.prefix(length))
+            let run = try sandbox.fails(3, "was left unchanged", "merge", "--conflicts")
+            #expect(run.output.contains("test.sync-conflict-a.vault': "), "\(length)")
+            #expect(machines.exists("test.sync-conflict-a.vault"), "\(length)")
+        }
+        try sandbox.write("test.sync-conflict-a.vault", whole)
+        try sandbox.ok("merge", "--conflicts")
+        #expect(try machines.secret("second").count == 9000 && !machines.exists("test.sync-conflict-a.vault"))
+    }
+
+    @Test("G14: merge ends with 3 while conflicts are open, also if the other copy settled on them before")
+    func adoptedConflicts() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try machines.copy("b") { sandbox, path in try sandbox.ok("set", "svc", "ann", "-f", path, input: "b".utf8) }
+        try machines.copy("c") { sandbox, path in try sandbox.ok("set", "svc", "ann", "-f", path, input: "c".utf8) }
+        try machines.change("c") { sandbox, path in
+            try sandbox.fails(3, "conflicts to settle", "merge", path, sandbox.path("b"))
+        }
+        // The vault is behind, so it takes the copy's state as it is.
+        try sandbox.fails(3, "conflicts to settle", "merge", sandbox.vault, sandbox.path("c"))
+        try sandbox.fails(3, "conflicts to settle", "merge", sandbox.vault, sandbox.path("c"))
+        try sandbox.ok("conflicts", "settle", "--all")
+        try sandbox.ok("merge", sandbox.vault, sandbox.path("c"))
+    }
+
     @Test("if the vault cannot be written, merge says so with exit 74, and leaves every copy")
     func fullDisk() throws {
         let machines = try Machines()

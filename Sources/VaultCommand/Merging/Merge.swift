@@ -102,9 +102,9 @@ struct Merge: ParsableCommand {
         return (path, others)
     }
 
-    private func confirm(_ report: MergeReport) throws -> Bool {
+    private func confirm(_ report: MergeReport, of copy: String) throws -> Bool {
         guard !yes else { return true }
-        for line in MergeText.lines(CopyOutcome(path: "the copy", report: report), of: "") { Terminal.errorLine(line) }
+        for line in MergeText.lines(CopyOutcome(path: copy, report: report), of: "") { Terminal.errorLine(line) }
         guard !access.noInput, Prompt.isPossible else {
             throw CommandFailure(
                 .usage,
@@ -151,7 +151,14 @@ struct Merge: ParsableCommand {
                     + "'vaultfmt verify COPY' calls sound"
             )
         }
-        guard !outcomes.contains(where: { $0.report?.hasConflicts == true }) else {
+        if let doubtful = outcomes.first(where: \.hasUnconfirmedRemovals), !outcomes.contains(where: \.leavesConflicts)
+        {
+            throw CommandFailure(
+                .incomplete,
+                "\(dryRun ? "would remove" : "removed") items whose last change \(TerminalText.path(doubtful.path)) may not have known; they are named above, "
+                    + "and 'vaultfmt restore' brings them back")
+        }
+        guard !outcomes.contains(where: \.leavesConflicts) else {
             throw CommandFailure(
                 .incomplete,
                 dryRun

@@ -17,6 +17,9 @@ enum MergeText {
             lines += report.notes.map { "  \(note($0))" }
         }
         if let failure = outcome.failure { lines.append("\(name): \(failure.message)") }
+        if outcome.mayBeNamedByPerson, outcome.report?.isRehearsal == false {
+            lines.append("\(name): left in place, because you may have named it; everything in it is in the vault now")
+        }
         if let place = outcome.movedTo { lines.append("\(name): moved to \(TerminalText.path(place))") }
         return lines
     }

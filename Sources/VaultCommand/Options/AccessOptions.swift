@@ -173,10 +173,12 @@ struct AccessOptions: ParsableArguments {
     }
 
     /// Opens a vault with its unlocked key; nil if there is none, or if factors are given.
+    /// - `despiteFactors`: Whether the given factors are meant for another vault.
     func openUnlocked(
-        _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
+        _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce,
+        despiteFactors: Bool = false
     ) throws -> Vault? {
-        let vault = try openUnlocked(path, anchors) { machine throws(VaultError) in
+        let vault = try openUnlocked(path, anchors, despiteFactors) { machine throws(VaultError) in
             try options(machine, writable: writable, device: device)
         }
         if let vault { TailNotice.show(vault) }
@@ -184,9 +186,10 @@ struct AccessOptions: ParsableArguments {
     }
 
     private func openUnlocked(
-        _ path: String, _ anchors: AnchorPolicy, _ options: (Machine) throws(VaultError) -> OpenOptions
+        _ path: String, _ anchors: AnchorPolicy, _ despiteFactors: Bool,
+        _ options: (Machine) throws(VaultError) -> OpenOptions
     ) throws -> Vault? {
-        guard !factors.isAnyGiven, try UserFiles.exists(path) else { return nil }
+        guard despiteFactors || !factors.isAnyGiven, try UserFiles.exists(path) else { return nil }
         let machine = try ThisMachine.current()
         do throws(VaultError) {
             let options = try options(machine)
