@@ -70,7 +70,7 @@ struct AccessOptions: ParsableArguments {
     private func open(
         _ path: String, _ anchors: AnchorPolicy, _ options: @escaping (Machine) throws(VaultError) -> OpenOptions
     ) throws -> Vault {
-        let kept = { () throws -> Vault? in try openUnlocked(path, anchors, options) }
+        let kept = { () throws -> Vault? in try openUnlocked(path, anchors, false, options) }
         if let vault = try kept() { return vault }
         return try withFactors(path, unlessKept: kept) { given in try open(path, given, anchors, options) }
     }
