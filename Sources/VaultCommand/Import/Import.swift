@@ -48,7 +48,7 @@ struct Import: ParsableCommand {
 
     @Flag(
         help:
-            "Write the numbers of the source's entries and of imported, changed, skipped and omitted ones as a JSON object; not with --dry-run."
+            "Write how many entries were imported, changed, skipped and omitted, as JSON; not with --dry-run."
     )
     var json = false
 
