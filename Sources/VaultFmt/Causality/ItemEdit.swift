@@ -1,0 +1,90 @@
+package import VaultBytes
+
+/// What one change does to an item (specification, section 8.1).
+package struct ItemEdit: Sendable {
+    /// The fields that get a new value.
+    package var written: [FieldName: HeldValue] = [:]
+    /// The fields that are settled in favour of what they show.
+    package var settled: Set<FieldName> = []
+    /// The attributes that are removed.
+    package var dropped: Set<FieldName> = []
+    /// The earlier values that are forgotten, with all others of the same bytes.
+    package var forgotten: Set<ValueName> = []
+
+    package init() {}
+}
+
+/// An item after a change.
+package struct EditedItem: Sendable {
+    package let state: ItemState
+    /// The values that the change forgets (M-7).
+    package let forgotten: Set<ValueName>
+}
+
+extension ItemState {
+    /// Replaces all siblings by one, whose dot is that of the change (M-3 to M-7).
+    ///
+    /// `time`: the time of the change, for values that it replaces.
+    /// `view`: what the item shows before the change, with the limit of this vault.
+    /// `forgotten`: the item's values that were forgotten before.
+    /// `classOf`: classifies a value by its bytes; called only for values that must be compared.
+    package func changed<Failure: Error>(
+        _ edit: ItemEdit, dot: Dot, time: Int64, _ view: ItemView, limit: Int, forgotten: Set<ValueName> = [],
+        _ classOf: (ValueName) throws(Failure) -> ValueClass
+    ) throws(Failure) -> EditedItem {
+        let written = withSettled(edit, view.shown)
+        var fields = view.shown.fields
+        for field in written.keys { fields[field] = dot }
+        for field in edit.dropped { fields[field] = nil }
+        let done = edit.settled.union(written.keys).union(edit.dropped)
+        var open = self.open.filter { name in
+            !done.contains(name.field) || (edit.settled.contains(name.field) && fields[name.field] == name.dot)
+        }
+        for field in written.keys { open.insert(ValueName(field, dot)) }
+        let live = open.union(fields.map { ValueName($0, $1) })
+        var classes = ValueClasses()
+        let gone = try equals(edit.forgotten, &classes, classOf).subtracting(live)
+        var pool = view.kept.union(self.open.filter(isProtected))
+        pool.formUnion(view.shown.fields.map { ValueName($0, $1) }.filter(isProtected))
+        pool = pool.filter { !gone.contains($0) && !live.contains($0) && !forgotten.contains($0) }
+        let earlier = try classes.newest(pool, limit, classOf)
+        var state = ItemState(siblings: [dot: Sibling(fields, earlier: earlier)], open: open, values: [:])
+        let held = state.held
+        state.values = values.filter { held.contains($0.key) }
+        for (name, value) in state.values where !live.contains(name) && value.replaced == 0 {
+            state.values[name]?.replaced = time
+        }
+        for (field, value) in written { state.values[ValueName(field, dot)] = value }
+        return EditedItem(state: state, forgotten: gone)
+    }
+
+    /// What is shown without being open gets a dot of its own when it is settled (M-5).
+    private func withSettled(_ edit: ItemEdit, _ shown: ShownItem) -> [FieldName: HeldValue] {
+        var written = edit.written
+        for field in edit.settled where written[field] == nil {
+            guard let now = shown.fields[field].map({ ValueName(field, $0) }), !open.contains(now) else { continue }
+            if var value = values[now] {
+                value.replaced = 0
+                written[field] = value
+            }
+        }
+        return written
+    }
+
+    private func isProtected(_ name: ValueName) -> Bool { values[name]?.isProtected ?? false }
+
+    /// Returns every value of the item that has the same bytes as one of these, in its field.
+    private func equals<Failure: Error>(
+        _ names: Set<ValueName>, _ classes: inout ValueClasses, _ classOf: (ValueName) throws(Failure) -> ValueClass
+    ) throws(Failure) -> Set<ValueName> {
+        guard !names.isEmpty else { return [] }
+        var wanted: [FieldName: Set<ValueClass>] = [:]
+        for name in names { wanted[name.field, default: []].insert(try classes.find(name, classOf)) }
+        var all = names
+        for name in values.keys {
+            guard let field = wanted[name.field], !all.contains(name) else { continue }
+            if field.contains(try classes.find(name, classOf)) { all.insert(name) }
+        }
+        return all
+    }
+}

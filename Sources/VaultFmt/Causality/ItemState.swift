@@ -1,0 +1,61 @@
+package import VaultBytes
+
+/// An item as one change left it, named by the change's dot and never altered (specification, section 8.1).
+package struct Sibling: Hashable, Sendable {
+    /// The dot of the value of each field that it has: always a key and a place.
+    package var fields: [FieldName: Dot]
+    package var earlier: Set<ValueName>
+
+    package init(_ fields: [FieldName: Dot], earlier: Set<ValueName> = []) {
+        self.fields = fields
+        self.earlier = earlier
+    }
+}
+
+/// Everything that a state of a vault holds of one item: nearly always one sibling, all of whose values are open.
+package struct ItemState: Sendable {
+    /// The siblings, by the dots of the changes that made them; at least one.
+    package var siblings: [Dot: Sibling]
+    /// The values that nobody who saw them has replaced.
+    package var open: Set<ValueName>
+    /// The values, except forgotten ones.
+    package var values: [ValueName: HeldValue]
+
+    package init(siblings: [Dot: Sibling], open: Set<ValueName>, values: [ValueName: HeldValue]) {
+        self.siblings = siblings
+        self.open = open
+        self.values = values
+    }
+
+    /// The item as a single change leaves it, all of whose values are open.
+    package init(_ dot: Dot, _ fields: [FieldName: Dot], _ values: [ValueName: HeldValue]) {
+        siblings = [dot: Sibling(fields)]
+        open = Set(fields.map { ValueName($0, $1) })
+        self.values = values
+    }
+
+    /// The dot of the newest change.
+    package var newest: Dot { siblings.keys.max() ?? Dot(0, .floor) }
+
+    /// The names of all values that the item holds, forgotten ones included.
+    package var held: Set<ValueName> {
+        var all = open
+        for sibling in siblings.values {
+            for (field, dot) in sibling.fields { all.insert(ValueName(field, dot)) }
+            all.formUnion(sibling.earlier)
+        }
+        return all
+    }
+
+    /// The place of a sibling.
+    func place(of sibling: Sibling) -> Place? {
+        sibling.fields[.place].flatMap { values[ValueName(.place, $0)]?.place }
+    }
+}
+
+extension ItemState: Equatable {
+    /// Compares what merging compares; where a value is stored does not count.
+    package static func == (left: ItemState, right: ItemState) -> Bool {
+        left.siblings == right.siblings && left.open == right.open
+    }
+}
