@@ -65,10 +65,10 @@ package struct PageLayout: Sendable {
         return Entry(rest: rest, value: start..<cursor.position)
     }
 
-    /// Checks that a leaf contains only items, whose keys start with 1 to 63, and tombstones, whose keys start with 7E
-    ///
+    /// Checks that a leaf contains only items, whose keys start with 1 to 63, and forgotten values, whose keys start with
+    /// 7E.
     private func checkKinds(_ bytes: Span<UInt8>, _ cursor: Cursor) throws(FormatError) {
-        func isKnown(_ tag: UInt8) -> Bool { (1...63).contains(tag) || tag == Format.tombstoneTag }
+        func isKnown(_ tag: UInt8) -> Bool { (1...63).contains(tag) || tag == Format.forgottenTag }
         if !prefix.isEmpty {
             guard isKnown(bytes[prefix.lowerBound]) else { throw cursor.error("an entry has an unknown kind") }
             return
