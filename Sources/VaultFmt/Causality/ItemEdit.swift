@@ -10,6 +10,11 @@ package struct ItemEdit: Sendable {
     package var dropped: Set<FieldName> = []
     /// The earlier values that are forgotten, with all others of the same bytes.
     package var forgotten: Set<ValueName> = []
+    /// New earlier values, as an import adds them; their dots are those of the commit.
+    package var added: [ValueName: HeldValue] = [:]
+    /// When the item was created and changed, as the caller says; nil for the time known, and the time of the change.
+    package var created: Int64?
+    package var modified: Int64?
 
     package init() {}
 }
@@ -47,10 +52,13 @@ extension ItemState {
         var pool = view.kept.union(self.open.filter(isProtected))
         pool.formUnion(view.shown.fields.map { ValueName($0, $1) }.filter(isProtected))
         pool = pool.filter { !gone.contains($0) && !live.contains($0) && !forgotten.contains($0) }
+        pool.formUnion(edit.added.keys)
         let earlier = try classes.newest(pool, limit, classOf)
-        var state = ItemState(siblings: [dot: Sibling(fields, earlier: earlier)], open: open, values: [:])
+        let sibling = Sibling(
+            fields, earlier: earlier, created: edit.created ?? created, modified: edit.modified ?? time)
+        var state = ItemState(siblings: [dot: sibling], open: open, values: [:])
         let held = state.held
-        state.values = values.filter { held.contains($0.key) }
+        state.values = values.merging(edit.added) { $1 }.filter { held.contains($0.key) }
         for (name, value) in state.values where !live.contains(name) && value.replaced == 0 {
             state.values[name]?.replaced = time
         }

@@ -5,10 +5,17 @@ package struct Sibling: Hashable, Sendable {
     /// The dot of the value of each field that it has: always a key and a place.
     package var fields: [FieldName: Dot]
     package var earlier: Set<ValueName>
+    /// When the item was created and last changed, in milliseconds since 1970.
+    package var created: Int64
+    package var modified: Int64
 
-    package init(_ fields: [FieldName: Dot], earlier: Set<ValueName> = []) {
+    package init(
+        _ fields: [FieldName: Dot], earlier: Set<ValueName> = [], created: Int64 = 0, modified: Int64 = 0
+    ) {
         self.fields = fields
         self.earlier = earlier
+        self.created = created
+        self.modified = modified
     }
 }
 
@@ -28,14 +35,20 @@ package struct ItemState: Sendable {
     }
 
     /// The item as a single change leaves it, all of whose values are open.
-    package init(_ dot: Dot, _ fields: [FieldName: Dot], _ values: [ValueName: HeldValue]) {
-        siblings = [dot: Sibling(fields)]
-        open = Set(fields.map { ValueName($0, $1) })
+    package init(_ dot: Dot, _ sibling: Sibling, _ values: [ValueName: HeldValue]) {
+        siblings = [dot: sibling]
+        open = Set(sibling.fields.map { ValueName($0, $1) })
         self.values = values
     }
 
+    /// When the item was created: what the oldest sibling says.
+    package var created: Int64 { siblings.values.map(\.created).min() ?? 0 }
+
+    /// When the item was last changed: what the newest sibling says.
+    package var modified: Int64 { siblings.values.map(\.modified).max() ?? 0 }
+
     /// The dot of the newest change.
-    package var newest: Dot { siblings.keys.max() ?? Dot(0, .floor) }
+    package var newest: Dot { siblings.keys.max() ?? Dot(revision: 0, replica: 0) }
 
     /// The names of all values that the item holds, forgotten ones included.
     package var held: Set<ValueName> {

@@ -48,7 +48,9 @@ extension ItemState {
     /// The item as it is shown, as one sibling.
     private static func unchanged(_ state: ItemState, _ view: ItemView, _ dot: Dot) -> ItemState {
         var new = state
-        new.siblings = [dot: Sibling(view.shown.fields, earlier: view.kept)]
+        let sibling = Sibling(
+            view.shown.fields, earlier: view.kept, created: state.created, modified: state.modified)
+        new.siblings = [dot: sibling]
         let held = new.held
         new.values = state.values.filter { held.contains($0.key) }
         return new
@@ -60,6 +62,7 @@ extension ItemState {
         for field in [FieldName.key, .place] {
             values[ValueName(field, dot)] = shown.fields[field].flatMap { branch.values[ValueName(field, $0)] }
         }
-        return ItemState(dot, [.key: dot, .place: dot], values)
+        let fields: [FieldName: Dot] = [.key: dot, .place: dot]
+        return ItemState(dot, Sibling(fields, created: branch.created, modified: branch.modified), values)
     }
 }

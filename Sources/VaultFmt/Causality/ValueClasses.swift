@@ -18,9 +18,8 @@ extension HeldValue {
         case .attribute(let flags, .inPage(let bytes)): return .plain(bytes, flags.meaning)
         case .place(let place):
             var bytes: [UInt8] = [place.accessibility]
-            bytes.append(u64: place.group)
             bytes.append(place.device)
-            return .plain(bytes, [])
+            return .plain(bytes + place.group, [])
         case .secret, .attribute(_, .inRecord): return nil
         }
     }
@@ -28,10 +27,6 @@ extension HeldValue {
 
 /// The classes of values that were compared, each determined once.
 struct ValueClasses {
-    /// The number of dots under which equal earlier values of a field are kept, so that a value that is set again and
-    /// again needs no more.
-    static var mostEqual: Int { 8 }
-
     private var known: [ValueName: ValueClass] = [:]
 
     /// Returns the class of a value.
@@ -51,7 +46,7 @@ struct ValueClasses {
         guard limit > 0 else { return [] }
         var kept: Set<ValueName> = []
         for (_, names) in Dictionary(grouping: pool, by: \.field) {
-            guard names.count > min(limit, Self.mostEqual) else {
+            guard names.count > min(limit, Format.equalValues) else {
                 // However many of them are equal, all are kept.
                 kept.formUnion(names)
                 continue
@@ -61,7 +56,7 @@ struct ValueClasses {
                 let found = try find(name, classOf)
                 guard counts[found] != nil || counts.count < limit else { continue }
                 counts[found, default: 0] += 1
-                if counts[found, default: 0] <= Self.mostEqual { kept.insert(name) }
+                if counts[found, default: 0] <= Format.equalValues { kept.insert(name) }
             }
         }
         return kept

@@ -46,12 +46,12 @@ struct ModelCaseTests {
 
         init(_ side: ModelCases.Side, and other: ModelCases.Side) {
             item = side.item.map { CaseReader().item($0) }
-            let rows = side.vector.rows.map { Vector.Row(ReplicaID(UInt64($0) ?? 0), $1) }
+            let rows = side.vector.rows.map { Vector.Row(UInt64($0) ?? 0, $1) }
             vector = Vector(floor: side.vector.floor, rows: rows) ?? Vector()
             split = Set(side.split + other.split)
         }
 
-        func hasCertainly(_ dot: Dot) -> Bool { vector.hasSeen(dot) && !split.contains(dot.replica.number) }
+        func hasCertainly(_ dot: Dot) -> Bool { vector.hasSeen(dot) && !split.contains(dot.replica) }
     }
 
     @Test("a change leaves one sibling, and forgets every dot of equal bytes (M-3 to M-7)")
@@ -62,6 +62,8 @@ struct ModelCaseTests {
             let forgotten = CaseReader.names(one.forgotten)
             let view = item.view(limit: one.limit, forgotten: forgotten, item.classOfCase)
             var edit = ItemEdit()
+            // The model has no such times.
+            (edit.created, edit.modified) = (0, 0)
             for (field, text) in one.write { edit.written[CaseReader.field(field)] = CaseReader.value(field, text) }
             edit.settled = Set(one.settle.map(CaseReader.field))
             edit.dropped = Set(one.absent.map(CaseReader.field))
@@ -91,7 +93,7 @@ struct ModelCaseTests {
             let view = ours.map { ($0, $0.view(limit: one.limit, forgotten: forgotten, $0.classOfCase)) }
             let taken = ItemState.taking(
                 theirs, branch, into: view, forgotten: forgotten, isKnown: known.contains
-            ) { dots.popFirst() ?? Dot(1, .floor) }
+            ) { dots.popFirst() ?? Dot(revision: 1, replica: 0) }
             let all = CaseReader(one.values.merging(one.newValues) { $0.merging($1) { $1 } })
             let wanted = one.result.map(all.item)
             #expect(taken?.state.siblings.keys == wanted?.siblings.keys, "\(one.name)")

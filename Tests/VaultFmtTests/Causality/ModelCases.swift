@@ -105,7 +105,7 @@ struct CaseReader {
 
     static func dot(_ text: String) -> Dot {
         let parts = text.split(separator: ".").map { UInt64($0) ?? 0 }
-        return Dot(parts[0], ReplicaID(parts[1]))
+        return Dot(revision: parts[0], replica: parts[1])
     }
 
     static func field(_ name: String) -> FieldName {
@@ -152,7 +152,7 @@ struct CaseReader {
             let parts = text.split(separator: " ")
             let device = parts[2] == "-" ? Bytes16.zero : Bytes16(high: 1, low: (UInt64(parts[2]) ?? 0) + 1)
             return HeldValue(
-                .place(Place(group: number(String(parts[0])), accessibility: UInt8(parts[1]) ?? 0, device: device)))
+                .place(Place(group: Array(parts[0].utf8), accessibility: UInt8(parts[1]) ?? 0, device: device)))
         case "secret": return HeldValue(.secret(record, attributes: []))
         case "sealed": return HeldValue(.attribute(flags: [.sealed, .inItemRecord], .inRecord(record)))
         default: return HeldValue(.attribute(flags: [], .inPage(Array(text.utf8))))
