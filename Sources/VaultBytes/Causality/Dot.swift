@@ -44,6 +44,11 @@ package struct StoredDot: Hashable, Sendable {
         out.append(varint: UInt64(position))
     }
 
+    /// Returns whether a state with this clock and floor may contain the dot. The vector shows the rest.
+    package func isPossible(clock: UInt64, floor: UInt64) -> Bool {
+        revision <= clock && (position == 0) == (revision <= floor)
+    }
+
     /// Returns the order in which a frame lists dots: by revision, then by position.
     package static func precedes(_ left: StoredDot, _ right: StoredDot) -> Bool {
         (left.revision, left.position) < (right.revision, right.position)

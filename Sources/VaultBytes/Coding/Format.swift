@@ -52,8 +52,6 @@ package enum Format {
 
     /// The first byte of a forgotten value's key (section 6.5).
     package static let forgottenTag: UInt8 = 0x7E
-    /// The number of rows of its own up to which a writer bases a vector on another (section 5.5).
-    package static let rowsOnBase = 64
     /// The number of revisions after which a writer takes a new id (section 7.5).
     package static let revisionsOfID = 4096
     /// The exclusive upper bound of the random part of a new revision.
@@ -90,16 +88,18 @@ package enum Format {
         package static let attributeInPage = 256
         package static let attributeInItemRecord = 4096
         package static let attributeValue = 16 << 20
-        package static let itemKey = 8192
+        package static let itemKey = 8176
+        /// The maximum length of an item's key in a page, which an item id may follow.
+        package static let pageKey = 8192
         package static let field = 4096
         package static let fieldsOfReservedClass = 16
         package static let pageFrame = 65_536
         package static let pageEntries = 4096
         package static let level: UInt8 = 15
         /// The maximum number of dots in an entry besides its own.
-        package static let fieldDots = 16
+        package static let fieldDots = 67
         package static let pastFrame = 2 << 20
-        package static let pastDots = 16_384
+        package static let pastDots = 4352
         package static let pastValues = 4096
         package static let siblings = 256
         /// The maximum of the setting for how many earlier values an item keeps.
@@ -109,8 +109,10 @@ package enum Format {
         package static let compartments = 8192
         package static let handOvers = 16
         package static let vectorFrame = 4 << 20
+        /// The maximum number of rows of its own in a vector frame with a base.
+        package static let rowsOnBase = 64
         /// The maximum number of rows of a vector.
-        package static let rows = 262_144
+        package static let rows = 262_000
         /// The range of times, in milliseconds since 1970. The difference of any of them to a revision's is a zigzag.
         package static let time: ClosedRange<Int64> = -(1 << 61)...(1 << 61 - 1)
         /// The maximum value of a generation, revision, clock, group number or compartment number.

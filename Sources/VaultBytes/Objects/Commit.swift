@@ -142,18 +142,21 @@ package struct Commit: Equatable, Sendable {
         pasts = try cursor.u64(bytes)
         liveBytes = try cursor.u64(bytes)
         let most = offset + UInt64(Format.commitSize)
-        guard items <= most, forgotten <= most, pasts <= most, liveBytes <= most else {
+        guard items <= most, forgotten <= most, pasts <= items, liveBytes <= most else {
             throw cursor.error("a commit's counts are larger than the file allows")
         }
-        own = try Commit.own(bytes, &cursor)
-        guard own?.revision ?? 0 <= clock else { throw cursor.error("a commit's own revision is after its clock") }
+        own = try Commit.own(bytes, &cursor, clock: clock)
         try cursor.reserved(bytes, 24)
         try cursor.finish()
     }
 
-    private static func own(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> OwnRow? {
+    private static func own(
+        _ bytes: Span<UInt8>, _ cursor: inout Cursor, clock: UInt64
+    ) throws(FormatError) -> OwnRow? {
         let (id, revision) = (try cursor.u64(bytes), try cursor.u64(bytes))
-        guard (id == 0) == (revision == 0) else { throw cursor.error("a commit has half of an own row") }
+        guard revision == (id == 0 ? 0 : clock) else {
+            throw cursor.error("a commit's own revision does not match its clock or its own id")
+        }
         return id == 0 ? nil : OwnRow(id: id, revision: revision)
     }
 

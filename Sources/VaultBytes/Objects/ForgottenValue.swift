@@ -1,4 +1,4 @@
-/// The kinds of an item's fields, as numbers in past frames and in the keys of forgotten values (sections 5.3 and 6.5).
+/// The kinds of an item's fields, as numbers in pasts and in the keys of forgotten values (sections 5.3 and 6.5).
 package enum FieldKind: UInt8, Sendable {
     case secret = 0
     case attribute = 1
@@ -6,11 +6,11 @@ package enum FieldKind: UInt8, Sendable {
     case place = 3
 }
 
-/// A value of one field that was forgotten: the key of an entry whose value is empty (section 6.5).
+/// A secret or a value of an attribute that was forgotten: the key of an entry whose value is empty (section 6.5).
 package struct ForgottenValue: Hashable, Sendable {
     package let dot: Dot
     package let kind: FieldKind
-    /// The attribute's name in UTF-8; empty for other kinds.
+    /// The attribute's name in UTF-8; empty for a secret.
     package let name: [UInt8]
 
     package init(dot: Dot, kind: FieldKind, name: [UInt8] = []) {
@@ -21,16 +21,18 @@ package struct ForgottenValue: Hashable, Sendable {
 
     private static let dotSize = 8 + 8
 
-    /// Reads a key. The vector shows whether the dot is possible.
-    package init(key bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
+    /// Reads a key in a state with this clock and floor. The vector shows whether the state has seen the dot.
+    package init(
+        key bytes: Span<UInt8>, clock: UInt64, floor: UInt64, at offset: UInt64
+    ) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         guard try cursor.u8(bytes) == Format.forgottenTag else { throw cursor.error("not a forgotten value") }
         let revision = try cursor.u64(bytes).byteSwapped
-        guard revision >= 1, revision <= Format.Limit.number else {
-            throw cursor.error("the revision of a forgotten value is out of range")
-        }
         dot = Dot(revision: revision, replica: try cursor.u64(bytes).byteSwapped)
-        guard let kind = FieldKind(rawValue: try cursor.u8(bytes)) else {
+        guard revision >= 1, revision <= clock, (dot.replica == 0) == (revision <= floor) else {
+            throw cursor.error("the dot of a forgotten value is out of range")
+        }
+        guard let kind = FieldKind(rawValue: try cursor.u8(bytes)), kind == .secret || kind == .attribute else {
             throw cursor.error("a forgotten value has an unknown kind")
         }
         self.kind = kind

@@ -22,17 +22,25 @@ package struct HandOver: Hashable, Sendable {
     package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         publicKey = try cursor.bytes32(bytes)
         next = try cursor.bytes32(bytes)
-        vector = try ObjectRef(bytes, &cursor)
         floor = try cursor.u64(bytes)
         guard floor <= Format.Limit.number else { throw cursor.error("a hand-over's floor is out of range") }
+        guard publicKey != next else { throw cursor.error("a hand-over's keys are the same") }
+        vector = try ObjectRef(bytes, &cursor)
         signature = cursor.copy(bytes, try cursor.slice(Format.signatureSize, "a hand-over's signature"))
+    }
+
+    /// Returns whether a keyring lists this hand-over before the other.
+    package static func precedes(_ left: HandOver, _ right: HandOver) -> Bool {
+        let (own, others) = (left.publicKey.bytes + left.next.bytes, right.publicKey.bytes + right.next.bytes)
+        let (one, other) = (own + left.signature, others + right.signature)
+        return ByteOrder.compare(one.span, 0..<one.count, other.span, 0..<other.count) < 0
     }
 
     package func encode(into out: inout [UInt8]) {
         out.append(publicKey)
         out.append(next)
-        vector.encode(into: &out)
         out.append(u64: floor)
+        vector.encode(into: &out)
         out.append(contentsOf: signature)
     }
 }

@@ -63,6 +63,7 @@ package struct ItemEntry: Equatable, Sendable {
         hasConflicts = flags & Self.conflictFlag != 0
         lacksSecret = flags & Self.noSecretFlag != 0
         past = flags & Self.pastFlag != 0 ? try ObjectRef(bytes, &cursor) : nil
+        guard past != nil || !hasConflicts else { throw cursor.error("an item without a past has conflicts") }
         further = []
         // The created time is relative to the least dot.
         if flags & Self.furtherFlag != 0 { further = FieldDots.toBeRead } else { try moveCreated(cursor) }
@@ -237,7 +238,7 @@ package struct FieldSet: Hashable, Sendable {
 
 extension Cursor {
     /// Reads a time that is stored as the difference to the time of a dot.
-    fileprivate mutating func time(_ bytes: Span<UInt8>, after dot: StoredDot) throws(FormatError) -> Int64 {
+    mutating func time(_ bytes: Span<UInt8>, after dot: StoredDot) throws(FormatError) -> Int64 {
         try time(try zigzag(bytes), after: dot)
     }
 

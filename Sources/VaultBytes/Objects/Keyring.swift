@@ -77,9 +77,7 @@ package struct Keyring: Equatable, Sendable {
         try readGroups(bytes, &cursor)
         try readCompartments(bytes, &cursor)
         try readSlots(bytes, &cursor)
-        for _ in 0..<(try cursor.count(bytes, most: Format.Limit.handOvers, "hand-overs")) {
-            handOvers.append(try HandOver(bytes, &cursor))
-        }
+        try readHandOvers(bytes, &cursor)
         let count = try cursor.count(bytes, most: Format.Limit.extensions, "extensions")
         extensions = try Extension.list(bytes, &cursor, count: count)
         try cursor.finishSteppedBody(bytes, "a keyring")
@@ -141,11 +139,32 @@ package struct Keyring: Equatable, Sendable {
     }
 
     private mutating func readSlots(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
-        for _ in 0..<(try cursor.count(bytes, most: Format.Limit.slots, "slots")) {
+        let known = Set(groups.map(\.number))
+        let count = try cursor.count(bytes, most: Format.Limit.slots, "slots")
+        guard count > 0 else { throw cursor.error("a keyring has no slots") }
+        for _ in 0..<count {
             let slot = try SlotDots(bytes, &cursor)
             if let last = slots.last, last.id >= slot.id { throw cursor.error("slots are out of order") }
+            guard slot.grants.allSatisfy({ known.contains($0.group) }) else {
+                throw cursor.error("a slot is granted a group that does not exist")
+            }
             slots.append(slot)
         }
+    }
+
+    private mutating func readHandOvers(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
+        for _ in 0..<(try cursor.count(bytes, most: Format.Limit.handOvers, "hand-overs")) {
+            let one = try HandOver(bytes, &cursor)
+            if let last = handOvers.last, !HandOver.precedes(last, one) {
+                throw cursor.error("hand-overs are out of order")
+            }
+            handOvers.append(one)
+        }
+    }
+
+    /// Every dot of the keyring.
+    package var dots: [StoredDot] {
+        [keeping.dot] + slots.flatMap { [$0.made, $0.changed] + $0.grants.map(\.dot) }
     }
 
     /// Encodes the body with padding.

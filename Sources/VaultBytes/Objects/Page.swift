@@ -33,13 +33,13 @@ package struct PageLayout: Sendable {
         guard level <= Format.Limit.level else { throw cursor.error("a page has the invalid level \(level)") }
         let count = try cursor.count(bytes, most: Format.Limit.pageEntries, "entries of a page")
         guard level > 0 || count > 0 else { throw cursor.error("a leaf has no entries") }
-        let prefixLength = try cursor.count(bytes, most: Format.Limit.itemKey, "a page's prefix")
+        let prefixLength = try cursor.count(bytes, most: Format.Limit.pageKey, "a page's prefix")
         prefix = try cursor.slice(prefixLength, "a page's prefix")
         var all: [Entry] = []
         all.reserveCapacity(min(count, bytes.count / 2) + 1)
         if level > 0 { all.append(try PageLayout.child(bytes, &cursor, rest: 0..<0)) }
         for _ in 0..<count {
-            let length = try cursor.count(bytes, most: Format.Limit.itemKey - prefixLength, "a key")
+            let length = try cursor.count(bytes, most: Format.Limit.pageKey - prefixLength, "a key")
             let rest = try cursor.slice(length, "a key")
             if let last = all.last, level == 0 || all.count > 1, ByteOrder.compare(bytes, last.rest, bytes, rest) >= 0 {
                 throw cursor.error("a page's keys are out of order")

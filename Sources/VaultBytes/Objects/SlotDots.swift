@@ -31,6 +31,9 @@ package struct SlotDots: Equatable, Sendable {
         id = try cursor.bytes16(bytes)
         made = try StoredDot(bytes, &cursor)
         changed = try StoredDot(bytes, &cursor)
+        guard changed == made || changed.revision > made.revision else {
+            throw cursor.error("a slot was changed before it was made")
+        }
         grants = []
         for _ in 0..<(try cursor.count(bytes, most: Format.Limit.grantedGroups, "grants of a slot")) {
             let group = try cursor.number(bytes, "a group's number")

@@ -32,15 +32,17 @@ package struct VectorFrame: Equatable, Sendable {
     private static let changeSize = 1 + 8
     private static let rowSize = 8 + 8
 
-    /// Reads a body. `rows` does what takes the base to check.
+    /// Reads a body. `vector` checks the rest.
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         let hasBase = try cursor.u8(bytes)
         guard hasBase <= 1 else { throw cursor.error("a vector has a base of an unknown kind") }
         base = hasBase == 1 ? try ObjectRef(bytes, &cursor) : nil
         changes = hasBase == 1 ? try VectorFrame.changes(bytes, &cursor) : []
-        let most = min(Format.Limit.rows, cursor.remaining / VectorFrame.rowSize)
+        let allowed = hasBase == 1 ? Format.Limit.rowsOnBase - changes.count : Format.Limit.rows
+        let most = min(allowed, cursor.remaining / VectorFrame.rowSize)
         let count = try cursor.count(bytes, most: most, "rows of a vector")
+        guard count + changes.count > 0 else { throw cursor.error("a vector frame has no rows") }
         further = []
         further.reserveCapacity(count)
         for _ in 0..<count {
@@ -53,7 +55,7 @@ package struct VectorFrame: Equatable, Sendable {
     }
 
     private static func changes(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> [Change] {
-        let most = min(Format.Limit.rows, cursor.remaining / changeSize)
+        let most = min(Format.Limit.rowsOnBase, cursor.remaining / changeSize)
         let count = try cursor.count(bytes, most: most, "changed rows of a vector")
         var all: [Change] = []
         all.reserveCapacity(count)
@@ -73,10 +75,21 @@ package struct VectorFrame: Equatable, Sendable {
         return (revision, value != revision)
     }
 
-    /// Returns all rows. The caller has read the base, which must have none itself.
+    /// Returns the vector. The caller has read the base, which must have none itself.
     ///
     /// `offset`: the offset of this frame, for errors.
-    package func rows(on base: VectorFrame?, at offset: UInt64) throws(FormatError) -> [Vector.Row] {
+    package func vector(on base: VectorFrame?, floor: UInt64, at offset: UInt64) throws(FormatError) -> Vector {
+        let rows = try rows(on: base, at: offset)
+        guard rows.count <= Format.Limit.rows, rows.allSatisfy({ $0.revision > floor }),
+            let vector = Vector(floor: floor, rows: rows)
+        else {
+            throw FormatError(
+                .structureInvalid, "a vector has an id twice, or a row that is not above the floor", at: offset)
+        }
+        return vector
+    }
+
+    private func rows(on base: VectorFrame?, at offset: UInt64) throws(FormatError) -> [Vector.Row] {
         guard let base else {
             precondition(self.base == nil, "the caller must read a vector's base")
             return further
@@ -95,9 +108,6 @@ package struct VectorFrame: Equatable, Sendable {
                 throw FormatError(.structureInvalid, "a vector does not continue its base", at: offset)
             }
             rows[change.position - 1] = new
-        }
-        guard rows.count + further.count <= Format.Limit.rows else {
-            throw FormatError(.structureInvalid, "a vector has too many rows", at: offset)
         }
         return rows + further
     }
@@ -120,6 +130,9 @@ package struct VectorFrame: Equatable, Sendable {
 
     /// Encodes the body with padding.
     package func encode() throws(FormatError) -> [UInt8] {
+        guard base == nil ? further.count <= Format.Limit.rows : ownRows <= Format.Limit.rowsOnBase else {
+            throw FormatError(.limitExceeded, "the vault has too many ids of writers", at: 0)
+        }
         var out: [UInt8] = []
         out.reserveCapacity(64 + changes.count * (VectorFrame.changeSize + 2) + further.count * VectorFrame.rowSize)
         out.append(base == nil ? 0 : 1)
