@@ -26,6 +26,8 @@ package struct HeldValue: Equatable, Sendable {
         case attribute(flags: AttributeFlags, AttributeValue)
         case key([UInt8])
         case place(Place)
+        /// A forgotten value, with the flags of an attribute: its bytes are gone, and its dot is not.
+        case forgotten(AttributeFlags)
     }
 
     /// The value of an attribute, or where it is.
@@ -44,12 +46,12 @@ package struct HeldValue: Equatable, Sendable {
         self.replaced = replaced
     }
 
-    /// Whether the value is as secret as a secret: it is one, or a sealed attribute.
+    /// Whether the value is as secret as a secret: it is one, or a sealed attribute. A forgotten value is nothing more.
     package var isProtected: Bool {
         switch content {
         case .secret: true
         case .attribute(let flags, _): flags.contains(.sealed)
-        case .key, .place: false
+        case .key, .place, .forgotten: false
         }
     }
 
@@ -57,9 +59,11 @@ package struct HeldValue: Equatable, Sendable {
     package var isInRecord: Bool {
         switch content {
         case .secret, .attribute(_, .inRecord): true
-        case .attribute(_, .inPage), .key, .place: false
+        case .attribute(_, .inPage), .key, .place, .forgotten: false
         }
     }
+
+    package var isForgotten: Bool { if case .forgotten = content { true } else { false } }
 
     /// The place; nil for a value of another field.
     package var place: Place? { if case .place(let place) = content { place } else { nil } }
@@ -69,7 +73,7 @@ package struct HeldValue: Equatable, Sendable {
         get {
             switch content {
             case .secret(let record, _), .attribute(_, .inRecord(let record)): record
-            case .attribute(_, .inPage), .key, .place: nil
+            case .attribute(_, .inPage), .key, .place, .forgotten: nil
             }
         }
         set {
@@ -77,7 +81,7 @@ package struct HeldValue: Equatable, Sendable {
             switch content {
             case .secret(_, let attributes): content = .secret(newValue, attributes: attributes)
             case .attribute(let flags, .inRecord): content = .attribute(flags: flags, .inRecord(newValue))
-            case .attribute(_, .inPage), .key, .place: break
+            case .attribute(_, .inPage), .key, .place, .forgotten: break
             }
         }
     }

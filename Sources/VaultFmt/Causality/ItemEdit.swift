@@ -22,7 +22,7 @@ package struct ItemEdit: Sendable {
 /// An item after a change.
 package struct EditedItem: Sendable {
     package let state: ItemState
-    /// The values that the change forgets (M-7).
+    /// The values that the change forgets (M-7), and that the vault must list.
     package let forgotten: Set<ValueName>
 }
 
@@ -31,10 +31,9 @@ extension ItemState {
     ///
     /// `time`: the time of the change, for values that it replaces.
     /// `view`: what the item shows before the change, with the limit of this vault.
-    /// `forgotten`: the item's values that were forgotten before.
     /// `classOf`: classifies a value by its bytes; called only for values that must be compared.
     package func changed<Failure: Error>(
-        _ edit: ItemEdit, dot: Dot, time: Int64, _ view: ItemView, limit: Int, forgotten: Set<ValueName> = [],
+        _ edit: ItemEdit, dot: Dot, time: Int64, _ view: ItemView, limit: Int,
         _ classOf: (ValueName) throws(Failure) -> ValueClass
     ) throws(Failure) -> EditedItem {
         let written = withSettled(edit, view.shown)
@@ -49,6 +48,7 @@ extension ItemState {
         let live = open.union(fields.map { ValueName($0, $1) })
         var classes = ValueClasses()
         let gone = try equals(edit.forgotten, &classes, classOf).subtracting(live)
+        let forgotten = forgotten
         var pool = view.kept.union(self.open.filter(isProtected))
         pool.formUnion(view.shown.fields.map { ValueName($0, $1) }.filter(isProtected))
         pool = pool.filter { !gone.contains($0) && !live.contains($0) && !forgotten.contains($0) }
@@ -63,6 +63,7 @@ extension ItemState {
             state.values[name]?.replaced = time
         }
         for (field, value) in written { state.values[ValueName(field, dot)] = value }
+        state.forget(gone)
         return EditedItem(state: state, forgotten: gone)
     }
 

@@ -2,7 +2,8 @@ package import VaultBytes
 
 extension ItemState {
     /// Merges two states of one item (M-19, M-20); nil if no change of it stays. The result is the same whichever side
-    /// is the left one. No contents change and no dot is made.
+    /// is the left one. No contents change and no dot is made. What is forgotten on either side is forgotten with
+    /// `forget`, before or after.
     ///
     /// `hasLeft`, `hasRight`: whether that state has seen a dot, and nothing forbids to conclude from it (M-33).
     package static func merged(
@@ -37,6 +38,8 @@ extension HeldValue {
     /// Returns whether this copy of a value is kept rather than another one. Records are compared last: they do not
     /// belong to the contents of a vault.
     private func isPreferred(to other: HeldValue) -> Bool {
+        // A copy that has forgotten the value has no bytes of it.
+        if isForgotten != other.isForgotten { return isForgotten }
         if replaced != other.replaced { return replaced > other.replaced }
         let (mine, others) = (plainBytes, other.plainBytes)
         if mine != others { return ByteOrder.isLess(others, mine) }

@@ -25,7 +25,7 @@ package struct ItemState: Sendable {
     package var siblings: [Dot: Sibling]
     /// The values that nobody who saw them has replaced.
     package var open: Set<ValueName>
-    /// The values, except forgotten ones.
+    /// The values of all names that the item holds; forgotten ones without their bytes.
     package var values: [ValueName: HeldValue]
 
     package init(siblings: [Dot: Sibling], open: Set<ValueName>, values: [ValueName: HeldValue]) {
@@ -58,6 +58,25 @@ package struct ItemState: Sendable {
             all.formUnion(sibling.earlier)
         }
         return all
+    }
+
+    /// The values that are forgotten and still named by a sibling, or open.
+    package var forgotten: Set<ValueName> { Set(values.filter(\.value.isForgotten).keys) }
+
+    /// Forgets values, here or in another copy of the vault. A sibling keeps the dots of its fields.
+    package mutating func forget(_ names: Set<ValueName>) {
+        for dot in siblings.keys { siblings[dot]?.earlier.subtract(names) }
+        let held = held
+        for name in names where values[name] != nil {
+            guard held.contains(name) else {
+                values[name] = nil
+                continue
+            }
+            var flags = AttributeFlags()
+            if case .attribute(let known, _) = values[name]?.content { flags = known }
+            if case .forgotten(let known) = values[name]?.content { flags = known }
+            values[name] = HeldValue(.forgotten(flags))
+        }
     }
 
     /// The place of a sibling.

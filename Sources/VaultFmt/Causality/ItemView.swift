@@ -23,8 +23,9 @@ package struct ItemView: Equatable, Sendable {
 }
 
 extension ItemState {
-    /// Returns what each field shows (M-9 to M-13); `forgotten` are the forgotten values of the item.
-    package func shown(_ forgotten: Set<ValueName> = []) -> ShownItem {
+    /// Returns what each field shows (M-9 to M-13).
+    package func shown() -> ShownItem {
+        let forgotten = forgotten
         if siblings.count == 1, forgotten.isEmpty, let (dot, sibling) = siblings.first {
             // Everything that it has.
             return ShownItem(fields: sibling.fields, wholeSibling: isBound(sibling) ? dot : nil)
@@ -39,9 +40,9 @@ extension ItemState {
     /// `limit`: the number of different earlier values to keep of each field.
     /// `classOf`: classifies a value by its bytes; called only for values that must be compared.
     package func view<Failure: Error>(
-        limit: Int, forgotten: Set<ValueName> = [], _ classOf: (ValueName) throws(Failure) -> ValueClass
+        limit: Int, _ classOf: (ValueName) throws(Failure) -> ValueClass
     ) throws(Failure) -> ItemView {
-        let shown = shown(forgotten)
+        let (shown, forgotten) = (shown(), forgotten)
         var classes = ValueClasses()
         var marks: [ValueName] = []
         for name in open.sorted() where !shown.shows(name) && !forgotten.contains(name) {

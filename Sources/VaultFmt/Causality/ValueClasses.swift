@@ -20,7 +20,7 @@ extension HeldValue {
             var bytes: [UInt8] = [place.accessibility]
             bytes.append(place.device)
             return .plain(bytes + place.group, [])
-        case .secret, .attribute(_, .inRecord): return nil
+        case .secret, .attribute(_, .inRecord), .forgotten: return nil
         }
     }
 }

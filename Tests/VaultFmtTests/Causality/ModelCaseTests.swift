@@ -13,9 +13,9 @@ struct ModelCaseTests {
     func views() {
         #expect(cases.views.count > 100)
         for one in cases.views {
-            let item = CaseReader(one.values).item(one.item)
-            let forgotten = CaseReader.names(one.forgotten)
-            let view = item.view(limit: one.limit, forgotten: forgotten, item.classOfCase)
+            var item = CaseReader(one.values).item(one.item)
+            item.forget(CaseReader.names(one.forgotten))
+            let view = item.view(limit: one.limit, item.classOfCase)
             #expect(view.shown.fields == CaseReader.fields(one.shown), "\(one.name)")
             #expect(Set(view.marks) == CaseReader.names(one.marks), "\(one.name)")
             #expect(view.kept == CaseReader.names(one.kept), "\(one.name)")
@@ -58,9 +58,9 @@ struct ModelCaseTests {
     func changes() {
         #expect(cases.changes.count > 100)
         for one in cases.changes {
-            let item = CaseReader(one.values).item(one.item)
-            let forgotten = CaseReader.names(one.forgotten)
-            let view = item.view(limit: one.limit, forgotten: forgotten, item.classOfCase)
+            var item = CaseReader(one.values).item(one.item)
+            item.forget(CaseReader.names(one.forgotten))
+            let view = item.view(limit: one.limit, item.classOfCase)
             var edit = ItemEdit()
             // The model has no such times.
             (edit.created, edit.modified) = (0, 0)
@@ -69,12 +69,11 @@ struct ModelCaseTests {
             edit.dropped = Set(one.absent.map(CaseReader.field))
             edit.forgotten = CaseReader.names(one.forget)
             let result = item.changed(
-                edit, dot: CaseReader.dot(one.dot), time: 7, view, limit: one.limit, forgotten: forgotten,
-                item.classOfCase)
+                edit, dot: CaseReader.dot(one.dot), time: 7, view, limit: one.limit, item.classOfCase)
             #expect(result.state == CaseReader().item(one.result), "\(one.name)")
             #expect(result.forgotten == CaseReader.names(one.newlyForgotten), "\(one.name)")
             let open = result.state.open
-            for (name, value) in result.state.values where !open.contains(name) {
+            for (name, value) in result.state.values where !open.contains(name) && !value.isForgotten {
                 #expect(result.state.shown().shows(name) || value.replaced == 7, "\(one.name)")
             }
         }
@@ -85,12 +84,13 @@ struct ModelCaseTests {
         #expect(cases.takings.count > 40)
         for one in cases.takings {
             let reader = CaseReader(one.values)
-            let (ours, theirs) = (one.ours.map(reader.item), reader.item(one.theirs))
             let forgotten = CaseReader.names(one.forgotten)
+            var (ours, theirs) = (one.ours.map(reader.item), reader.item(one.theirs))
+            ours?.forget(forgotten)
             let known = Set(one.known.map(CaseReader.dot))
             var dots = one.dots.map(CaseReader.dot)[...]
             let branch = theirs.view(limit: one.limit, theirs.classOfCase)
-            let view = ours.map { ($0, $0.view(limit: one.limit, forgotten: forgotten, $0.classOfCase)) }
+            let view = ours.map { ($0, $0.view(limit: one.limit, $0.classOfCase)) }
             let taken = ItemState.taking(
                 theirs, branch, into: view, forgotten: forgotten, isKnown: known.contains
             ) { dots.popFirst() ?? Dot(revision: 1, replica: 0) }
@@ -100,7 +100,7 @@ struct ModelCaseTests {
             #expect(Self.texts(taken?.state) == Self.texts(wanted), "\(one.name)")
             #expect(dots.isEmpty || taken == nil, "\(one.name)")
             if let (state, view) = view, let taken {
-                #expect(taken.state.shown(forgotten).fields == view.shown.fields, "\(one.name)")
+                #expect(taken.state.shown().fields == view.shown.fields, "\(one.name)")
                 #expect(state.open.isSubset(of: taken.state.open), "\(one.name)")
             }
         }
