@@ -168,6 +168,9 @@ struct PrivateFiles: Sendable {
 
     func remove(_ path: String) throws(VaultError) { try fileSystem.remove(path) }
 
+    /// Returns the names of the files in a folder.
+    func names(in folder: String) throws(VaultError) -> [String] { try fileSystem.siblings(of: folder + "/") }
+
     /// Returns the error, adding the file's owner if that may be the cause.
     func explained(_ error: VaultError, _ path: String) -> VaultError {
         guard error.code == .io else { return error }

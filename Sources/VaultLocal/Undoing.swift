@@ -150,10 +150,9 @@ private struct VisibleStates {
         return try self.entry(noted.target)
     }
 
-    /// Returns whether this machine made the change, and the change contains nothing from another device.
+    /// Returns whether this machine made the change, and the change is its own and no merge.
     func isMadeHere(_ entry: LogEntry) -> Bool {
-        guard own.entry(entry.state.generation, entry.state.value) != nil, !entry.isMerge else { return false }
-        return entry.devices.allSatisfy { $0 == vault.device }
+        own.entry(entry.state.generation, entry.state.value) != nil && !entry.isMerge
     }
 
     /// Reads the log down to the state before a generation; generations only increase.

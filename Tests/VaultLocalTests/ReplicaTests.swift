@@ -230,7 +230,8 @@ struct ReplicaTests {
 
     @Test("Many threads and handles claim ids of one memory: no id is claimed twice, and no entry is lost")
     func atOnce() throws {
-        let (claimed, failures) = (Mutex<[UInt64]>([]), Mutex<[String]>([]))
+        let claimed = Mutex<[UInt64]>([])
+        let failures = Mutex<[String]>([])
         let shared = replicas(run)
         let threads = (0..<8).map { number in
             let memory = number % 2 == 0 ? shared : replicas(run)
