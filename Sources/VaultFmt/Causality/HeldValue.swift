@@ -1,19 +1,9 @@
 package import VaultBytes
 
 /// Where an item is, and who can read it: one field, so that readers change in one piece.
-package struct Place: Hashable, Sendable {
-    /// The name of the access group, in UTF-8: groups get new numbers when their readers change.
-    package var group: [UInt8]
-    package var accessibility: UInt8
-    /// The device that the item is bound to; zero if it is not bound to one.
-    package var device: Bytes16
+package typealias Place = Past.Place
 
-    package init(group: [UInt8], accessibility: UInt8, device: Bytes16) {
-        self.group = group
-        self.accessibility = accessibility
-        self.device = device
-    }
-
+extension Past.Place {
     package var isDeviceBound: Bool { device != .zero }
 }
 

@@ -46,20 +46,17 @@ extension HeldValue {
         return true
     }
 
-    /// The plain part of a secret's attributes, in a form that has an order and no references.
+    /// The attributes of a secret's time as encoded, without references.
     private var plainBytes: [UInt8] {
         guard case .secret(_, let attributes) = content else { return [] }
         var out: [UInt8] = []
-        PageAttributes.encode(attributes.map(\.withoutReference), into: &out)
+        out.append(varint: UInt64(attributes.count))
+        for attribute in attributes {
+            out += [attribute.flags.rawValue, UInt8(truncatingIfNeeded: attribute.name.utf8.count)] + attribute.name.utf8
+            guard case .inPage(let value) = attribute.value else { continue }
+            out.append(varint: UInt64(value.count))
+            out += value
+        }
         return out
-    }
-}
-
-extension PageAttribute {
-    fileprivate var withoutReference: PageAttribute {
-        guard case .inOwnRecord(let own) = value else { return self }
-        let none = ObjectRef(offset: 0, length: own.record.length, hash: .zero)
-        return PageAttribute(
-            name: name, flags: flags, value: .inOwnRecord(RecordRef(record: none, revision: 0, compartment: 0)))
     }
 }

@@ -1,0 +1,136 @@
+internal import VaultBytes
+internal import VaultStore
+
+// What items have and do not show. Only owners read it.
+extension RecordReading {
+    /// Returns the checked past of an item; nil if it has none.
+    func past(of item: Item) throws(VaultError) -> Past? {
+        guard let ref = item.entry.past else { return nil }
+        let frame = try frame(ref, .past, before: item.referrer)
+        let key = try pastKey()
+        let body = try pages.open(frame, .past, at: ref.offset, key: key.secret)
+        let past = try decoding { () throws(FormatError) in
+            let past = try Past(body.span, at: ref.offset)
+            try past.check(item.entry, item.attributes.listed, at: ref.offset)
+            return past
+        }
+        try entryCheck.check(past, item.largeRecords, at: ref.offset)
+        return past
+    }
+
+    /// Returns everything that the vault holds of an item.
+    func state(of item: Item) throws(VaultError) -> ItemState {
+        try ItemStates(try vector()).state(of: item, try past(of: item))
+    }
+
+    /// Returns what an item shows, what is left to settle, and its earlier values.
+    func view(of item: Item, _ state: ItemState) throws(VaultError) -> ItemView {
+        try state.view(limit: limit) { (name) throws(VaultError) in try classOf(name, item, state) }
+    }
+
+    /// Returns an item's earlier values, oldest first.
+    func allEarlierValues(of item: Item) throws(VaultError) -> [EarlierValue] {
+        guard let ref = item.entry.past else { return [] }
+        let state = try state(of: item)
+        let names = try view(of: item, state).earlier.sorted { ($0.dot, $0.field) < ($1.dot, $1.field) }
+        return names.compactMap { name in
+            state.values[name].map { EarlierValue(name, $0, of: item.entry.id, referrer: ref.offset) }
+        }
+    }
+
+    // MARK: bytes
+
+    /// Opens an earlier value, with the attributes of its time except large ones.
+    func opened(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
+        var key: ItemKey?
+        var attributes = Attributes()
+        let secret = try bytes(value.name, value.value, of: value.item.bytes, before: value.referrer) {
+            (key, attributes) = ($0, $1)
+        }
+        guard let key else { throw Self.noBytes }
+        return OpenedEarlierValue(value: value, key: key, attributes: attributes, secret: secret)
+    }
+
+    /// Returns the value that an attribute had with an earlier secret, whatever its size; nil if the item had no such
+    /// attribute.
+    func value(of name: String, _ earlier: EarlierValue) throws(VaultError) -> Secret? {
+        guard let attribute = earlier.attributes.attribute(name) else { return nil }
+        switch attribute.content {
+        case .bytes, .secret: return attribute.secret
+        case .inItemRecord: return try opened(earlier).attributes.attribute(name)?.secret
+        case .inOwnRecord: return try large(attribute, of: earlier.item.bytes, before: earlier.referrer)
+        }
+    }
+
+    /// Opens a value that is in a record. `told` is passed the item's key when the record was sealed and, with a secret,
+    /// its attributes.
+    func bytes(
+        _ name: ValueName, _ value: HeldValue, of item: Bytes16, before referrer: UInt64,
+        _ told: (ItemKey, Attributes) -> Void = { _, _ in }
+    ) throws(VaultError) -> Secret {
+        guard let record = value.record else { throw Self.noBytes }
+        var body = try body(record, of: item, before: referrer)
+        let offset = record.record.offset
+        let range = try body.withSpan { (bytes) throws(VaultError) -> Range<Int> in
+            switch (value.content, name.field) {
+            case (.secret(_, let attributes), _):
+                let found = try RecordCodec.readEarlier(bytes, Attributes(inPage: attributes), at: offset)
+                told(found.key, found.attributes)
+                return found.secret
+            case (.attribute(let flags, _), .attribute(let name)) where flags.contains(.inItemRecord):
+                let found = try RecordCodec.readAttribute(bytes, name, flags, at: offset)
+                told(found.key, Attributes())
+                return found.value
+            case (.attribute(let flags, _), .attribute(let name)):
+                let found = try RecordCodec.readLarge(bytes, name, flags, at: offset)
+                told(found.key, Attributes())
+                return found.value
+            default: throw Self.noBytes
+            }
+        }
+        body.narrow(to: range)
+        return body
+    }
+
+    private static var noBytes: VaultError { VaultError(.invalidArgument, "the value is not in a record") }
+
+    // MARK: comparing
+
+    /// Classifies a value of an item by its bytes. One whose record needs a device's secret differs from all others
+    /// and so does one that cannot be read.
+    func classOf(_ name: ValueName, _ item: Item, _ state: ItemState) throws(VaultError) -> ValueClass {
+        guard let value = state.values[name] else { return .unknown(name) }
+        return try classOf(name, value, of: item.entry.id, before: item.entry.past?.offset ?? item.referrer, item)
+    }
+
+    private func classOf(
+        _ name: ValueName, _ value: HeldValue, of id: Bytes16, before offset: UInt64, _ item: Item
+    ) throws(VaultError) -> ValueClass {
+        if let plain = value.plainClass { return plain }
+        guard let record = value.record, let compartment = entryCheck.view.compartment(record.compartment),
+            !compartment.info.isDeviceBound
+        else { return .unknown(name) }
+        var flags: AttributeFlags = []
+        if case .attribute(let known, _) = value.content { flags = known.meaning }
+        do throws(VaultError) {
+            // A record that the entry refers to can end after the past.
+            let secret = try bytes(name, value, of: id, before: max(offset, item.referrer))
+            return .digest(ValueDigest.of(secret), flags)
+        } catch {
+            guard [.authenticationFailed, .structureInvalid, .unsupportedForm].contains(error.code) else { throw error }
+            return .unknown(name)
+        }
+    }
+}
+
+/// Digests by which values are compared while they stay sealed. The key belongs to this process, so that a digest tells
+/// nothing to anyone who finds it in memory later.
+enum ValueDigest {
+    private static let key = SecretBox(Secret.random(count: 32))
+
+    static func of(_ secret: borrowing Secret) -> Bytes32 {
+        var hash = Blake2b(key: key.secret)
+        secret.withUnsafeBytes { hash.update($0) }
+        return hash.finish()
+    }
+}
