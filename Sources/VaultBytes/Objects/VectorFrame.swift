@@ -128,9 +128,14 @@ package struct VectorFrame: Equatable, Sendable {
     /// The number of rows that the frame itself has.
     package var ownRows: Int { changes.count + further.count }
 
+    /// Whether the frame has an allowed number of rows.
+    package var isPossible: Bool {
+        (1...(base == nil ? Format.Limit.rows : Format.Limit.rowsOnBase)).contains(ownRows)
+    }
+
     /// Encodes the body with padding.
     package func encode() throws(FormatError) -> [UInt8] {
-        guard base == nil ? further.count <= Format.Limit.rows : ownRows <= Format.Limit.rowsOnBase else {
+        guard isPossible else {
             throw FormatError(.limitExceeded, "the vault has too many ids of writers", at: 0)
         }
         var out: [UInt8] = []

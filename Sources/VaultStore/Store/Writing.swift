@@ -1,5 +1,6 @@
 internal import Glibc
 package import VaultBytes
+internal import VaultCrypto
 
 extension Store {
     /// Acquires the writer's lock, waiting at most `seconds`, and moves to the newest state.
@@ -143,13 +144,21 @@ extension Store {
 
     /// Writes the commit after the appended frames and syncs the file. If this fails before the sync, nothing has
     /// changed.
-    package func commit(_ appender: Appender, _ commit: Commit, keyring newKeyring: Keyring) throws(VaultError) {
+    ///
+    /// `next`: the vector of the new state, with the dots of its changes. It determines the commit's vector, clock, floor
+    /// and own row; the commit's live bytes do not yet consider it.
+    package func commit(
+        _ appender: Appender, _ commit: Commit, _ next: NextVector, keyring newKeyring: Keyring
+    ) throws(VaultError) {
         try requireGeneration(commit.generation)
         do throws(VaultError) {
-            var next = state
-            try syncing { () throws(VaultError) in next = try appender.finish(commit, codec) }
+            var commit = commit
+            let stored = try complete(&commit, next, appender, keyring: newKeyring, key: slot.keys.index)
+            try next.note()
+            var made = state
+            try syncing { () throws(VaultError) in made = try appender.finish(commit, codec) }
             try finishRelocation()
-            state = next
+            (state, knownVector) = (made, stored)
         } catch {
             abandon()
             throw error

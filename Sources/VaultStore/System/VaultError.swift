@@ -73,8 +73,8 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
         case noKernelKeyring = 33
         /// The handle was opened by a parent process and cannot be used in this one.
         case otherProcess = 34
-        /// The file no longer proves that it continues the remembered state: the evidence was removed by a compaction.
-        case ancestryUnprovable = 35
+        /// The item has no secret, because it was forgotten or belongs to a branch under a replaced key.
+        case noSecret = 35
         /// The vault's owners are not the ones that were remembered or required.
         case foreignOwner = 36
         /// This machine's memory of the vault is damaged.
