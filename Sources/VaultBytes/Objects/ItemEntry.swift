@@ -141,7 +141,7 @@ package struct FieldDots: Hashable, Sendable {
     }
 
     /// Returns the revision of this dot; reading has checked that it is not 0 or less.
-    func revision(_ entry: StoredDot) -> UInt64 { entry.revision - min(difference, entry.revision) }
+    package func revision(_ entry: StoredDot) -> UInt64 { entry.revision - min(difference, entry.revision) }
 
     /// Stands for dots that were announced and not read yet.
     fileprivate static let toBeRead = [FieldDots(difference: 0, position: 0, fields: FieldSet())]

@@ -154,6 +154,19 @@ package struct Past: Equatable, Sendable {
             throw FormatError(
                 .limitExceeded, "an item has \(values.count) values and \(siblings.count) siblings to keep", at: 0)
         }
+        var out = encodeWithoutPadding()
+        let frame = Padding.steppedFrame(out.count)
+        guard frame <= Format.Limit.pastFrame else {
+            throw FormatError(.limitExceeded, "what an item keeps needs a frame of \(frame) bytes", at: 0)
+        }
+        out.padSteppedBody()
+        return out
+    }
+
+    /// The length of the body without padding.
+    package var unpaddedSize: Int { encodeWithoutPadding().count }
+
+    private func encodeWithoutPadding() -> [UInt8] {
         let dots = PastDots(self.dots)
         var out: [UInt8] = []
         out.append(item)
@@ -162,11 +175,6 @@ package struct Past: Equatable, Sendable {
         for value in values { value.encode(into: &out, dots) }
         out.append(varint: UInt64(siblings.count))
         for sibling in siblings { sibling.encode(into: &out, dots, values: values.count) }
-        let frame = Padding.steppedFrame(out.count)
-        guard frame <= Format.Limit.pastFrame else {
-            throw FormatError(.limitExceeded, "what an item keeps needs a frame of \(frame) bytes", at: 0)
-        }
-        out.padSteppedBody()
         return out
     }
 }

@@ -6,10 +6,9 @@ enum VectorWriter {
     /// Returns a vector as the file stores it. Usually, only the row of the writer's id has changed since the last
     /// frame, and nothing is written.
     ///
-    /// - Parameters:
-    ///   - vector: The vector of the new state, whose rows have the positions that they have in `stored`.
-    ///   - own: The writer's id; nil if the commit makes no change.
-    ///   - stored: The vector of the state before.
+    /// `vector`: the vector of the new state, whose rows have the positions that they have in `stored`.
+    /// `own`: the writer's id; nil if the commit makes no change.
+    /// `stored`: the vector of the state before.
     static func write(
         _ vector: Vector, own: ReplicaID?, after stored: StoredVector, _ appender: Appender, key: borrowing Secret
     ) throws(VaultError) -> StoredVector {

@@ -1,5 +1,5 @@
 package import VaultBytes
-internal import VaultCrypto
+package import VaultCrypto
 
 /// The vector of the state that a writer is making, and the dots of its changes.
 ///
@@ -129,7 +129,14 @@ extension Store {
 
     /// Writes a vector that a hand-over of the next keyring refers to.
     package func append(_ vector: Vector, to appender: Appender) throws(VaultError) -> ObjectRef {
-        try VectorWriter.writeWhole(vector, appender, key: slot.keys.index).ref
+        try Store.append(vector, to: appender, key: slot.keys.index)
+    }
+
+    /// Writes a vector that a hand-over of a new file's keyring refers to, under the new file's index key.
+    package static func append(
+        _ vector: Vector, to appender: Appender, key: borrowing Secret
+    ) throws(VaultError) -> ObjectRef {
+        try VectorWriter.writeWhole(vector, appender, key: key).ref
     }
 
     /// Fills in the parts of a commit that the vector determines, and writes the vector if the file does not have it.
