@@ -47,8 +47,8 @@ enum TwinKey {
         }
     }
 
-    /// Returns the common prefix of the keys of items that may be listed under this one, and the first digits of their
-    /// ids; nil if the key does not end like one.
+    /// Returns the common prefix of the keys of items that may be listed under this one; nil if it does not end like a
+    /// listed one.
     static func start(ofListed key: ItemKey) -> [UInt8]? {
         guard let (range, _) = suffixed(key) else { return nil }
         let value = unescaped(key, range)
@@ -57,6 +57,17 @@ enum TwinKey {
         var start = Array(key.bytes[..<range.lowerBound])
         KeyFields.append(Array(value.dropLast(length)), to: &start)
         return start.dropLast(2)
+    }
+
+    /// Returns whether the value of a field ends like that of a listed key.
+    static func endsLikeListed(_ value: ItemKey.Value) -> Bool {
+        let bytes: [UInt8] =
+            switch value {
+            case .text(let text): Array(text.utf8)
+            case .bytes(let bytes): bytes
+            case .number: []
+            }
+        return Twins.isSuffix(bytes.suffix(Twins.suffix(.zero).count))
     }
 
     /// Returns the range of the encoded field that gets the suffix, and whether it is text; nil if the key has none.
