@@ -1,6 +1,6 @@
 package import VaultBytes
 
-/// An item of a draft.
+/// An item of a draft: one sibling, all of whose fields are open, unless `editPast` says otherwise.
 package struct DraftItem {
     package var id: Bytes16
     package var key: [UInt8]
@@ -8,7 +8,13 @@ package struct DraftItem {
     package var value: DraftValue
     /// Earlier values, oldest first.
     package var versions: [DraftValue] = []
-    /// Where the versions frame is; nil if it is to be written.
+    /// Other values that have records, such as those that are left to settle; `editPast` puts them into the past.
+    package var others: [DraftValue] = []
+    /// Whether there is something to settle (flag 02).
+    package var hasConflicts = false
+    /// Changes the past that the earlier values make, before it is written; the item's records have their places.
+    package var editPast: ((inout Past, DraftItem) throws -> Void)?
+    /// Where the past is; nil if it is to be written.
     package var frame: ObjectRef?
 
     package init(id: Bytes16, key: [UInt8], created: Int64, value: DraftValue) {
@@ -20,23 +26,27 @@ package struct DraftItem {
 
     mutating func forgetPlaces() {
         frame = nil
-        value.forgetPlaces()
-        for index in versions.indices { versions[index].forgetPlaces() }
+        for place in 0...versions.count + others.count { self[place].forgetPlaces() }
     }
 
-    /// Notes where the record of a value is: of the live one (0), or of a version (from 1 on).
-    mutating func put(_ ref: ObjectRef, _ place: Int) {
-        if place == 0 { value.record = ref } else { versions[place - 1].record = ref }
-    }
-
-    /// Notes where an attribute's record is.
-    mutating func put(_ ref: ObjectRef, _ place: Int, _ at: Int, _ compartment: UInt64, _ revision: UInt64) {
-        if place == 0 {
-            value.attributes[at].put(ref, compartment, revision)
-        } else {
-            versions[place - 1].attributes[at].put(ref, compartment, revision)
+    /// All values: the live one (0), the earlier ones, the others.
+    package subscript(_ place: Int) -> DraftValue {
+        get {
+            if place == 0 { return value }
+            return place <= versions.count ? versions[place - 1] : others[place - 1 - versions.count]
+        }
+        set {
+            if place == 0 {
+                value = newValue
+            } else if place <= versions.count {
+                versions[place - 1] = newValue
+            } else {
+                others[place - 1 - versions.count] = newValue
+            }
         }
     }
+
+    var places: Range<Int> { 0..<1 + versions.count + others.count }
 }
 
 /// A live or earlier value.
@@ -44,8 +54,11 @@ package struct DraftValue {
     package var secret: [UInt8]
     /// In ascending order of names.
     package var attributes: [DraftAttribute]
-    package var revision: UInt64
-    package var device: Int
+    /// The dot of the change that left the item like this.
+    package var dot: StoredDot
+    package var keyDot: StoredDot
+    package var placeDot: StoredDot
+    package var secretDot: StoredDot
     package var modified: Int64
     /// Of an earlier value: when it ceased to be current.
     package var replaced: Int64 = 0
@@ -57,18 +70,18 @@ package struct DraftValue {
     package var record: ObjectRef?
 
     package init(
-        secret: [UInt8], attributes: [DraftAttribute], revision: UInt64, device: Int, modified: Int64, key: [UInt8],
-        compartment: UInt64,
-        recordRevision: UInt64
+        secret: [UInt8], attributes: [DraftAttribute], dot: StoredDot, modified: Int64, key: [UInt8],
+        compartment: UInt64, recordRevision: UInt64
     ) {
         self.secret = secret
         self.attributes = attributes
-        self.revision = revision
-        self.device = device
+        self.dot = dot
+        (keyDot, placeDot, secretDot) = (dot, dot, dot)
         self.modified = modified
         self.key = key
         self.compartment = compartment
         self.recordRevision = recordRevision
+        for index in attributes.indices where attributes[index].dot == nil { self.attributes[index].dot = dot }
     }
 
     mutating func forgetPlaces() {
@@ -85,6 +98,23 @@ package struct DraftValue {
             if let old = attributes[index].compartment { attributes[index].compartment = moved[old] ?? old }
         }
     }
+
+    /// The dots of its fields, in the order of an entry's bitmap.
+    package var dots: [StoredDot] { [keyDot, placeDot, secretDot] + attributes.map { $0.dot ?? dot } }
+
+    /// The dots that an entry lists besides its own.
+    package var further: [FieldDots] {
+        var fields: [StoredDot: [Int]] = [:]
+        for (field, one) in dots.enumerated() where one != dot { fields[one, default: []].append(field) }
+        return fields.map { one, fields in
+            FieldDots(
+                difference: dot.revision &- one.revision, position: one.position, fields: FieldSet(fields))
+        }.sorted(by: FieldDots.precedes)
+    }
+
+    package var own: RecordRef? {
+        record.map { RecordRef(record: $0, revision: recordRevision, compartment: compartment) }
+    }
 }
 
 /// An attribute, and where its value is put.
@@ -93,6 +123,8 @@ package struct DraftAttribute {
     /// With where the value is: 10 in the item's record, 20 in a record of its own.
     package var flags: UInt8
     package var value: [UInt8]
+    /// The change that set it; nil for the change that its item is made by.
+    package var dot: StoredDot?
     /// Of a large one: where its record is, and what it is bound to.
     package var record: ObjectRef?
     package var compartment: UInt64?
@@ -120,7 +152,7 @@ package struct DraftAttribute {
         self.revision = revision
     }
 
-    /// As a page or a versions frame has it; a version may share the live item's record.
+    /// As a page or a past has it; an earlier value may share the live item's record.
     func inPage(live: DraftValue) throws -> PageAttribute {
         let flags = AttributeFlags(rawValue: self.flags)
         guard isLarge else {
