@@ -26,7 +26,7 @@ enum AnchorFile {
         out.append(u32: UInt32(point.vector.rows.count))
         for row in point.vector.rows { row.encode(into: &out) }
         out.append(u32: UInt32(state.dropped.count))
-        for one in state.dropped { for number in [one.id.number, one.taken, one.dropped] { out.append(u64: number) } }
+        for one in state.dropped { for number in [one.id, one.taken, one.dropped] { out.append(u64: number) } }
         out.append(checksum(out))
         return out
     }
@@ -55,7 +55,7 @@ enum AnchorFile {
         for _ in 0..<(try count(bytes, &cursor, droppedSize)) {
             dropped.append(
                 DroppedChanges(
-                    id: ReplicaID(try cursor.u64(bytes)), taken: try cursor.u64(bytes), dropped: try cursor.u64(bytes)))
+                    id: try cursor.u64(bytes), taken: try cursor.u64(bytes), dropped: try cursor.u64(bytes)))
         }
         guard cursor.isAtEnd, let vector = Vector(floor: floor, rows: rows) else { return nil }
         return RememberedState(
@@ -74,6 +74,6 @@ enum AnchorFile {
 
     private static func row(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> Vector.Row {
         let (id, value) = (try cursor.u64(bytes), try cursor.u64(bytes))
-        return Vector.Row(ReplicaID(id), value & ~(1 << 63), isSplit: value >> 63 == 1)
+        return Vector.Row(id, value & ~(1 << 63), isSplit: value >> 63 == 1)
     }
 }

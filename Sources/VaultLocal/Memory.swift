@@ -213,7 +213,7 @@ package struct Memory: Sendable {
     private func nameSplitIDs(_ watched: WatchedState) {
         do throws(VaultError) {
             let vector = try watched.point().vector
-            let split = try replicas.splitIDs(watched.vault) { vector.openRow(of: ReplicaID($0)) }
+            let split = try replicas.splitIDs(watched.vault) { vector.openRow(of: $0) }
             guard !split.isEmpty else { return }
             announcer.warning(
                 "another machine, a copy of this one that was started while it ran, has changed this vault under the same id: "

@@ -23,6 +23,7 @@ public struct RememberedState: Sendable {
 }
 
 extension RememberedState: Equatable {
+    /// Compares everything that is remembered; paths are compared as bytes.
     public static func == (left: RememberedState, right: RememberedState) -> Bool {
         left.vault == right.vault && left.point == right.point
             && left.path.utf8.elementsEqual(right.path.utf8) && left.dropped == right.dropped
@@ -57,7 +58,7 @@ extension RememberedState {
     func newlyDropped(by accepted: AnchorPoint) -> [DroppedChanges] {
         guard accepted.ownersPublicKey == point.ownersPublicKey else { return [] }
         return point.vector.rows.compactMap { row in
-            guard !accepted.vector.hasSeen(Dot(row.revision, row.id)) else { return nil }
+            guard !accepted.vector.hasSeen(Dot(revision: row.revision, replica: row.id)) else { return nil }
             return DroppedChanges(
                 id: row.id, taken: accepted.vector.row(of: row.id)?.revision ?? 0, dropped: row.revision)
         }

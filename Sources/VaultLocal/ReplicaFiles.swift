@@ -10,6 +10,8 @@ final class ReplicaFiles: Sendable {
     private let run: @Sendable () -> MachineRun?
     /// What was read so far, by vault; files only grow.
     private let known = Guarded<[Bytes16: Known]>([:])
+    /// The ids of this process, which are in no file.
+    let claimedByProcess = Guarded<Set<UInt64>>([])
     private static let what = "memory of replica ids"
 
     private struct Known {
@@ -24,6 +26,8 @@ final class ReplicaFiles: Sendable {
         let identity: FileIdentity
         var log: ReplicaLog
     }
+
+    var announcer: Announcer { files.announcer }
 
     init(files: PrivateFiles, folder: String, run: @escaping @Sendable () -> MachineRun? = MachineRun.current) {
         self.files = files

@@ -3,34 +3,34 @@ internal import VaultStore
 
 /// What stores ask the memory of replica ids.
 extension ReplicaFiles: ReplicaMemory {
-    /// Chooses and claims an id. Without a memory, or if the system does not tell its run, this process has ids of its
-    /// own.
+    /// Chooses and claims an id. If the system does not tell which run this is, or the memory cannot be written, the
+    /// ids are those of this process.
     func claim(_ vault: Bytes16, _ vector: Vector) throws(VaultError) -> ReplicaClaim {
         do throws(VaultError) {
-            if let claim = try claim(vault, row: { vector.openRow(of: ReplicaID($0)) }) {
-                let id = ReplicaID(claim.id)
-                return ReplicaClaim(id: id, isNew: vector.row(of: id) == nil, last: claim.greatest)
+            let split = try splitIDs(vault, vector)
+            if let claim = try claim(vault, row: { vector.openRow(of: $0) }) {
+                return ReplicaClaim(vault: vault, id: claim.id, greatest: claim.greatest, split: split)
             }
         } catch {
             guard [.io, .noSpace].contains(error.code) else { throw error }
-            warn(error)
+            announcer.warning("this machine's replica ids cannot be remembered: \(error.description)")
         }
-        let claim = try process.claim(vault, vector)
+        let claim = ProcessReplicas.shared.claim(vault, vector)
         claimedByProcess.withLock { _ = $0.insert(claim.id) }
         return claim
     }
 
-    func note(_ vault: Bytes16, _ claim: ReplicaClaim, revision: UInt64) throws(VaultError) {
-        guard !isOfProcess(claim) else { return try process.note(vault, claim, revision: revision) }
-        try note(vault, claim.id.number, revision: revision)
+    func note(_ claim: ReplicaClaim, revision: UInt64) throws(VaultError) {
+        guard !isOfProcess(claim) else { return ProcessReplicas.shared.note(claim, revision: revision) }
+        try note(claim.vault, claim.id, revision: revision)
     }
 
-    func release(_ vault: Bytes16, _ claim: ReplicaClaim) {
-        if isOfProcess(claim) { process.release(vault, claim) } else { release(vault, claim.id.number) }
+    func release(_ claim: ReplicaClaim) {
+        if isOfProcess(claim) { ProcessReplicas.shared.release(claim) } else { release(claim.vault, claim.id) }
     }
 
     func splitIDs(_ vault: Bytes16, _ vector: Vector) throws(VaultError) -> [ReplicaID] {
-        try splitIDs(vault) { vector.openRow(of: ReplicaID($0)) }.map { ReplicaID($0) }
+        try splitIDs(vault) { vector.openRow(of: $0) }
     }
 
     private func isOfProcess(_ claim: ReplicaClaim) -> Bool { claimedByProcess.withLock { $0.contains(claim.id) } }
