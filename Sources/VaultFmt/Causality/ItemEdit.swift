@@ -17,6 +17,11 @@ package struct ItemEdit: Sendable {
     package var modified: Int64?
 
     package init() {}
+
+    /// Whether nothing is written, settled, removed, forgotten or added.
+    package var isEmpty: Bool {
+        written.isEmpty && settled.isEmpty && dropped.isEmpty && forgotten.isEmpty && added.isEmpty
+    }
 }
 
 /// An item after a change.

@@ -25,7 +25,9 @@ extension RecordReading {
 
     /// Returns what an item shows, what is left to settle, and its earlier values.
     func view(of item: Item, _ state: ItemState) throws(VaultError) -> ItemView {
-        try state.view(limit: limit) { (name) throws(VaultError) in try classOf(name, item, state) }
+        try state.view(limit: limit) { (name) throws(VaultError) in
+            try classOf(name, state.values[name], of: item, before: item.referrer)
+        }
     }
 
     /// Returns an item's earlier values, oldest first.
@@ -98,14 +100,12 @@ extension RecordReading {
 
     /// Classifies a value of an item by its bytes. One whose record needs a device's secret differs from all others
     /// and so does one that cannot be read.
-    func classOf(_ name: ValueName, _ item: Item, _ state: ItemState) throws(VaultError) -> ValueClass {
-        guard let value = state.values[name] else { return .unknown(name) }
-        return try classOf(name, value, of: item.entry.id, before: item.entry.past?.offset ?? item.referrer, item)
-    }
-
-    private func classOf(
-        _ name: ValueName, _ value: HeldValue, of id: Bytes16, before offset: UInt64, _ item: Item
+    ///
+    /// `referrer`: the offset before which its record ends.
+    func classOf(
+        _ name: ValueName, _ value: HeldValue?, of item: Item, before referrer: UInt64
     ) throws(VaultError) -> ValueClass {
+        guard let value else { return .unknown(name) }
         if let plain = value.plainClass { return plain }
         guard let record = value.record, let compartment = entryCheck.view.compartment(record.compartment),
             !compartment.info.isDeviceBound
@@ -113,8 +113,7 @@ extension RecordReading {
         var flags: AttributeFlags = []
         if case .attribute(let known, _) = value.content { flags = known.meaning }
         do throws(VaultError) {
-            // A record that the entry refers to can end after the past.
-            let secret = try bytes(name, value, of: id, before: max(offset, item.referrer))
+            let secret = try bytes(name, value, of: item.entry.id, before: referrer)
             return .digest(ValueDigest.of(secret), flags)
         } catch {
             guard [.authenticationFailed, .structureInvalid, .unsupportedForm].contains(error.code) else { throw error }

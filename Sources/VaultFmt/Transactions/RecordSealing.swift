@@ -1,0 +1,195 @@
+internal import VaultBytes
+internal import VaultStore
+
+// Records of attributes, and records that move to other compartments.
+extension Transaction {
+    /// Attributes in the form stored in a page.
+    struct PlacedAttributes {
+        var listed: [PageAttribute] = []
+        /// The records of large attributes.
+        var large: [RecordRef] = []
+        /// The records that were resealed: each new record, by the old one.
+        var moved: [RecordRef: RecordRef] = [:]
+    }
+
+    /// Writes the records of large attributes that are new, or that are in a compartment not allowed for this item.
+    func place(
+        _ attributes: Attributes, of key: ItemKey, _ id: Bytes16, in compartment: UInt64
+    ) throws(VaultError) -> PlacedAttributes {
+        var out = PlacedAttributes()
+        for attribute in attributes.all {
+            let value: PageAttribute.Value
+            let flags = attribute.fileFlags
+            if flags.contains(.inOwnRecord) {
+                let own: RecordRef
+                if case .inOwnRecord(let old) = attribute.content {
+                    own = try inCompartment(like: compartment, old, id)
+                    if own != old { out.moved[old] = own }
+                } else {
+                    own = try append(attribute, of: key, id, in: compartment)
+                }
+                out.large.append(own)
+                value = .inOwnRecord(own)
+            } else if flags.contains(.inItemRecord) {
+                value = .inItemRecord
+            } else {
+                value = .inPage(attribute.value ?? [])
+            }
+            out.listed.append(PageAttribute(name: attribute.name, flags: flags, value: value))
+        }
+        return out
+    }
+
+    /// Seals the record of a large attribute whose value was read.
+    func append(
+        _ attribute: Attribute, of key: ItemKey, _ id: Bytes16, in compartment: UInt64
+    ) throws(VaultError) -> RecordRef {
+        let own = RecordRef(record: .zero, revision: try recordRevision(), compartment: compartment)
+        let ref = try RecordCodec.append(attribute, of: key, try seal(own.identity(of: id)), to: appender)
+        return RecordRef(record: ref, revision: own.revision, compartment: compartment)
+    }
+
+    /// Seals a record with a secret and attributes.
+    func append(
+        _ secret: borrowing Secret, _ attributes: [Attribute], of key: ItemKey, _ id: Bytes16, in compartment: UInt64
+    ) throws(VaultError) -> RecordRef {
+        var own = RecordRef(record: .zero, revision: try recordRevision(), compartment: compartment)
+        own.record = try RecordCodec.append(key, secret, attributes, try seal(own.identity(of: id)), to: appender)
+        return own
+    }
+
+    /// Returns an attribute's record, resealed if its compartment has different readers from the given one.
+    private func inCompartment(
+        like compartment: UInt64, _ own: RecordRef, _ id: Bytes16
+    ) throws(VaultError) -> RecordRef {
+        guard let here = ring.compartment(own.compartment), let there = ring.compartment(compartment) else {
+            throw VaultError(.structureInvalid, "a compartment does not exist")
+        }
+        if here.isLike(there) { return own }
+        return try resealed(own, of: id, in: compartment)
+    }
+
+    /// Reseals the same body in a record of another compartment.
+    func resealed(
+        _ own: RecordRef, of id: Bytes16, in compartment: UInt64
+    ) throws(VaultError) -> RecordRef {
+        let body = try body(own, of: id, before: appender.position)
+        var new = RecordRef(record: .zero, revision: try recordRevision(), compartment: compartment)
+        new.record = try RecordCodec.append(body: body, try seal(new.identity(of: id)), to: appender)
+        return new
+    }
+}
+
+/// Seals the values of an item that it does not show for owners, each in a record that holds no other protected value
+///
+struct OwnersSealing {
+    private let transaction: Transaction
+    /// Reads the records as they are.
+    private let reader: any RecordReading
+    private let item: Bytes16
+    /// The offset before which these records end.
+    private let referrer: UInt64
+    /// The records of its own that the item's entry refers to, and those that were resealed for it.
+    private let shared: Set<RecordRef>
+    private let moved: [RecordRef: RecordRef]
+    /// The device to which the item is bound, if it is this one.
+    private let bound: Bytes16?
+    /// Records of attributes that were resealed: several values can share one.
+    private var done: [RecordRef: RecordRef] = [:]
+
+    /// `placed`: the attributes that the item's entry will have.
+    /// `device`: the device of the place that the item will have.
+    init(
+        _ transaction: Transaction, _ item: Bytes16, _ placed: Transaction.PlacedAttributes, device: Bytes16
+    ) {
+        self.transaction = transaction
+        reader = transaction
+        referrer = transaction.appender.position
+        self.item = item
+        shared = Set(placed.large)
+        moved = placed.moved
+        bound = device != .zero && device == transaction.core.deviceID ? device : nil
+    }
+
+    /// Returns a value whose records only owners can open. A record that needs another device's secret stays where it
+    /// is.
+    mutating func sealed(_ name: ValueName, _ value: HeldValue) throws(VaultError) -> HeldValue {
+        var value = value
+        switch (value.content, name.field) {
+        case (.secret(let record, let attributes), _):
+            var listed: [PageAttribute] = []
+            for attribute in attributes {
+                guard let own = attribute.record else {
+                    listed.append(attribute)
+                    continue
+                }
+                let new = PageAttribute.Value.inOwnRecord(try sealed(ownRecord: own))
+                listed.append(PageAttribute(name: attribute.name, flags: attribute.flags, value: new))
+            }
+            let new = try sealed(record) { (sealing, compartment) throws(VaultError) in
+                try sealing.secret(record, attributes, compartment)
+            }
+            value.content = .secret(new, attributes: listed)
+        case (.attribute(let flags, .inRecord(let record)), .attribute(let name)) where flags.contains(.inItemRecord):
+            let new = try sealed(record) { (sealing, compartment) throws(VaultError) in
+                try sealing.attribute(name, flags, record, compartment)
+            }
+            value.content = .attribute(flags: flags, .inRecord(new))
+        case (.attribute(let flags, .inRecord(let record)), _):
+            value.content = .attribute(flags: flags, .inRecord(try sealed(ownRecord: record)))
+        default: break
+        }
+        return value
+    }
+
+    private mutating func sealed(ownRecord own: RecordRef) throws(VaultError) -> RecordRef {
+        if let known = done[own] { return known }
+        let live = moved[own] ?? own
+        guard !shared.contains(live) else { return live }
+        let new = try sealed(own) { (sealing, compartment) throws(VaultError) in
+            try sealing.transaction.resealed(own, of: sealing.item, in: compartment)
+        }
+        done[own] = new
+        return new
+    }
+
+    /// Passes the owners' compartment to `seal`, unless the record is in it, or cannot be opened here.
+    private func sealed(
+        _ record: RecordRef, _ seal: (OwnersSealing, UInt64) throws(VaultError) -> RecordRef
+    ) throws(VaultError) -> RecordRef {
+        guard let here = transaction.ring.compartment(record.compartment) else {
+            throw VaultError(.structureInvalid, "a compartment does not exist")
+        }
+        if here.isOwners, bound == nil || here.info.device == bound { return record }
+        do throws(VaultError) {
+            return try seal(self, try transaction.ring.owners(bound ?? here.info.device))
+        } catch {
+            guard error.code == .deviceBound, here.mayHoldPast else { throw error }
+            return record
+        }
+    }
+
+    private func secret(
+        _ record: RecordRef, _ attributes: [PageAttribute], _ compartment: UInt64
+    ) throws(VaultError) -> RecordRef {
+        var body = try reader.body(record, of: item, before: referrer)
+        let found = try body.withSpan { (bytes) throws(VaultError) in
+            try RecordCodec.readEarlier(bytes, Attributes(inPage: attributes), at: record.record.offset)
+        }
+        body.narrow(to: found.secret)
+        return try transaction.append(body, found.attributes.inRecord, of: found.key, item, in: compartment)
+    }
+
+    private func attribute(
+        _ name: [UInt8], _ flags: AttributeFlags, _ record: RecordRef, _ compartment: UInt64
+    ) throws(VaultError) -> RecordRef {
+        var body = try reader.body(record, of: item, before: referrer)
+        let found = try body.withSpan { (bytes) throws(VaultError) in
+            try RecordCodec.readAttribute(bytes, name, flags, at: record.record.offset)
+        }
+        body.narrow(to: found.value)
+        let attribute = Attribute(
+            String(decoding: name, as: UTF8.self), secret: body, flags: Attribute.Flags(rawValue: flags.meaning.rawValue))
+        return try transaction.append(Secret(count: 0), [attribute], of: found.key, item, in: compartment)
+    }
+}
