@@ -114,7 +114,13 @@ private struct Showing {
         if place?.isDeviceBound ?? false {
             whole = around.filter { $0.sibling.fields[.place] == fields[.place] }.map(\.dot).max()
         }
-        for field in attributes() { fields[field] = attribute(field, place, whole) }
+        var count = 0
+        // The names are in ascending order: of too many, the first ones are shown.
+        for field in attributes().sorted() where count < Format.Limit.attributes {
+            guard let dot = attribute(field, place, whole) else { continue }
+            fields[field] = dot
+            count += 1
+        }
         return ShownItem(fields: fields, wholeSibling: whole)
     }
 

@@ -104,7 +104,7 @@ enum ForgottenCodec {
         let key = page.key(index)
         let value = try decoding { () throws(FormatError) in
             try page.cursor(index).finish()
-            return try ForgottenValue(key: key.span, at: page.offset)
+            return try ForgottenValue(key: key.span, clock: check.clock, floor: check.floor, at: page.offset)
         }
         try check.check(value, at: page.offset)
         return value

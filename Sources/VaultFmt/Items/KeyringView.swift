@@ -61,7 +61,7 @@ struct EntryCheck {
     let view: KeyringView
     /// The greatest valid revision.
     let clock: UInt64
-    private let floor: UInt64
+    let floor: UInt64
     /// The state's vector; nil if it was not read.
     let vector: Vector?
     private var last: KeyringView.Compartment?
@@ -90,13 +90,12 @@ struct EntryCheck {
         return compartment
     }
 
-    /// Checks a forgotten value.
+    /// Checks a forgotten value.
     func check(_ value: ForgottenValue, at offset: UInt64) throws(VaultError) {
-        let isBelow = value.dot.revision <= floor
-        guard isBelow == (value.dot.replica == 0), vector?.hasSeen(value.dot) ?? true else {
-            throw VaultError(.structureInvalid, "a forgotten value has an impossible dot", at: offset)
+        guard vector?.hasSeen(value.dot) ?? true else {
+            throw VaultError(
+                .structureInvalid, "a forgotten value is of a change that the vault does not include", at: offset)
         }
-        try check(revision: value.dot.revision, at: offset)
     }
 
     /// Checks the past of an item that has these large attributes.
@@ -127,9 +126,9 @@ struct EntryCheck {
 
     /// Checks a dot.
     func check(_ dot: StoredDot, at offset: UInt64) throws(VaultError) {
-        try check(revision: dot.revision, at: offset)
-        guard (dot.position == 0) == (dot.revision <= floor) else {
-            throw VaultError(.structureInvalid, "a dot is on the wrong side of the vault's floor", at: offset)
+        guard dot.isPossible(clock: clock, floor: floor) else {
+            throw VaultError(
+                .structureInvalid, "a dot is later than the vault's clock, or wrongly encoded", at: offset)
         }
         guard let vector else { return }
         guard vector.dot(dot) != nil else {

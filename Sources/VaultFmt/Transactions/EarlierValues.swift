@@ -42,7 +42,8 @@ extension Transaction {
     public func forgetEarlierValues(of key: ItemKey, _ values: [EarlierValue]? = nil) throws(VaultError) -> Int {
         let old = try existing(key)
         var names: Set<ValueName> = []
-        for value in try values ?? allEarlierValues(of: old) { names.insert(try current(value, of: old).name) }
+        let wanted = if let values { values } else { try allEarlierValues(of: old) }
+        for value in wanted { names.insert(try current(value, of: old).name) }
         guard !names.isEmpty else { return 0 }
         var change = ItemChange(old)
         change.modified = old.modified

@@ -227,7 +227,8 @@ extension Transaction {
                 written.attributes.append(true)
                 continue
             }
-            let isSame = try new == old || isSameLarge(old, new, of: change.old)
+            var isSame = new == old
+            if !isSame { isSame = try isSameLarge(old, new, of: change.old) }
             attributes.append(isSame && !new.hasSameValue(as: old) ? old : new)
             written.attributes.append(!isSame || change.setAttributes.contains(Array(new.name.utf8)))
         }

@@ -57,7 +57,8 @@ public final class Transaction: RecordReading {
     /// Returns the item with this key, without its secret; nil if it does not exist.
     public func item(_ key: ItemKey) throws(VaultError) -> Item? {
         try requireOpen()
-        return try entry(PageName(key)) ?? other(listed: key)
+        if let item = try entry(PageName(key)) { return item }
+        return try other(listed: key)
     }
 
     /// Returns the item with its secret; nil if it does not exist.
@@ -320,7 +321,7 @@ public final class Transaction: RecordReading {
     private func counted(_ new: Commit) throws(VaultError) -> UInt64? {
         try appender.flush()
         let store = core.store
-        var live = LiveFrames(store.pagesOfChange, self)
+        var live = try LiveFrames(store.pagesOfChange, self)
         do throws(VaultError) { try live.count(new.root) } catch {
             guard Self.cannotBeRead.contains(error.code) else { throw error }
             return nil
