@@ -52,7 +52,8 @@ extension HeldValue {
         var out: [UInt8] = []
         out.append(varint: UInt64(attributes.count))
         for attribute in attributes {
-            out += [attribute.flags.rawValue, UInt8(truncatingIfNeeded: attribute.name.utf8.count)] + attribute.name.utf8
+            out += [attribute.flags.rawValue, UInt8(truncatingIfNeeded: attribute.name.utf8.count)]
+            out += attribute.name.utf8
             guard case .inPage(let value) = attribute.value else { continue }
             out.append(varint: UInt64(value.count))
             out += value

@@ -25,7 +25,8 @@ enum ItemLimits {
     static func check(keptVersions count: Int) throws(VaultError) {
         guard (0...Format.Limit.earlierValues).contains(count) else {
             throw VaultError(
-                .limitExceeded, "each field of an item can keep 0 to \(Format.Limit.earlierValues) earlier values, not \(count)")
+                .limitExceeded,
+                "each field of an item can keep 0 to \(Format.Limit.earlierValues) earlier values, not \(count)")
         }
     }
 

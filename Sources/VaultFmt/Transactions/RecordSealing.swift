@@ -73,7 +73,13 @@ extension Transaction {
     func resealed(
         _ own: RecordRef, of id: Bytes16, in compartment: UInt64
     ) throws(VaultError) -> RecordRef {
-        let body = try body(own, of: id, before: appender.position)
+        try append(try body(own, of: id, before: appender.position), of: id, in: compartment)
+    }
+
+    /// Seals the body of a record.
+    func append(
+        _ body: borrowing Secret, of id: Bytes16, in compartment: UInt64
+    ) throws(VaultError) -> RecordRef {
         var new = RecordRef(record: .zero, revision: try recordRevision(), compartment: compartment)
         new.record = try RecordCodec.append(body: body, try seal(new.identity(of: id)), to: appender)
         return new
@@ -89,6 +95,8 @@ struct OwnersSealing {
     private let item: Bytes16
     /// The offset before which these records end.
     private let referrer: UInt64
+    /// Returns the place of a record that stays as it is.
+    private let kept: (RecordRef) throws(VaultError) -> RecordRef
     /// The records of its own that the item's entry refers to, and those that were resealed for it.
     private let shared: Set<RecordRef>
     private let moved: [RecordRef: RecordRef]
@@ -99,12 +107,22 @@ struct OwnersSealing {
 
     /// `placed`: the attributes that the item's entry will have.
     /// `device`: the device of the place that the item will have.
+    init(_ transaction: Transaction, _ item: Bytes16, _ placed: Transaction.PlacedAttributes, device: Bytes16) {
+        self.init(
+            transaction, item, placed, device: device, reader: transaction, referrer: transaction.appender.position
+        ) { (record) throws(VaultError) in record }
+    }
+
+    /// `reader`, `referrer`: reads the records, which another file may have, and the offset before which they end.
+    /// `kept`: returns the place of a record that stays as it is, to which it copies one of another file.
     init(
-        _ transaction: Transaction, _ item: Bytes16, _ placed: Transaction.PlacedAttributes, device: Bytes16
+        _ transaction: Transaction, _ item: Bytes16, _ placed: Transaction.PlacedAttributes, device: Bytes16,
+        reader: any RecordReading, referrer: UInt64, kept: @escaping (RecordRef) throws(VaultError) -> RecordRef
     ) {
         self.transaction = transaction
-        reader = transaction
-        referrer = transaction.appender.position
+        self.reader = reader
+        self.referrer = referrer
+        self.kept = kept
         self.item = item
         shared = Set(placed.large)
         moved = placed.moved
@@ -147,7 +165,7 @@ struct OwnersSealing {
         let live = moved[own] ?? own
         guard !shared.contains(live) else { return live }
         let new = try sealed(own) { (sealing, compartment) throws(VaultError) in
-            try sealing.transaction.resealed(own, of: sealing.item, in: compartment)
+            try sealing.resealed(own, compartment)
         }
         done[own] = new
         return new
@@ -160,13 +178,17 @@ struct OwnersSealing {
         guard let here = transaction.ring.compartment(record.compartment) else {
             throw VaultError(.structureInvalid, "a compartment does not exist")
         }
-        if here.isOwners, bound == nil || here.info.device == bound { return record }
+        if here.isOwners, bound == nil || here.info.device == bound { return try kept(record) }
         do throws(VaultError) {
             return try seal(self, try transaction.ring.owners(bound ?? here.info.device))
         } catch {
             guard error.code == .deviceBound, here.mayHoldPast else { throw error }
-            return record
+            return try kept(record)
         }
+    }
+
+    private func resealed(_ own: RecordRef, _ compartment: UInt64) throws(VaultError) -> RecordRef {
+        try transaction.append(try reader.body(own, of: item, before: referrer), of: item, in: compartment)
     }
 
     private func secret(
@@ -189,7 +211,8 @@ struct OwnersSealing {
         }
         body.narrow(to: found.value)
         let attribute = Attribute(
-            String(decoding: name, as: UTF8.self), secret: body, flags: Attribute.Flags(rawValue: flags.meaning.rawValue))
+            String(decoding: name, as: UTF8.self), secret: body,
+            flags: Attribute.Flags(rawValue: flags.meaning.rawValue))
         return try transaction.append(Secret(count: 0), [attribute], of: found.key, item, in: compartment)
     }
 }

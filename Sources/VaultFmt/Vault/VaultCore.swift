@@ -77,7 +77,8 @@ final class VaultCore: RecordReading {
     func pastKey() throws(VaultError) -> SecretBox {
         if let knownPastKey { return knownPastKey }
         try requireEarlierValues()
-        let refusal = VaultError(.notPermitted, "the slot that opened this vault does not grant access to earlier values")
+        let refusal = VaultError(
+            .notPermitted, "the slot that opened this vault does not grant access to earlier values")
         let key = try store.slot.keys.asOwner(else: refusal) { (owner) throws(VaultError) in
             SecretBox(owner.past.copy())
         }
