@@ -57,6 +57,8 @@ package struct Keyring: Equatable, Sendable {
     package static let deviceWrappedKeySize = wrappedKeySize + Format.nonceSize + Format.tagSize
 
     package var keeping: Keeping
+    /// The rotation that made the vault key, or the vault's creation.
+    package var vaultKey: StoredDot
     /// The groups, in ascending order of number.
     package var groups: [Group] = []
     /// The compartments, in ascending order of number.
@@ -67,13 +69,17 @@ package struct Keyring: Equatable, Sendable {
     package var handOvers: [HandOver] = []
     package var extensions: [Extension] = []
 
-    package init(keeping: Keeping) { self.keeping = keeping }
+    package init(keeping: Keeping, vaultKey: StoredDot) {
+        self.keeping = keeping
+        self.vaultKey = vaultKey
+    }
 
     /// Reads a body and checks what the keyring alone shows, and then that it has no unknown critical extension.
     /// What takes the header and the vector to check comes later.
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         keeping = try Keyring.keeping(bytes, &cursor)
+        vaultKey = try StoredDot(bytes, &cursor)
         try readGroups(bytes, &cursor)
         try readCompartments(bytes, &cursor)
         try readSlots(bytes, &cursor)
@@ -164,13 +170,14 @@ package struct Keyring: Equatable, Sendable {
 
     /// Every dot of the keyring.
     package var dots: [StoredDot] {
-        [keeping.dot] + slots.flatMap { [$0.made, $0.changed] + $0.grants.map(\.dot) }
+        [keeping.dot, vaultKey] + slots.flatMap { [$0.made, $0.changed] + $0.grants.map(\.dot) }
     }
 
     /// Encodes the body with padding.
     package func encode() throws(FormatError) -> [UInt8] {
         var out: [UInt8] = [UInt8(keeping.count)]
         keeping.dot.encode(into: &out)
+        vaultKey.encode(into: &out)
         out.append(varint: UInt64(groups.count))
         for group in groups {
             out.append(u64: group.number)

@@ -153,6 +153,11 @@ extension Store {
         return stored
     }
 
+    /// Returns the total length of the frames that the vector of the current state and its hand-overs take.
+    package func vectorBytes() throws(VaultError) -> UInt64 {
+        try bytes(of: try storedVector(), keyring, state.commit.keyring.offset)
+    }
+
     /// Returns the total length of the frames that a state's vector and its hand-overs take, each counted once.
     private func bytes(
         of stored: StoredVector, _ keyring: Keyring, _ referrer: UInt64, _ appender: Appender? = nil

@@ -262,7 +262,9 @@ extension Store {
             unnamed: file, sealing: sealing, start: header.bodyStart, threads: place.threads)
         let next = NextVector(
             Vector(), vault: header.id, memory: place.replicas, random: place.random, now: place.fileSystem.now())
-        var ring = Keyring(keeping: Keyring.Keeping(count: limit, dot: next.stored(try next.tick())))
+        let made = next.stored(try next.tick())
+        let setting = next.stored(try next.tick())
+        var ring = Keyring(keeping: Keyring.Keeping(count: limit, dot: setting), vaultKey: made)
         for slot in header.slots.sorted(by: { $0.id < $1.id }) {
             let dot = next.stored(try next.tick())
             ring.slots.append(SlotDots(id: slot.id, made: dot, changed: dot))

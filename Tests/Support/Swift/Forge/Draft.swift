@@ -54,7 +54,8 @@ package struct Draft {
         header = Header(id: id, epoch: epoch, slots: [])
         keys = ForgeKeys(vault: id, vaultKey: random.bytes(32), epoch: epoch)
         replica = Draft.number(random)
-        ring = Keyring(keeping: Keyring.Keeping(count: 0, dot: StoredDot(1, 1)))
+        ring = Keyring(keeping: Keyring.Keeping(count: 0, dot: StoredDot(1, 1)), vaultKey: StoredDot(1, 1))
+        ring.vaultKey = dot()
         ring.keeping.dot = dot()
         try addSlot(.rawKey(key), name: "main")
     }
@@ -276,6 +277,7 @@ package struct Draft {
             for place in items[index].places { items[index][place].reseal(moved, revision()) }
         }
         handOver(from: old, before)
+        ring.vaultKey = dot()
         header.slots = []
         ring.slots = []
         try slots(&self)
