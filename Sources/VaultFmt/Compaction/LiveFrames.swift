@@ -10,10 +10,10 @@ struct LiveFrames {
     /// The total length of the frames.
     private(set) var bytes: UInt64 = 0
 
-    init(_ source: PageSource, _ check: EntryCheck, pastKey: SecretBox) {
+    init(_ source: PageSource, _ reading: some RecordReading) throws(VaultError) {
         self.source = source
-        self.check = check
-        self.pastKey = pastKey
+        check = reading.entryCheck
+        pastKey = try reading.pastKey()
     }
 
     mutating func count(_ root: Commit.Root?) throws(VaultError) {

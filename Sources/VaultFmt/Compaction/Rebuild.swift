@@ -58,7 +58,7 @@ enum Rebuild {
         let pasts: UInt64
         let keyring: Keyring
         let next: NextVector
-        /// The generation of a merge; nil for the next one.
+        /// The generation of the other state that is merged; nil if it is no merge.
         var generation: UInt64?
 
         init(
@@ -149,7 +149,7 @@ enum Rebuild {
             let body = try decoding { () throws(FormatError) in try complete.encode() }
             made.keyring = try appender.append(body, as: .keyring, .keyring, key: newKeys.index)
             made.liveBytes += UInt64(made.keyring.length)
-            if let generation = content?.generation { made.generation = generation }
+            if let merged = content?.generation { made.generation = max(made.generation, merged + 1) }
         }
         store.dropRelocation()
         core.stateChanged()

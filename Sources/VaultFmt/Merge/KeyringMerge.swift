@@ -9,8 +9,11 @@ struct KeyringMerge {
     /// Groups and compartments of both sides. If `needsNewEpoch`, two groups can have one name until they get new keys;
     /// slots and hand-overs are still ours.
     private(set) var keyring: Keyring
-    /// The groups, by number, that get a new key or become one with another group of their name.
+    /// The groups, by number, whose compartments are replaced: they get a new key, or a slot that holds their key is no
+    /// longer granted the group.
     private(set) var replaced: Set<UInt64> = []
+    /// The groups, by number, that become one with the group of their name that has the smaller number.
+    private var rewrapped: Set<UInt64> = []
     /// Whether the merge also is an operation as defines it.
     private(set) var needsNewEpoch: Bool
 
@@ -27,7 +30,7 @@ struct KeyringMerge {
         if mine < its { keyring.keeping = theirs.keyring.keeping }
         try uniteGroups(slots)
         try uniteCompartments()
-        if !needsNewEpoch { try rewrap() }
+        try rewrap()
     }
 
     private static func impossible(_ what: String) -> VaultError {
@@ -68,19 +71,18 @@ struct KeyringMerge {
         keyring.groups.sort { $0.number < $1.number }
         for name in Set(keyring.groups.map { GroupName($0.name) }) {
             let numbers = keyring.groups.filter { GroupName($0.name) == name }.map(\.number)
-            let stays = [(mine, ours), (its, theirs)].compactMap { grants, side -> UInt64? in
-                guard grants[name] ?? [:] == result[name] ?? [:] else { return nil }
-                return side.keyring.groups.first { GroupName($0.name) == name }?.number
-            }.min()
-            guard let stays, !isUnknownGone else {
+            let (isOurs, isTheirs) = (mine[name] ?? [:] == result[name] ?? [:], its[name] ?? [:] == result[name] ?? [:])
+            let known = [(isOurs, ours), (isTheirs, theirs)].compactMap { isSide, side in
+                isSide ? side.keyring.groups.first { GroupName($0.name) == name }?.number : nil
+            }
+            guard let stays = known.min(), !isUnknownGone else {
                 replaced.formUnion(numbers)
                 needsNewEpoch = true
                 continue
             }
             let goes = numbers.filter { $0 != stays }
-            replaced.formUnion(goes)
-            // Somebody who is no longer granted the group may have the key that goes.
-            if !goes.isEmpty, mine[name] ?? [:] != its[name] ?? [:] { needsNewEpoch = true }
+            if isOurs, isTheirs { rewrapped.formUnion(goes) } else { replaced.formUnion(goes) }
+            needsNewEpoch = needsNewEpoch || !replaced.isDisjoint(with: goes)
         }
     }
 
@@ -114,7 +116,7 @@ struct KeyringMerge {
                 mine.equals(its)
             else { throw Self.impossible("compartment \(info.number) has two keys") }
             // One side has given its group a new key, and has wrapped another device's compartment again.
-            if replaced.contains(known.group) { all[info.number] = info }
+            if replaced.contains(known.group) || rewrapped.contains(known.group) { all[info.number] = info }
         }
         keyring.compartments = all.values.sorted { $0.number < $1.number }
     }
@@ -129,10 +131,10 @@ struct KeyringMerge {
 
     /// Puts the compartments of a group under the key of the group of the same name that stays.
     private mutating func rewrap() throws(VaultError) {
-        for number in replaced {
+        for number in rewrapped {
             guard let old = keyring.groups.first(where: { $0.number == number }),
                 let new = keyring.groups.first(where: {
-                    GroupName($0.name) == GroupName(old.name) && !replaced.contains($0.number)
+                    GroupName($0.name) == GroupName(old.name) && !rewrapped.contains($0.number)
                 })
             else { continue }
             let (before, after) = (try unitedKey(old), try unitedKey(new))

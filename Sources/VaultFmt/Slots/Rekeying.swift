@@ -176,6 +176,9 @@ struct Rekeying {
     /// Sets what the keyring knows of a slot; its grants have the numbers that the groups have now.
     mutating func set(_ slot: SlotDots) { keyring.set(slot) }
 
+    /// Sets what the keyring knows of all slots.
+    mutating func set(slots: [SlotDots]) { keyring.slots = slots }
+
     mutating func keepSlots(of header: Header) { keyring.keepSlots(of: header) }
 
     mutating func set(vaultKey: StoredDot) { keyring.vaultKey = vaultKey }

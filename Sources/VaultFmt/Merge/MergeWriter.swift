@@ -1,0 +1,82 @@
+internal import VaultBytes
+internal import VaultStore
+
+/// Writes merged items into a transaction on our copy.
+struct MergeWriter {
+    private let transaction: Transaction
+    private let merge: ItemsMerge
+    private let theirs: VaultCore
+    private let progress: ((UInt64, UInt64) -> Void)?
+
+    init(
+        _ transaction: Transaction, _ merge: ItemsMerge, _ theirs: VaultCore,
+        _ progress: ((UInt64, UInt64) -> Void)?
+    ) {
+        self.transaction = transaction
+        self.merge = merge
+        self.theirs = theirs
+        self.progress = progress
+    }
+
+    /// Writes all items that differ from ours, and lists the values that only the other copy has forgotten.
+    func write(_ report: inout MergeReport) throws(VaultError) {
+        let ids = try takeAway(&report)
+        for value in merge.newlyForgotten {
+            transaction.changes.set(value.key, [])
+            transaction.tally.forgotten += 1
+        }
+        for (done, id) in ids.enumerated() {
+            if done % 64 == 0 { progress?(UInt64(done), UInt64(ids.count)) }
+            try write(try merge.merged(id), &report)
+        }
+    }
+
+    /// Takes away the entries of items that are gone or have another key, so that every key is free that another item
+    /// gets. Returns the ids of the items to write.
+    private func takeAway(_ report: inout MergeReport) throws(VaultError) -> [Bytes16] {
+        var ids: [Bytes16] = []
+        for id in merge.ids {
+            let item = try merge.merged(id)
+            guard !item.isOurs else { continue }
+            guard let state = item.settled else {
+                if let old = item.ours { try remove(old, &report) }
+                continue
+            }
+            ids.append(id)
+            if let old = item.ours?.item, try state.key(state.shown()) != old.storedKey { try transaction.take(old) }
+        }
+        return ids
+    }
+
+    private func remove(_ old: MergedItem.Held, _ report: inout MergeReport) throws(VaultError) {
+        report.removed.append(old.item.key)
+        let past = try transaction.pastToRemove(old.item)
+        try transaction.take(old.item)
+        transaction.tally.items -= 1
+        transaction.tally.pasts -= old.item.hasPast ? 1 : 0
+        transaction.tally.liveBytes -= ItemFrames.bytes(old.item.entry, old.item.largeRecords, past)
+    }
+
+    // MARK: one item
+
+    private func write(_ item: MergedItem, _ report: inout MergeReport) throws(VaultError) {
+        guard let state = item.settled else { return }
+        var writer = MergedItemWriter(transaction, item, theirs)
+        let view = try item.view(state, limit: transaction.limit)
+        let key = try state.key(view.shown)
+        let (entry, placed, past) = try writer.write(state, view)
+        if writer.hasDroppedValues { report.notes.append(.earlierValuesDropped(key)) }
+        try transaction.put(ItemCodec.encode(entry, placed.listed), for: item.id, under: key)
+        transaction.tally.items += item.ours == nil ? 1 : 0
+        transaction.tally.pasts += (entry.past == nil ? 0 : 1) - (item.ours?.item.hasPast ?? false ? 1 : 0)
+        transaction.tally.liveBytes += ItemFrames.bytes(entry, placed.large, past)
+        if let old = item.ours?.item {
+            transaction.tally.liveBytes -= ItemFrames.bytes(
+                old.entry, old.largeRecords, try transaction.core.past(of: old))
+            if entry.hasRecord { try transaction.note(old, now: key, in: entry.compartment) }
+        }
+        let plain = try transaction.entry(PageName(key))
+        let listed = PageName(key, second: plain?.entry.id == item.id ? nil : item.id).listed
+        try merge.note(item, view, key: listed, &report)
+    }
+}

@@ -1,0 +1,145 @@
+internal import VaultBytes
+internal import VaultStore
+
+/// An item of two copies, and what the merge makes of it (specification, section 8.1).
+struct MergedItem {
+    let id: Bytes16
+    /// The item in our copy, and everything that our copy holds of it.
+    let ours: Held?
+    let theirs: Held?
+    /// The merged item; nil if no change of it stays. Its values refer to records of either file.
+    let state: ItemState?
+
+    /// An item of one copy.
+    struct Held {
+        let item: Item
+        let state: ItemState
+        /// The reader of the copy that has it.
+        let reader: VaultCore
+
+        init(_ item: Item, _ side: MergeSide) throws(VaultError) {
+            self.item = item
+            reader = side.core
+            do throws(VaultError) {
+                state = try ItemStates(side.vector).state(of: item, try side.core.past(of: item))
+            } catch { throw error.naming(.past, of: item.key) }
+        }
+    }
+
+    /// Merges an item; `forgotten` are the values that only one of the copies has forgotten.
+    init(
+        _ id: Bytes16, _ ours: Held?, _ theirs: Held?, _ mine: MergeSide, _ its: MergeSide,
+        forgotten: Set<ForgottenValue>
+    ) {
+        self.id = id
+        self.ours = ours
+        self.theirs = theirs
+        var merged = ItemState.merged(
+            ours?.state, theirs?.state, hasLeft: { mine.hasSeen($0) }, hasRight: { its.hasSeen($0) })
+        if !forgotten.isEmpty, let held = merged?.held {
+            merged?.forget(held.filter { forgotten.contains(ForgottenValue($0)) })
+        }
+        state = merged
+    }
+
+    // MARK: records
+
+    /// The places of records in our file, by their hashes. A record that both files have is read from ours.
+    var ownRecords: [Bytes32: RecordRef] {
+        var all: [Bytes32: RecordRef] = [:]
+        for value in ours?.state.values.values ?? [:].values {
+            for record in value.records { all[record.record.hash] = record }
+        }
+        return all
+    }
+
+    /// The merged item, with references to our file wherever it has the same record.
+    var settled: ItemState? {
+        guard var state else { return nil }
+        let own = ownRecords
+        for (name, value) in state.values { state.values[name] = value.mapped { own[$0.record.hash] ?? $0 } }
+        return state
+    }
+
+    /// Whether our copy already has exactly this item.
+    var isOurs: Bool {
+        guard let ours, let settled else { return ours == nil && state == nil }
+        return settled == ours.state && settled.values == ours.state.values
+    }
+
+    // MARK: what it shows
+
+    /// Returns what the merged item shows, what is left to settle, and its earlier values.
+    func view(_ state: ItemState, limit: Int) throws(VaultError) -> ItemView {
+        try state.view(limit: limit) { (name) throws(VaultError) in try classOf(name) }
+    }
+
+    /// Classifies a value by its bytes, read from the copy that has it.
+    func classOf(_ name: ValueName) throws(VaultError) -> ValueClass {
+        for held in [ours, theirs].compactMap(\.self) where held.state.values[name] != nil {
+            return try held.reader.classOf(name, held.item, held.state)
+        }
+        return .unknown(name)
+    }
+
+    /// Returns the fields that show other bytes than in our copy.
+    func changedFields(_ shown: ShownItem) throws(VaultError) -> [FieldName] {
+        guard let before = ours?.state.shown().fields else { return Array(shown.fields.keys) }
+        var changed: [FieldName] = []
+        for field in Set(before.keys).union(shown.fields.keys) {
+            guard before[field] != shown.fields[field] else { continue }
+            guard let old = before[field], let new = shown.fields[field],
+                try classOf(ValueName(field, old)) == classOf(ValueName(field, new))
+            else {
+                changed.append(field)
+                continue
+            }
+        }
+        return changed.sorted()
+    }
+
+    /// Whether one copy had the item and has removed it, and the item stays all the same.
+    func isKept(against other: MergeSide, _ held: Held?, _ missing: Held?) -> Bool {
+        guard let held, missing == nil, state != nil else { return false }
+        return held.state.held.contains { other.hasSeen($0.dot) }
+    }
+
+    /// Whether the item stays only because it cannot be told what one copy has seen of it.
+    func isKeptForSplitID(_ other: MergeSide, _ held: Held?, _ missing: Held?) -> Bool {
+        guard let held, missing == nil, let state else { return false }
+        return !held.state.siblings.isEmpty
+            && state.siblings.keys.allSatisfy { other.isSplit($0) && other.vector.hasSeen($0) }
+    }
+}
+
+extension ForgottenValue {
+    init(_ name: ValueName) {
+        var bytes: [UInt8] = []
+        if case .attribute(let name) = name.field { bytes = name }
+        self.init(dot: name.dot, kind: name.field.kind, name: bytes)
+    }
+}
+
+extension HeldValue {
+    /// Returns a copy that refers to other records.
+    func mapped<Failure: Error>(_ place: (RecordRef) throws(Failure) -> RecordRef) throws(Failure) -> HeldValue {
+        var value = self
+        switch content {
+        case .secret(let own, let attributes):
+            var listed: [PageAttribute] = []
+            for attribute in attributes {
+                guard let record = attribute.record else {
+                    listed.append(attribute)
+                    continue
+                }
+                let moved = PageAttribute.Value.inOwnRecord(try place(record))
+                listed.append(PageAttribute(name: attribute.name, flags: attribute.flags, value: moved))
+            }
+            value.content = .secret(try place(own), attributes: listed)
+        case .attribute(let flags, .inRecord(let record)):
+            value.content = .attribute(flags: flags, .inRecord(try place(record)))
+        case .attribute(_, .inPage), .key, .place, .forgotten: break
+        }
+        return value
+    }
+}
