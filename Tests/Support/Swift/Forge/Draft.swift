@@ -37,6 +37,8 @@ package struct Draft {
     package internal(set) var chain = Bytes32.zero
     /// Where the vector is.
     var stored: DraftVector?
+    /// What the last commit's state includes.
+    var committed = Vector()
     var keyring: ObjectRef?
     var writtenRing: Keyring?
     var root: Commit.Root?
@@ -46,14 +48,14 @@ package struct Draft {
     var treeSize: UInt64 = 0
 
     /// A vault with a full slot for a raw key, and nothing written yet.
-    package init(_ seed: String, key: [UInt8]) throws {
+    package init(_ seed: String, key: [UInt8], replica: ReplicaID? = nil) throws {
         random = .fixed(seed)
         guard let id = Bytes16(random.bytes(16)), let epoch = Bytes32(random.bytes(32)) else {
             throw ForgeError("sizes")
         }
         header = Header(id: id, epoch: epoch, slots: [])
         keys = ForgeKeys(vault: id, vaultKey: random.bytes(32), epoch: epoch)
-        replica = Draft.number(random)
+        self.replica = replica ?? Draft.number(random)
         ring = Keyring(keeping: Keyring.Keeping(count: 0, dot: StoredDot(1, 1)), vaultKey: StoredDot(1, 1))
         ring.vaultKey = dot()
         ring.keeping.dot = dot()
@@ -103,8 +105,9 @@ package struct Draft {
         list(clear.id, granting: groups ?? [])
     }
 
-    /// Lists a slot in the keyring, made and granted by new changes.
+    /// Lists a slot in the keyring, made and granted by new changes, unless it is listed.
     package mutating func list(_ slot: Bytes16, granting groups: [UInt64] = []) {
+        guard !ring.slots.contains(where: { $0.id == slot }) else { return }
         let made = dot()
         let grants = groups.sorted().map { SlotDots.Grant(group: $0, dot: dot()) }
         ring.slots.append(SlotDots(id: slot, made: made, changed: made, grants: grants))
@@ -216,20 +219,27 @@ package struct Draft {
         value.record = nil
         items[index].value = value
         guard ring.keeping.count > 0 else { return }
-        let source = ring.compartments.first { $0.number == old.compartment }
-        let owners = try compartment(
-            Keyring.ownersGroup, source?.isDeviceBound == true ? 5 : 1, device: source?.device ?? .zero)
+        try keep(&old, of: index)
+    }
+
+    /// Makes an earlier value of what an item has no more.
+    private mutating func keep(_ old: inout DraftValue, of index: Int) throws {
+        let value = items[index].value
+        old.hasSecret = old.secretDot != value.secretDot
+        if !old.hasSecret { old.secret = [] }
+        old.attributes.removeAll { attribute in
+            guard attribute.flags & 1 != 0 else { return !old.hasSecret }
+            return value.attributes.contains { $0.name == attribute.name && $0.dot == attribute.dot }
+        }
+        guard old.hasSecret || !old.attributes.isEmpty else { return }
+        let owners = try ownersCompartment(for: old.compartment)
         old.compartment = owners
         old.recordRevision = revision()
         old.record = nil
         old.replaced = milliseconds
         for place in old.attributes.indices where old.attributes[place].isLarge {
             // A record that the live item still refers to is shared.
-            if value.attributes.contains(where: {
-                $0.name == old.attributes[place].name && $0.value == old.attributes[place].value
-            }) {
-                continue
-            }
+            if value.attributes.contains(where: { $0.isSameRecord(old.attributes[place]) }) { continue }
             old.attributes[place].record = nil
             old.attributes[place].compartment = owners
             old.attributes[place].revision = revision()
@@ -237,6 +247,13 @@ package struct Draft {
         items[index].versions.append(old)
         if items[index].versions.count > ring.keeping.count { items[index].versions.removeFirst() }
         items[index].frame = nil
+    }
+
+    /// The compartment of group 0 for values that are in a compartment of an item.
+    package mutating func ownersCompartment(for compartment: UInt64) throws -> UInt64 {
+        let source = ring.compartments.first { $0.number == compartment }
+        let isBound = source?.isDeviceBound == true
+        return try self.compartment(Keyring.ownersGroup, isBound ? 5 : 1, device: source?.device ?? .zero)
     }
 
     package mutating func rename(_ key: [UInt8], to new: [UInt8]) throws {
@@ -257,13 +274,15 @@ package struct Draft {
 
     // MARK: rotation
 
-    /// Replaces every key, adds a hand-over, and compacts; the closure makes the slots.
-    package mutating func rotate(_ slots: (inout Draft) throws -> Void) throws {
+    /// Replaces every key, adds a hand-over, and compacts; the closure makes the slots, under the ids that they have.
+    package mutating func rotate(restarts: Bool = false, _ slots: (inout Draft) throws -> Void) throws {
         let (old, before) = (keys, vector)
         guard let epoch = Bytes32(random.bytes(32)) else { throw ForgeError("sizes") }
         header.epoch = epoch
         keys = ForgeKeys(vault: old.vault, vaultKey: random.bytes(32), epoch: epoch)
         keys.devices = old.devices
+        ring.vaultKey = dot()
+        if restarts { restart() }
         let (groups, compartments) = (ring.groups, ring.compartments)
         (ring.groups, ring.compartments) = ([], [])
         var newGroups: [UInt64: UInt64] = [Keyring.ownersGroup: Keyring.ownersGroup]
@@ -273,15 +292,33 @@ package struct Draft {
             guard let group = newGroups[info.group] else { throw ForgeError("a compartment without a group") }
             moved[info.number] = try addCompartment(group, info.accessibility, device: info.device)
         }
+        for index in ring.slots.indices {
+            ring.slots[index].grants = ring.slots[index].grants.map { grant in
+                SlotDots.Grant(group: newGroups[grant.group] ?? grant.group, dot: grant.dot)
+            }.sorted { $0.group < $1.group }
+        }
         for index in items.indices {
             for place in items[index].places { items[index][place].reseal(moved, revision()) }
         }
         handOver(from: old, before)
-        ring.vaultKey = dot()
         header.slots = []
-        ring.slots = []
         try slots(&self)
-        try compact(isChange: true)
+        try compact()
+    }
+
+    /// Lets every dot before the rotation's be known by its revision. All revisions differ, whatever their ids.
+    private mutating func restart() {
+        let floor = ring.vaultKey.revision - 1
+        vector = Vector(floor: floor)
+        vector.include(replica, ring.vaultKey.revision)
+        func below(_ dot: inout StoredDot) { dot.position = dot.revision <= floor ? 0 : 1 }
+        below(&ring.vaultKey)
+        below(&ring.keeping.dot)
+        for index in ring.slots.indices { ring.slots[index].mapDots(below) }
+        for index in items.indices { items[index].mapDots(below) }
+        forgotten = forgotten.map { value in
+            ForgottenValue(dot: Dot(revision: value.dot.revision, replica: 0), kind: value.kind, name: value.name)
+        }
     }
 
     /// Adds a hand-over of a vector from other keys to the present ones.

@@ -1,19 +1,18 @@
 package import VaultBytes
 
-/// An item of a draft: one sibling, all of whose fields are open, unless `editPast` says otherwise.
+/// An item of a draft: one sibling, all of whose fields are open, unless `siblings` says otherwise.
 package struct DraftItem {
     package var id: Bytes16
+    /// The key in the page.
     package var key: [UInt8]
     package var created: Int64
     package var value: DraftValue
     /// Earlier values, oldest first.
     package var versions: [DraftValue] = []
-    /// Other values that have records, such as those that are left to settle; `editPast` puts them into the past.
-    package var others: [DraftValue] = []
+    /// What a merge or somebody else's change left besides.
+    package var listing = DraftListing()
     /// Whether there is something to settle (flag 02).
     package var hasConflicts = false
-    /// Changes the past that the earlier values make, before it is written; the item's records have their places.
-    package var editPast: ((inout Past, DraftItem) throws -> Void)?
     /// Where the past is; nil if it is to be written.
     package var frame: ObjectRef?
 
@@ -26,32 +25,23 @@ package struct DraftItem {
 
     mutating func forgetPlaces() {
         frame = nil
-        for place in 0...versions.count + others.count { self[place].forgetPlaces() }
+        for place in places { self[place].forgetPlaces() }
     }
 
-    /// All values: the live one (0), the earlier ones, the others.
+    /// All values: the live one (0), and the earlier ones.
     package subscript(_ place: Int) -> DraftValue {
-        get {
-            if place == 0 { return value }
-            return place <= versions.count ? versions[place - 1] : others[place - 1 - versions.count]
-        }
-        set {
-            if place == 0 {
-                value = newValue
-            } else if place <= versions.count {
-                versions[place - 1] = newValue
-            } else {
-                others[place - 1 - versions.count] = newValue
-            }
-        }
+        get { place == 0 ? value : versions[place - 1] }
+        set { if place == 0 { value = newValue } else { versions[place - 1] = newValue } }
     }
 
-    var places: Range<Int> { 0..<1 + versions.count + others.count }
+    var places: Range<Int> { 0..<1 + versions.count }
 }
 
-/// A live or earlier value.
+/// What an item shows, or values that it does not show and that are in one record.
 package struct DraftValue {
     package var secret: [UInt8]
+    /// Whether it has a secret. A live value without one has no record if no attribute needs it.
+    package var hasSecret = true
     /// In ascending order of names.
     package var attributes: [DraftAttribute]
     /// The dot of the change that left the item like this.
@@ -111,6 +101,9 @@ package struct DraftValue {
                 difference: dot.revision &- one.revision, position: one.position, fields: FieldSet(fields))
         }.sorted(by: FieldDots.precedes)
     }
+
+    /// Whether it has a record.
+    var needsRecord: Bool { hasSecret || attributes.contains { $0.flags & 0x10 != 0 } }
 
     package var own: RecordRef? {
         record.map { RecordRef(record: $0, revision: recordRevision, compartment: compartment) }

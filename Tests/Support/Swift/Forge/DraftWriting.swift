@@ -19,8 +19,8 @@ extension Draft {
         start = UInt64(file.count)
     }
 
-    /// Replaces the file by a compacted one, under the present header and keys.
-    package mutating func compact(isChange: Bool = false) throws {
+    /// Replaces the file by a compacted one, under the present header and keys; with what has changed.
+    package mutating func compact() throws {
         file = []
         listSlots()
         try writeHeader()
@@ -31,9 +31,10 @@ extension Draft {
         try writeRecords(sorted: true)
         for index in items.indices.sorted(by: { items[$0].id < items[$1].id }) { try writePast(index) }
         try writeObjects()
-        (self.isChange, isSyncedFirst) = (isChange, true)
+        let wasChange = isChange
+        (isChange, isSyncedFirst) = (wasChange && vector != committed, true)
         try finish()
-        (self.isChange, isSyncedFirst) = (true, false)
+        (isChange, isSyncedFirst) = (wasChange, false)
     }
 
     private mutating func writeObjects() throws {
@@ -68,7 +69,7 @@ extension Draft {
                     }
                     made.append((nonce, put, frame))
                 }
-                guard value.record == nil else { continue }
+                guard value.record == nil, value.needsRecord else { continue }
                 let nonce = nonce()
                 let name = ForgedObject.RecordName(
                     item: id, compartment: value.compartment, revision: value.recordRevision)
@@ -122,20 +123,19 @@ extension Draft {
 
     private mutating func writePast(_ index: Int) throws {
         let item = items[index]
-        guard item.frame == nil, var past = try item.past() else { return }
-        try item.editPast?(&past, item)
+        guard item.frame == nil, let past = try item.past() else { return }
         items[index].frame = appendSealed(.past, try past.encode())
     }
 
     private mutating func writeTree() throws {
         var entries: [PageEntry] = []
         for item in items {
-            guard let record = item.value.record else { throw ForgeError("an item without a record") }
             let value = item.value
             let entry = ItemEntry(
-                record: record, id: item.id, dot: value.dot, recordRevision: value.recordRevision,
-                compartment: value.compartment, created: item.created, modified: value.modified,
-                hasConflicts: item.hasConflicts, past: item.frame, further: value.further)
+                record: value.record ?? .zero, id: item.id, dot: value.dot,
+                recordRevision: value.record == nil ? 0 : value.recordRevision, compartment: value.compartment,
+                created: item.created, modified: value.modified, hasConflicts: item.hasConflicts,
+                lacksSecret: !value.hasSecret, past: item.frame, further: value.further)
             let attributes = try value.attributes.map { try $0.inPage(live: value) }
             entries.append(PageEntry(key: item.key, value: ForgedItem(entry: entry, attributes: attributes).encoded()))
         }
@@ -251,6 +251,7 @@ extension Draft {
         hashes = []
         generation = commit.generation
         self.chain = chain
+        committed = vector
     }
 
     /// Header, copy, this commit, keyring and vectors, and every frame that the tree reaches.
