@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from .dots import Vector
+from .drafts import Now, Revisions
 from .ring import Random
 
 MOST_REVISIONS = 4096
@@ -24,6 +25,10 @@ class Memory:
             if is_usable and vector.rows.get(replica) == last:
                 return replica
         return new_id(vector, random)
+
+    def revisions(self, clock: int, now: Now, random: Random) -> Revisions:
+        """Those of a commit on top of a state with this clock."""
+        return Revisions(max(clock, self.greatest), now, random)
 
     def note(self, replica: int, first: int, last: int) -> None:
         """R-7.20: before the commit is written."""

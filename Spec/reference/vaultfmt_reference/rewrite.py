@@ -259,7 +259,9 @@ def clock_of(over: HandedOver) -> int:
 
 def newest_hand_overs(overs: list[HandedOver]) -> list[HandedOver]:
     """Those with the greatest clocks; of equal clocks, those that are later in the list (section 5.4)."""
-    each = {over.order: (over, rows) for over, rows in overs}
+    each: dict[bytes, HandedOver] = {}
+    for over, rows in overs:
+        each.setdefault(over.order, (over, rows))
     kept = sorted(each, key=lambda order: (clock_of(each[order]), order))[-Limit.HAND_OVERS :]
     return [each[order] for order in sorted(kept)]
 

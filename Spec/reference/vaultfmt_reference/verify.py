@@ -117,6 +117,7 @@ def check_contents(reader: Reader, counts: Counter[str]) -> None:
     # The vectors are read again, as live bytes.
     for name in ("vector", "vector_frame"):
         reader.__dict__.pop(name, None)
+    require(reader.vector.rows != {}, "a state without rows (R-5.33)")
     ids: set[bytes] = set()
     items, gone = list[Item](), set[Named]()
     for each in reader.walk():

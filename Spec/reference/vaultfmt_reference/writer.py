@@ -40,9 +40,8 @@ class Transaction:
         self.base = contents or Contents.of(reader)
         self.contents = self.base.copy()
         self.ring = Ring(reader.keyring, reader.keys, random, reader.devices)
-        clock = max(self.base.vector.clock, self.memory.greatest)
         self.revisions: Revisions = Unchanged(self.base.vector.clock, now, random)
-        self.fresh = Revisions(clock, now, random)
+        self.fresh = self.memory.revisions(self.base.vector.clock, now, random)
         self.own, self.first = 0, 0
         # Items that this change gives another device.
         self.binds: set[bytes] = set()
@@ -55,7 +54,7 @@ class Transaction:
         none = Dot(0, 0)
         made.base = Contents(Vector(), {}, set(), {}, 0, none, none)
         made.contents = made.base.copy()
-        made.fresh = made.revisions = Revisions(made.memory.greatest, now, random)
+        made.fresh = made.revisions = made.memory.revisions(0, now, random)
         made.own, made.first, made.binds = 0, 0, set()
         return made
 
