@@ -27,7 +27,7 @@ extension Transaction {
     /// Throws `noSuchItem` if the item or this earlier value does not exist.
     public func restore(_ value: EarlierValue, of key: ItemKey) throws(VaultError) {
         let item = try existing(key)
-        let opened = try opened(try current(value, of: item))
+        let opened = try opened(try Self.current(value, among: try allEarlierValues(of: item)))
         guard let attribute = value.attribute else { return try set(item.key, secret: opened.secret) }
         let restored = Attribute(attribute, secret: opened.secret.copy(), flags: value.flags)
         try update(item.key, attributes: AttributeChanges(set: Attributes([restored])))
@@ -37,27 +37,34 @@ extension Transaction {
     /// from any copy of the vault; values with the same bytes are forgotten with them. Their records stay in the file
     /// until it is compacted.
     ///
-    /// Throws `noSuchItem` if the item or one of these values does not exist.
+    /// If the list of earlier values is damaged, forgetting all of them drops the list, with what was left to settle;
+    /// they count as one. Throws `noSuchItem` if the item or one of these values does not exist.
     @discardableResult
     public func forgetEarlierValues(of key: ItemKey, _ values: [EarlierValue]? = nil) throws(VaultError) -> Int {
         let old = try existing(key)
-        var names: Set<ValueName> = []
-        let wanted = if let values { values } else { try allEarlierValues(of: old) }
-        for value in wanted { names.insert(try current(value, of: old).name) }
-        guard !names.isEmpty else { return 0 }
         var change = ItemChange(old)
         change.modified = old.modified
-        change.edit.forgotten = names
-        try apply(change)
-        return names.count
+        do throws(VaultError) {
+            let known = try allEarlierValues(of: old)
+            for value in values ?? known { change.edit.forgotten.insert(try Self.current(value, among: known).name) }
+        } catch {
+            let isDamaged = error.code == .authenticationFailed || error.code == .structureInvalid
+            guard isDamaged, values == nil else { throw error }
+            change.losesPast = true
+            try apply(change)
+            return 1
+        }
+        let count = change.edit.forgotten.count
+        if count > 0 { try apply(change) }
+        return count
     }
 
     /// Returns an earlier value as it is stored now. Throws `noSuchItem` if the item does not have it.
-    private func current(_ value: EarlierValue, of item: Item) throws(VaultError) -> EarlierValue {
-        let noSuchValue = VaultError(.noSuchItem, "the item has no such earlier value")
-        guard value.item.bytes == item.entry.id else { throw noSuchValue }
-        guard let found = try allEarlierValues(of: item).first(where: { $0.name == value.name }) else {
-            throw noSuchValue
+    private static func current(
+        _ value: EarlierValue, among known: [EarlierValue]
+    ) throws(VaultError) -> EarlierValue {
+        guard let found = known.first(where: { $0.item == value.item && $0.name == value.name }) else {
+            throw VaultError(.noSuchItem, "the item has no such earlier value")
         }
         return found
     }

@@ -17,6 +17,8 @@ struct ItemChange {
     var setAttributes: Set<[UInt8]> = []
     /// Attributes of another state of the item, whose values may remain unread, like those of the old attributes.
     var keepsUnread = Attributes()
+    /// Whether what the item does not show is given up, because it cannot be read.
+    var losesPast = false
     /// What else happens to the item's values: they are settled, forgotten or added.
     var edit = ItemEdit()
 

@@ -15,8 +15,13 @@ extension Transaction {
         _ change: ItemChange, _ entry: inout ItemEntry, _ placed: PlacedAttributes, _ written: WrittenFields, _ dot: Dot
     ) throws(VaultError) -> ChangedPast {
         let old = change.old
-        let before: Past?
-        do throws(VaultError) { before = try past(of: old) } catch { throw error.naming(.past, of: old.key) }
+        var before: Past?
+        if change.losesPast {
+            // The records to which it referred can no longer be determined.
+            tally.isLiveBytesLost = true
+        } else {
+            do throws(VaultError) { before = try past(of: old) } catch { throw error.naming(.past, of: old.key) }
+        }
         let states = ItemStates(next.vector)
         let state = try states.state(of: old, before)
         let view = try view(of: old, state)
@@ -33,7 +38,8 @@ extension Transaction {
         let hasMarks = view.marks.contains { new.open.contains($0) && !(new.values[$0]?.isForgotten ?? true) }
         try states.fill(&entry, new, shown, hasMarks: hasMarks, placed.listed)
         let now = try states.past(new, shown, of: old.entry.id)
-        entry.past = now == before ? old.entry.past : try now.map { (past) throws(VaultError) in try write(past) }
+        let isSame = now == before && !change.losesPast
+        entry.past = isSame ? old.entry.past : try now.map { (past) throws(VaultError) in try write(past) }
         return ChangedPast(before: before, now: now)
     }
 

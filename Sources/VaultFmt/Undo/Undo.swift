@@ -9,10 +9,8 @@ extension Vault {
     /// - Throws: `invalidArgument` for a state that is not in the file: a compaction leaves only the newest one.
     public func changes(undoingTo earlier: StateID) throws(VaultError) -> VaultChanges {
         try withCore { (core) throws(VaultError) in
-            let state = core.store.state
             let past = try core.earlierState(earlier)
-            return try Comparing(core).changes(
-                from: (state.commit, core.store.keyring), to: (past.commit, core.keyring(of: past.commit)))
+            return try Comparing(StateReader(core), try StateReader(core, past.commit)).changes()
         }
     }
 
