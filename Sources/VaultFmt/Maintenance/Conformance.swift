@@ -3,12 +3,13 @@ internal import VaultStore
 
 /// Additional access to a vault for conformance checks (`Spec/vectors/README.md`).
 extension Vault {
-    /// Calls `body` with each tombstone and the id of the removed item, sorted by id. Throws when it reaches a
-    /// malformed tombstone.
-    package func forEachTombstone(
-        _ body: (Bytes16, TombstoneEntry) throws(VaultError) -> Void
+    /// Calls `body` with each forgotten value, in the order of the keys. Throws when it reaches a malformed one.
+    package func forEachForgottenValue(
+        _ body: (ForgottenValue) throws(VaultError) -> Void
     ) throws(VaultError) {
-        try withCore { (core) throws(VaultError) in try Tombstones.forEach(core.store.tree, core.entryCheck, body) }
+        try withCore { (core) throws(VaultError) in
+            try ForgottenValues.forEach(core.store.tree, core.entryCheck, body)
+        }
     }
 
     /// Returns a slot's owner part, and the groups that a scoped slot grants; for owners only.

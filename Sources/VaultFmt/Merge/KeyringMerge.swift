@@ -111,7 +111,8 @@ struct KeyringMerge {
                 all[info.number] = info
                 continue
             }
-            let (mine, its) = (try outer(known, ours), try outer(info, theirs))
+            let mine = try outer(known, ours)
+            let its = try outer(info, theirs)
             guard known.accessibility == info.accessibility, known.device == info.device, mine.count == its.count,
                 mine.equals(its)
             else { throw Self.impossible("compartment \(info.number) has two keys") }

@@ -31,10 +31,11 @@ struct MergeEnd {
         guard slots != core.store.header.slots else {
             try append(keys.handOvers, to: &keyring)
             let complete = keyring
-            transaction.ring.change { $0 = complete }
+            try transaction.ring.change { (keyring) throws(VaultError) in keyring = complete }
             return try transaction.commit()
         }
-        transaction.ring.change { $0 = keyring }
+        let complete = keyring
+        try transaction.ring.change { (keyring) throws(VaultError) in keyring = complete }
         var header = core.store.header
         header.slots = slots
         let content = try transaction.endInReplacement()

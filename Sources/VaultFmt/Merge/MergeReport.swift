@@ -41,6 +41,10 @@ public struct MergeReport: Sendable, Equatable {
         case keptForSplitID(ItemKey)
         /// An item has earlier values beyond the limit that was set, which were dropped because there was no room.
         case earlierValuesDropped(ItemKey)
+        /// Values of a branch under replaced keys were taken into an item, to be settled or as earlier values.
+        case takenInToSettle(ItemKey)
+        /// A value of a branch under replaced keys could not be taken in: it belongs to another device, or is damaged.
+        case notTakenIn(ItemKey)
         /// A branch under replaced keys removed an item, which is kept.
         case removalNotCarriedOut(ItemKey)
         /// The item is for another device, so its secret remains sealed under a key that a former holder of its group's
@@ -88,7 +92,7 @@ public struct MergeReport: Sendable, Equatable {
     public var hasConflicts: Bool {
         notes.contains { note in
             switch note {
-            case .conflict, .withoutSecret: true
+            case .conflict, .withoutSecret, .takenInToSettle: true
             default: false
             }
         }

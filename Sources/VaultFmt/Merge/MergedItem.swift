@@ -77,7 +77,8 @@ struct MergedItem {
     /// Classifies a value by its bytes, read from the copy that has it.
     func classOf(_ name: ValueName) throws(VaultError) -> ValueClass {
         for held in [ours, theirs].compactMap(\.self) where held.state.values[name] != nil {
-            return try held.reader.classOf(name, held.item, held.state)
+            return try held.reader.classOf(
+                name, held.state.values[name], of: held.item, before: held.item.referrer)
         }
         return .unknown(name)
     }

@@ -54,7 +54,7 @@ struct StateMerge {
             let keyring = try KeyringMerge(ours, theirs, slots)
             var report = report(slots, keyring)
             let united = try united(keyring, transaction.next)
-            transaction.ring.change { $0 = united }
+            try transaction.ring.change { (keyring) throws(VaultError) in keyring = united }
             try MergeWriter(transaction, items, theirs.core, progress).write(&report)
             report.sort()
             let keys = MergeEnd.Keys(slots: slots, keyring: keyring, opened: opened, handOvers: try handOvers())

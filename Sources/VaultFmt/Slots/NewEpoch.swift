@@ -104,7 +104,7 @@ struct NewEpoch: ~Copyable {
             } else if slot.kind == .scoped {
                 header.slots.append(try reseal(slot))
             } else {
-                change.dropped.append(SlotInfo(slot, part: try core.ownerPart(of: slot).part))
+                change.dropped.append(try SlotInfo(slot, core))
             }
         }
         try SlotEditing.checkCosts(header.slots)

@@ -283,13 +283,18 @@ extension Keyring {
 extension SlotInfo {
     init(_ slot: Slot, _ core: VaultCore) throws(VaultError) {
         let store = core.store
+        let isOpened = slot.id == store.slot.id
+        let dots = try store.keyring.dots(of: slot.id)
         guard store.slot.keys.isOwner else {
-            self.init(slot, openedThis: slot.id == store.slot.id)
+            self.init(slot, dots: dots, openedThis: isOpened)
             return
         }
         let part = try core.ownerPart(of: slot).part
-        let granted = try core.grantedGroups(of: slot)
-        let groups = granted.map { granted in store.keyring.groupNames { granted.contains($0) } }
-        self.init(slot, part: part, groups: groups, openedThis: slot.id == store.slot.id)
+        var groups: [String]?
+        if slot.kind == .scoped {
+            let granted = Set(dots.grants.map(\.group))
+            groups = store.keyring.groupNames { granted.contains($0) }
+        }
+        self.init(slot, part: part, dots: dots, groups: groups, openedThis: isOpened)
     }
 }
