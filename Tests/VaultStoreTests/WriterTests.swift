@@ -172,7 +172,7 @@ struct WriterTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let store = try Lab.create(path)
-        let first = store.anchor
+        let first = try store.anchor
         try store.append(1, generation: 40)
         let opened = try Lab.open(path)
         #expect(opened.state.commit.generation == 40 && opened.state.commit.predecessor?.generation == 1)
