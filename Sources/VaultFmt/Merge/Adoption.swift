@@ -1,5 +1,4 @@
 internal import VaultBytes
-internal import VaultCrypto
 internal import VaultStore
 
 /// Takes in the values of a branch that was continued under a key that ours has replaced, if the user asks for it
@@ -155,7 +154,8 @@ struct Adoption {
     ) throws(VaultError) {
         let id = item.entry.id
         var state = taken.state
-        var sealing = AdoptedValues(transaction, branch.core, id)
+        let device = state.place(state.shown())?.device ?? .zero
+        let sealing = AdoptedValues(transaction, from: branch.core, id, to: id, device: device)
         for (name, dot) in taken.taken.sorted(by: { $0.value < $1.value }) {
             guard let value = branchState.values[name] else { continue }
             let new = ValueName(name.field, dot)
@@ -167,39 +167,7 @@ struct Adoption {
             }
             state.values[new]?.content = sealed.content
         }
-        try put(state, id, transaction)
-    }
-
-    /// Writes an item that shows the same as before, or one that is new and shows only its key.
-    private func put(_ state: ItemState, _ id: Bytes16, _ transaction: Transaction) throws(VaultError) {
-        let shown = state.shown()
-        let key = try state.key(shown)
-        let old = own[id]
-        var entry: ItemEntry
-        if let old {
-            entry = old.entry
-        } else {
-            guard let place = state.place(shown) else { return }
-            entry = ItemEntry(
-                record: .zero, id: id, dot: StoredDot(0, 0), recordRevision: 0,
-                compartment: try transaction.compartment(for: place), created: 0, modified: 0)
-        }
-        let attributes = old?.attributes.listed ?? []
-        let states = ItemStates(transaction.next.vector)
-        let hasMarks = state.open.contains { !shown.shows($0) && !(state.values[$0]?.isForgotten ?? true) }
-        try states.fill(&entry, state, shown, hasMarks: hasMarks, attributes)
-        let past = try states.past(state, shown, of: id)
-        entry.past = try past.map { (past) throws(VaultError) in try transaction.write(past) }
-        let value = ItemCodec.encode(entry, attributes)
-        if let old { transaction.changes.set(old.pageName.bytes, value) } else {
-            try transaction.put(value, for: id, under: key)
-        }
-        transaction.tally.items += old == nil ? 1 : 0
-        transaction.tally.pasts += (past == nil ? 0 : 1) - (old?.hasPast ?? false ? 1 : 0)
-        transaction.tally.liveBytes += ItemFrames.bytes(entry, old?.largeRecords ?? [], past)
-        if let old {
-            transaction.tally.liveBytes -= ItemFrames.bytes(old.entry, old.largeRecords, try ours.core.past(of: old))
-        }
+        try transaction.write(state, of: id, insteadOf: own[id], ours.core)
     }
 
     /// Adds a hand-over from the branch's key for its whole vector, and the branch's own hand-overs.
@@ -218,96 +186,5 @@ struct Adoption {
         all.append((try new.make(stored: stored), branch.vector))
         let complete = all
         try transaction.ring.change { (keyring) throws(VaultError) in keyring.setHandOvers(complete) }
-    }
-}
-
-/// Seals values of a branch under another vault key for the owners of ours.
-private struct AdoptedValues {
-    private let transaction: Transaction
-    private let branch: VaultCore
-    private let item: Bytes16
-
-    init(_ transaction: Transaction, _ branch: VaultCore, _ item: Bytes16) {
-        self.transaction = transaction
-        self.branch = branch
-        self.item = item
-    }
-
-    /// Returns a value whose records are in our file; nil if it cannot be opened here, because it belongs to another
-    /// device or is damaged.
-    mutating func sealed(
-        _ name: ValueName, _ value: HeldValue, before referrer: UInt64
-    ) throws(VaultError) -> HeldValue? {
-        do throws(VaultError) {
-            switch (value.content, name.field) {
-            case (.secret(let record, _), _): return try secret(name, value, record, referrer)
-            case (.attribute(let flags, .inRecord(let record)), .attribute(let bytes)):
-                return try attribute(name, value, bytes, flags, record, referrer)
-            default: return value
-            }
-        } catch {
-            guard Transaction.cannotBeRead.contains(error.code) else { throw error }
-            return nil
-        }
-    }
-
-    /// Returns the owners' compartment for a value that was under a compartment of the branch.
-    private func owners(_ record: RecordRef) throws(VaultError) -> UInt64 {
-        try transaction.ring.owners(branch.view.compartment(record.compartment)?.info.device ?? .zero)
-    }
-
-    private func secret(
-        _ name: ValueName, _ value: HeldValue, _ record: RecordRef, _ referrer: UInt64
-    ) throws(VaultError) -> HeldValue {
-        var found: (key: ItemKey, attributes: Attributes)?
-        let secret = try branch.bytes(name, value, of: item, before: referrer) { found = ($0, $1) }
-        guard let found else { throw Self.withoutKey }
-        var attributes: [Attribute] = []
-        for attribute in found.attributes.all {
-            guard case .inOwnRecord = attribute.content else {
-                attributes.append(attribute)
-                continue
-            }
-            let value = try branch.large(attribute, of: item, before: referrer)
-            attributes.append(Attribute(attribute.name, secret: value, flags: attribute.flags))
-        }
-        let all = Attributes(sorted: attributes)
-        let compartment = try owners(record)
-        let placed = try transaction.place(all, of: found.key, item, in: compartment)
-        let own = try transaction.append(secret, all.inRecord, of: found.key, item, in: compartment)
-        return HeldValue(.secret(own, attributes: placed.listed), replaced: value.replaced)
-    }
-
-    private func attribute(
-        _ name: ValueName, _ value: HeldValue, _ bytes: [UInt8], _ flags: AttributeFlags, _ record: RecordRef,
-        _ referrer: UInt64
-    ) throws(VaultError) -> HeldValue {
-        var key: ItemKey?
-        let opened = try branch.bytes(name, value, of: item, before: referrer) { found, _ in key = found }
-        guard let key else { throw Self.withoutKey }
-        let attribute = Attribute(
-            String(decoding: bytes, as: UTF8.self), secret: opened,
-            flags: Attribute.Flags(rawValue: flags.meaning.rawValue))
-        let compartment = try owners(record)
-        let own =
-            flags.contains(.inOwnRecord)
-            ? try transaction.append(attribute, of: key, item, in: compartment)
-            : try transaction.append(Secret(count: 0), [attribute], of: key, item, in: compartment)
-        return HeldValue(.attribute(flags: flags, .inRecord(own)), replaced: value.replaced)
-    }
-
-    private static let withoutKey = VaultError(.structureInvalid, "a record has no key")
-}
-
-extension Transaction {
-    /// Returns a compartment for an item's place; another device's may be one that cannot be opened here.
-    fileprivate func compartment(for place: Place) throws(VaultError) -> UInt64 {
-        if let known = ring.compartment(of: place) { return known }
-        guard let accessibility = Accessibility(rawValue: place.accessibility), !place.isDeviceBound || place.device == core.deviceID
-        else {
-            throw VaultError(
-                .deviceBound, "an item of another device cannot be taken in: the vault has no compartment for it")
-        }
-        return try ring.compartment(String(decoding: place.group, as: UTF8.self), accessibility)
     }
 }

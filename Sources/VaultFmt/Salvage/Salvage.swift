@@ -1,4 +1,5 @@
 internal import VaultBytes
+package import VaultStore
 
 /// The result of salvaging a damaged vault.
 public struct SalvageReport: Sendable {
@@ -6,6 +7,8 @@ public struct SalvageReport: Sendable {
     public internal(set) var recovered = 0
     /// The number of earlier values in the new vault.
     public internal(set) var recoveredEarlierValues = 0
+    /// The number of values in the new vault that are left to settle, as in the damaged one.
+    public internal(set) var recoveredConflicts = 0
     /// Items whose index entries were lost. Their names and secrets are recovered, but not proven by any commit: their
     /// records only show that a holder of their group's key made them. Their short attributes and dates come from an
     /// older state or are lost, and some of these items may have been removed before the damage occurred.
@@ -47,9 +50,18 @@ public struct SalvageReport: Sendable {
             && uncommitted.isEmpty && bytesAfterNewest == 0 && missingUpTo == nil
     }
 
-    /// Records that the caller has seen this generation of the vault.
-    package mutating func compare(withSeen seen: UInt64) {
-        if seen > generation ?? 0 { missingUpTo = seen }
+    /// What the newest commit that was found includes; nil if that is not known.
+    var newest: AnchorPoint?
+
+    /// Records that the caller has seen a state of the vault. Changes are missing if the newest commit does not include
+    /// all of it.
+    package mutating func compare(withSeen seen: AnchorPoint) {
+        guard let newest, newest.ownersPublicKey == seen.ownersPublicKey else {
+            // Without a vector, or after a rotation, only the generations can be compared.
+            if seen.generation > generation ?? 0 { missingUpTo = seen.generation }
+            return
+        }
+        if !newest.vector.hasSeen(all: seen.vector) { missingUpTo = seen.generation }
     }
 }
 
@@ -187,6 +199,7 @@ struct SalvageSource: ~Copyable {
         report.bytesAfterNewest = scan.bytesAfterNewest
         report.vault = VaultID(store.header.id)
         report.generation = scan.newest?.commit.generation
+        report.newest = try newestPoint()
         let index = SalvageIndex(scan, store, withUnproven: false)
         if index.hasGaps {
             report.notes.append("parts of the index are lost: older pages and the records themselves were used instead")
@@ -199,6 +212,20 @@ struct SalvageSource: ~Copyable {
         let all = SalvageIndex(scan, store, withUnproven: true)
         return try Set(index.items.keys).union(all.items.keys).sorted().map { (key) throws(VaultError) in
             try candidate(index.items[key], all.items[key])
+        }
+    }
+
+    /// Returns what the newest commit includes; nil if there is none, or its vector is damaged.
+    private func newestPoint() throws(VaultError) -> AnchorPoint? {
+        guard let newest = scan.newest else { return nil }
+        do throws(VaultError) {
+            let vector = try store.pages.vector(of: newest.commit).vector(of: newest.commit)
+            return AnchorPoint(
+                ownersPublicKey: store.ownersPublicKey, generation: newest.commit.generation, chain: newest.chain,
+                vector: vector)
+        } catch {
+            _ = try SalvageCopy.tolerated(error)
+            return nil
         }
     }
 

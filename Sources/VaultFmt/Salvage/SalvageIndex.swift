@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultStore
 
 /// The index of a damaged vault: the items of its newest state and, in ranges of keys whose pages are lost, those of
 /// earlier states. All of these states were made by an owner. Anything that is in none of these states is used only if
@@ -49,7 +50,6 @@ struct SalvageIndex {
     private(set) var hasGaps = false
     /// Items that a change whose commit is damaged or missing removed.
     private(set) var removedLater: [ItemKey] = []
-    private var removed: Set<Bytes16> = []
     /// Ranges that an older state covers, and the clock up to which that state includes every change.
     private var covered: [(gap: Gap, clock: UInt64)] = []
     private var open: [Gap] = []
@@ -58,7 +58,10 @@ struct SalvageIndex {
         self.scan = scan
         self.store = store
         records = withUnproven ? scan.records : scan.provenRecords
-        entries = EntryCheck(store.view, clock: scan.newest?.commit.clock ?? Format.Limit.number)
+        let newest = scan.newest?.commit
+        entries = EntryCheck(
+            store.view, clock: newest?.clock ?? Format.Limit.number, floor: newest?.floor ?? 0)
+        store.floor = newest?.floor ?? 0
         let states = scan.commits.sorted { $0.commit.generation > $1.commit.generation }
         open = [Gap(low: [], high: nil)]
         for (index, state) in states.enumerated() where !open.isEmpty {
@@ -117,22 +120,24 @@ struct SalvageIndex {
         for index in 0..<page.count {
             let bytes = page.key(index)
             guard part.contains(bytes) else { continue }
-            if bytes.first == Format.tombstoneTag {
-                if let id = Bytes16(Array(bytes.dropFirst())) { removed.insert(id) }
-                continue
-            }
+            guard !page.isForgotten(index) else { continue }
             addItem(bytes, page, index, isUncertain: isUncertain)
         }
     }
 
     private mutating func addItem(_ bytes: [UInt8], _ page: Page, _ index: Int, isUncertain: Bool) {
-        let key: ItemKey
-        do throws(VaultError) { key = try ItemKey(bytes) } catch { return }
+        let name: PageName
+        do throws(VaultError) { name = try Self.name(page, index) } catch { return }
+        let key = name.listed
         do throws(VaultError) {
-            let item = try ItemCodec.item(key, page, index, entries)
+            let item = try ItemCodec.item(name, page, index, entries)
             if let known = items[key]?.item, known.revision >= item.revision { return }
-            items[key] = Found(key: key, item: item, records: records[item.id.bytes], isUncertain: isUncertain)
+            items[key] = Found(key: key, item: item, records: records[item.entry.id], isUncertain: isUncertain)
         } catch { lost.append((key, error.detail)) }
+    }
+
+    private static func name(_ page: Page, _ index: Int) throws(VaultError) -> PageName {
+        try PageName(page.key(index), try ItemCodec.decode(page, index).entry.id)
     }
 
     // MARK: after the newest state
@@ -141,14 +146,16 @@ struct SalvageIndex {
     /// whole if their pages and records authenticate, but nothing proves that the change was completed.
     private mutating func readTail(_ newest: Commit, takesLeaves: Bool) {
         var keys = Dictionary(
-            items.values.compactMap { found in found.item.map { ($0.id.bytes, found.key) } }, uniquingKeysWith: { $1 })
+            items.values.compactMap { found in found.item.map { ($0.entry.id, found.key) } }, uniquingKeysWith: { $1 })
         var fromLeaves: Set<Bytes16> = []
         if takesLeaves {
+            var pages: [Page] = []
             for ref in scan.leaves where ref.offset >= newest.end {
-                do throws(VaultError) {
-                    let page = try store.pages.load(ref, level: 0)
-                    for index in 0..<page.count { addLater(page, index, after: newest, &keys, &fromLeaves) }
-                } catch { continue }
+                do throws(VaultError) { pages.append(try store.pages.load(ref, level: 0)) } catch { continue }
+            }
+            noteRemovals(pages)
+            for page in pages {
+                for index in 0..<page.count { addLater(page, index, after: newest, &keys, &fromLeaves) }
             }
         }
         for (id, found) in records where !fromLeaves.contains(id) {
@@ -171,15 +178,12 @@ struct SalvageIndex {
         _ page: Page, _ index: Int, after newest: Commit, _ keys: inout [Bytes16: ItemKey],
         _ fromLeaves: inout Set<Bytes16>
     ) {
-        let bytes = page.key(index)
-        if bytes.first == Format.tombstoneTag {
-            if let id = Bytes16(Array(bytes.dropFirst())), let key = keys[id] { removedLater.append(key) }
-            return
-        }
+        guard !page.isForgotten(index) else { return }
         do throws(VaultError) {
-            let key = try ItemKey(bytes)
-            let item = try ItemCodec.item(key, page, index, EntryCheck(store.view, clock: Format.Limit.number))
-            let id = item.id.bytes
+            let name = try Self.name(page, index)
+            let key = name.listed
+            let item = try ItemCodec.item(name, page, index, store.entryCheck)
+            let id = item.entry.id
             guard item.revision > newest.clock else { return }
             if let old = keys[id] {
                 guard items[old]?.item?.revision ?? 0 < item.revision else { return }
@@ -190,6 +194,20 @@ struct SalvageIndex {
             items[key] = Found(
                 key: key, item: item, records: records[id], isUncertain: false, isUncommitted: true)
         } catch { return }
+    }
+
+    /// Notes the items that the change removed: its leaves cover their keys and do not have them.
+    private mutating func noteRemovals(_ leaves: [Page]) {
+        let there = Set(leaves.flatMap { page in (0..<page.count).map { page.key($0) } })
+        for found in items.values {
+            guard let item = found.item, !there.contains(item.pageName.bytes) else { continue }
+            let bytes = item.pageName.bytes
+            let isCovered = leaves.contains { page in
+                page.count > 0 && !ByteOrder.isLess(bytes, page.key(0))
+                    && !ByteOrder.isLess(page.key(page.count - 1), bytes)
+            }
+            if isCovered { removedLater.append(found.key) }
+        }
     }
 
     // MARK: items outside of all states
@@ -207,12 +225,9 @@ struct SalvageIndex {
     /// Adds items that were added or changed after the state that covers their range, and all items outside of any
     /// covered range.
     private mutating func addRecords() {
-        for found in items.values where found.isUncertain {
-            guard let id = found.item?.id.bytes, removed.contains(id) || isMoved(found) else { continue }
-            items[found.key] = nil
-        }
-        let named = Set(items.values.compactMap { $0.item?.id.bytes })
-        for (id, found) in records where !named.contains(id) && !removed.contains(id) {
+        for found in items.values where found.isUncertain && isMoved(found) { items[found.key] = nil }
+        let named = Set(items.values.compactMap { $0.item?.entry.id })
+        for (id, found) in records where !named.contains(id) {
             guard let record = found.own else { continue }
             do throws(VaultError) {
                 let key = try store.key(of: record)
@@ -233,7 +248,7 @@ struct SalvageIndex {
     private func isMoved(_ found: Found) -> Bool {
         guard let item = found.item, let record = found.record, record.identity.revision > item.entry.recordRevision
         else { return false }
-        do throws(VaultError) { return try store.key(of: record) != found.key } catch { return false }
+        do throws(VaultError) { return try store.key(of: record) != item.storedKey } catch { return false }
     }
 
     private func isUnknown(_ key: [UInt8], _ revision: UInt64) -> Bool {
