@@ -129,10 +129,13 @@ public struct Machine: Sendable {
         var report = try Vault.salvage(
             path, factors: factors, to: newPath, newFactors: newFactors, options: options, limits: limits,
             device: deviceFile.loadIfSound(), takesUnproven: takesUnproven, owners: owners, place: watched)
-        // What this machine remembers may be the only trace of changes that were cut off.
         do throws(VaultError) {
-            if let vault = report.vault, let seen = try remembered(vault, at: path) ?? remembered(vault) {
-                report.compare(withSeen: seen.point)
+            if let made = report.made { try memory.move(made.vault, from: made.path, to: made.target) }
+            // What this machine remembers may be the only trace of changes that were cut off.
+            if let vault = report.vault {
+                var seen = try remembered(vault, at: path)
+                if seen == nil { seen = try remembered(vault) }
+                if let seen { report.compare(withSeen: seen.point) }
             }
         } catch { announcer.warning("the remembered state could not be compared: \(error.description)") }
         warnIfReadable(newPath, try place.fileSystem.open(newPath, writable: false).permissions())

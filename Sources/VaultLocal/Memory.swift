@@ -1,3 +1,4 @@
+internal import VaultBytes
 package import VaultFmt
 package import VaultStore
 
@@ -184,6 +185,16 @@ package struct Memory: Sendable {
     private func isContinued(_ watched: WatchedState, by now: RememberedState?) throws(VaultError) -> Bool {
         guard let now, try watched.verdict(on: now.point) == .older else { return false }
         return try watched.isContinued(by: now.point)
+    }
+
+    /// Remembers the state of a new file for its place, which it got after it was complete.
+    func move(_ vault: VaultID, from unfinished: String, to path: String) throws(VaultError) {
+        try files.locked(lock) { () throws(VaultError) in
+            guard let made = try state(of: vault, at: unfinished, isOwner: true) else { return }
+            let moved = RememberedState(vault: vault, point: made.point, path: path)
+            try remembered.write(moved, isOwner: true)
+            try remembered.remove(vault, at: unfinished, isOwner: true)
+        }
     }
 
     // MARK: other copies

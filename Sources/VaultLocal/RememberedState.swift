@@ -1,6 +1,6 @@
-internal import VaultBytes
+package import VaultBytes
 public import VaultFmt
-internal import VaultStore
+package import VaultStore
 
 /// The newest state of a vault that this machine authenticated at one place and knows to be durable.
 public struct RememberedState: Sendable {

@@ -50,6 +50,8 @@ public struct SalvageReport: Sendable {
             && uncommitted.isEmpty && bytesAfterNewest == 0 && missingUpTo == nil
     }
 
+    /// The new vault, the path of its file before it was complete, and its path.
+    package internal(set) var made: (vault: VaultID, path: String, target: String)?
     /// What the newest commit that was found includes; nil if that is not known.
     var newest: AnchorPoint?
 
@@ -112,6 +114,7 @@ extension Vault {
                 at: unfinished, factors: newFactors, options: options, place: place, keepsLock: true)
             try source.copy(items, takesUnproven: takesUnproven, into: vault, &report)
             try place.fileSystem.rename(unfinished, to: target, replacing: false)
+            report.made = (vault.id, unfinished, target)
             vault.releaseLock()
         } catch {
             do throws(VaultError) { try place.fileSystem.remove(unfinished) } catch {}
