@@ -46,7 +46,7 @@ def changed(
     for named in earlier:
         values[named] = replaced_at(values[named], item, named, now)
     sibling = Sibling(fields, earlier, item.created, now if edit.writes or edit.absent else item.modified)
-    return ItemState(item.id, {dot: sibling}, frozenset(opened), values).pruned(), forgotten
+    return ItemState(item.id, {dot: sibling}, frozenset(opened), values, item.records).pruned(), forgotten
 
 
 def equal_to(chosen: set[Named], item: ItemState, same: Same) -> set[Named]:

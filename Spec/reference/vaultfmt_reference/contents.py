@@ -30,6 +30,8 @@ class Contents:
     key_dot: Dot
     # By item id, the state of an item whose entry says so already, and the entry.
     written: dict[bytes, tuple[ItemState, Entry]] = field(default_factory=dict)
+    # What each item is called, as far as it was asked for.
+    keys: dict[bytes, tuple[int, ItemState | None, bytes]] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, reader: Reader) -> "Contents":
@@ -58,17 +60,26 @@ class Contents:
 
     def copy(self) -> "Contents":
         return replace(
-            self, vector=self.vector.copy(), items=dict(self.items), forgotten=set(self.forgotten), slots=dict(self.slots)
+            self, vector=self.vector.copy(), items=dict(self.items), forgotten=set(self.forgotten), slots=dict(self.slots),
+            keys=dict(self.keys),
         )  # fmt: skip
 
     # Looking up
 
     def gone(self, item: ItemState) -> frozenset[Named]:
-        return frozenset(item.names & self.forgotten)
+        return frozenset(item.names & self.forgotten) if self.forgotten else frozenset()
 
     def item_keys(self) -> dict[bytes, bytes]:
         """The item key that each item shows, by id."""
-        return {number: whole_key_of(Viewing(item, self.gone(item))) for number, item in self.items.items()}
+        return {number: self.item_key(item) for number, item in self.items.items()}
+
+    def item_key(self, item: ItemState) -> bytes:
+        """Each is made out once for as long as the item is the same, and nothing more is forgotten."""
+        count, known, key = self.keys.get(item.id, (0, None, b""))
+        if known is not item or count != len(self.forgotten):
+            key = whole_key_of(Viewing(item, self.gone(item)))
+            self.keys[item.id] = len(self.forgotten), item, key
+        return key
 
     def page_keys(self) -> dict[bytes, bytes]:
         """Of several items with one key, the one with the least id has it plain."""

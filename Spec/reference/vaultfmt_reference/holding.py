@@ -28,8 +28,6 @@ class Held:
     source: Any = field(default=None, compare=False, repr=False)
     # Plain ones, that a secret had, by name.
     attributes: "tuple[tuple[bytes, Held], ...]" = ()
-    # Of a record that an entry refers to: everything that is in it.
-    whole: frozenset[Named] = field(default=frozenset(), compare=False, repr=False)
     replaced: int = 0
     # Whether its record is under a compartment with a device: then nobody compares it (R-6.23).
     is_bound: bool = False
@@ -43,6 +41,15 @@ class Held:
     def is_recorded(self) -> bool:
         """Of an attribute: whether it is in a record."""
         return self.flags & (SEALED | IN_RECORD | OWN_RECORD) != 0
+
+
+@dataclass(frozen=True)
+class WholeRecord:
+    """A record that an entry refers to, and everything that is in it."""
+
+    source: Any
+    place: Place
+    content: frozenset[Named]
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,8 @@ class ItemState:
     siblings: dict[Dot, Sibling]
     open: frozenset[Named]
     values: dict[Named, Held]
+    # The records that entries of it refer to, each with all that is in it.
+    records: tuple["WholeRecord", ...] = field(default=(), compare=False)
 
     @property
     def created(self) -> int:
@@ -108,22 +117,16 @@ def shown_values(key: bytes, entry: Entry, keyring: Keyring, vector: Vector, sou
     named = item_key(key, entry.id)[0]
     where = Where(keyring.groups[compartment.group].name, compartment.accessibility, compartment.device)
     is_bound = compartment.is_bound
-    inside = {((ATTRIBUTE_KIND, each.name), vector.dot(entry.dot_of(number)))
-              for number, each in enumerate(entry.attributes, FIRST_ATTRIBUTE) if each.flags & IN_RECORD}
-    if entry.has_secret:
-        inside.add((SECRET_FIELD, vector.dot(entry.dot_of(SECRET))))
-    whole = frozenset[Named](inside)
     found: dict[Named, Held] = {
         (KEY_FIELD, vector.dot(entry.dot_of(KEY))): Held(value=sync_key(named)),
         (PLACE_FIELD, vector.dot(entry.dot_of(PLACE))): Held(where=where),
     }
     if entry.has_secret:
-        secret = Held(place=entry.place, source=source, is_bound=is_bound, whole=whole)
+        secret = Held(place=entry.place, source=source, is_bound=is_bound)
         found[SECRET_FIELD, vector.dot(entry.dot_of(SECRET))] = secret
     for number, each in enumerate(entry.attributes, FIRST_ATTRIBUTE):
         there = each.place or (entry.place if each.flags & IN_RECORD else None)
-        within = whole if there == entry.place else frozenset[Named]()
-        held = Held(each.flags, each.value, None, there, source, is_bound=is_bound and there is not None, whole=within)
+        held = Held(each.flags, each.value, None, there, source, is_bound=is_bound and there is not None)
         found[(ATTRIBUTE_KIND, each.name), vector.dot(entry.dot_of(number))] = held
     return found
 
@@ -150,14 +153,17 @@ def decode_item(
 ) -> ItemState:
     """An item from its entry and its past."""
     values = shown_values(key, entry, keyring, vector, source)
-    shown, dot = frozenset(values), vector.dot(entry.dot)
+    shown, dot, records = frozenset(values), vector.dot(entry.dot), tuple[WholeRecord, ...]()
+    if entry.has_record:
+        content = frozenset(named for named, each in values.items() if each.place == entry.place)
+        records = (WholeRecord(source, entry.place, content),)
     if past is None or not past.siblings:
         kept = {(each.field, vector.dot(each.dot)): each for each in past.values} if past else {}
         values |= {named: past_value(each, keyring, source) for named, each in kept.items()}
         earlier = frozenset(named for named, each in kept.items() if each.flags & EARLIER)
         opened = shown | {named for named, each in kept.items() if each.flags & OPEN}
         sibling = Sibling(dict(shown), earlier, entry.created, entry.modified)
-        return ItemState(entry.id, {dot: sibling}, opened, values)
+        return ItemState(entry.id, {dot: sibling}, opened, values, records)
     names = [(each.field, vector.dot(each.dot)) for each in past.values]
     for named, each in zip(names, past.values, strict=True):
         if not each.flags & SHOWN:
@@ -170,5 +176,5 @@ def decode_item(
         for each in past.siblings
     }
     opened = frozenset(named for named, each in zip(names, past.values, strict=True) if each.flags & OPEN)
-    return ItemState(entry.id, siblings, opened, values)
+    return ItemState(entry.id, siblings, opened, values, records)
 

@@ -65,7 +65,9 @@ def merged_item(left: ItemState | None, right: ItemState | None, ours: Vector, t
                 opened.add(named)
     if not siblings:
         return None
-    item = ItemState((left or right).id, siblings, frozenset(opened), {})  # type: ignore[union-attr]
+    sides = [each for each in (left, right) if each is not None]
+    records = tuple(record for each in sides for record in each.records)
+    item = ItemState(sides[0].id, siblings, frozenset(opened), {}, records)
     item = replace(item, values={named: one_value(named, left, right) for named in item.names})
     return left if left is not None and is_same(item, left) else item
 
@@ -81,10 +83,10 @@ def one_value(named: Named, left: ItemState | None, right: ItemState | None) -> 
     return max(copies, key=preference)
 
 
-def preference(held: Held) -> tuple[bool, int, bytes, bool, bool]:
+def preference(held: Held) -> tuple[bool, int, bytes, bool]:
     """One that has bytes; then what was recorded when it was replaced. Which record has it is no content: an open one is better."""
     listed = b"".join(bytes([len(name)]) + name + bytes([each.flags]) + encoded(each) for name, each in held.attributes)
-    return not held.is_gone, held.replaced, varint(len(held.attributes)) + listed, not held.is_bound, held.whole != frozenset()
+    return not held.is_gone, held.replaced, varint(len(held.attributes)) + listed, not held.is_bound
 
 
 def encoded(held: Held) -> bytes:

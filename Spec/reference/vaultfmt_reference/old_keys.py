@@ -95,5 +95,6 @@ def taken_in(
             values |= there.values
             opened, earlier = opened | there.open, earlier | ours_view.kept
         sibling = Sibling(fields, frozenset(earlier), created, modified)
-        made[number] = ItemState(number, {at: sibling}, frozenset(opened), values).pruned()
+        records = there.records if there is not None else ()
+        made[number] = ItemState(number, {at: sibling}, frozenset(opened), values, records).pruned()
     return made

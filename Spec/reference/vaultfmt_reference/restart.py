@@ -5,7 +5,7 @@ from dataclasses import replace
 from .codec import require
 from .contents import Contents, SlotState
 from .dots import Dot, Vector
-from .holding import Held, ItemState, Named, Sibling
+from .holding import ItemState, Named, Sibling
 from .past import Field
 
 
@@ -44,11 +44,10 @@ def restarted(contents: Contents, own: int, floor: int) -> Contents:
         return replace(old, fields=fields, earlier=frozenset(map(named, old.earlier)))
 
     def item(old: ItemState) -> ItemState:
-        values: dict[Named, Held] = {
-            named(each): replace(held, whole=frozenset(map(named, held.whole))) for each, held in old.values.items()
-        }
+        values = {named(each): held for each, held in old.values.items()}
         siblings = {dot(each): sibling(one) for each, one in old.siblings.items()}
-        return ItemState(old.id, siblings, frozenset(map(named, old.open)), values)
+        records = tuple(replace(each, content=frozenset(map(named, each.content))) for each in old.records)
+        return ItemState(old.id, siblings, frozenset(map(named, old.open)), values, records)
 
     slots = {
         number: SlotState(dot(each.made), dot(each.changed), {name: dot(one) for name, one in each.grants.items()})

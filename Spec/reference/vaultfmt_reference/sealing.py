@@ -9,7 +9,7 @@ from .codec import NO_DEVICE, Limit, Refused, require
 from .drafts import Shelf
 from .dots import Dot, Stored, Vector
 from .frames import Place, Reference
-from .holding import Held, ItemState, Named, whole_key
+from .holding import Held, ItemState, Named, WholeRecord, whole_key
 from .items import FIRST_ATTRIBUTE, IN_RECORD, KEY, OWN_RECORD, PLACE, SECRET, Attribute, Entry
 from .keyring import OWNERS
 from .objects import AttributeRecord, ItemRecord
@@ -124,11 +124,9 @@ class Drafting:
         needed = self.within()
         if not needed:
             return Place(Reference(), 0, self.compartment)
-        helds = [self.item.values[named] for named in needed]
-        first = helds[0]
-        is_one = first.place is not None and all(each.place == first.place and each.source is first.source for each in helds)
-        if is_one and first.whole == frozenset(needed) and self.fits(first):
-            return self.moved_record(first)
+        for record in self.item.records:
+            if record.content == frozenset(needed) and self.fits(record):
+                return self.moved_record(record)
         try:
             contents = {named: content_of(self.item.id, named[0], self.item.values[named]) for named in needed}
             recorded = {
@@ -141,21 +139,25 @@ class Drafting:
                 raise
         return self.moved_record(self.unopened(needed))
 
-    def unopened(self, needed: list[Named]) -> Held:
+    def unopened(self, needed: list[Named]) -> Held | WholeRecord:
         """Of another device: the record of the sibling that is shown. Nobody here can make another one."""
-        candidates = [held for named in needed if (held := self.item.values[named]).place is not None and self.fits(held)]
-        holders = {(id(each.source), each.place): each.whole for each in candidates}
-        agreeing = [each for each in candidates if self.agrees(each, needed)]
-        require(holders != {} and agreeing != [], "a record of another device that has to change", "device-bound")
+        for record in self.item.records:
+            # It can have more than is shown: what was forgotten.
+            if record.content >= frozenset(needed) and self.fits(record):
+                return record
+        held = [each for named in needed if (each := self.item.values[named]).place is not None and self.fits(each)]
+        agreeing = [each for each in held if self.agrees(each, needed)]
+        require(agreeing != [], "a record of another device that has to change", "device-bound")
         return max(agreeing, key=lambda each: each.place.revision if each.place else 0)
 
     def agrees(self, held: Held, needed: list[Named]) -> bool:
         """Whether nothing is known to be in a record that differs from what is needed."""
         wanted = dict(needed)
-        known = held.whole | {named for named, each in self.item.values.items() if each.place == held.place}
-        return all(wanted.get(of, dot) == dot for of, dot in known if of == SECRET_FIELD or of in wanted)
+        known = {named for named, each in self.item.values.items() if each.place == held.place}
+        known |= {named for record in self.item.records if record.place == held.place for named in record.content}
+        return all(wanted.get(of, dot) == dot for of, dot in known)
 
-    def fits(self, held: Held) -> bool:
+    def fits(self, held: Held | WholeRecord) -> bool:
         """Whether its record is under a compartment of the shown place."""
         assert held.place is not None
         keyring, where = held.source.keyring, self.view.where
@@ -163,7 +165,7 @@ class Drafting:
         name = keyring.group_name(held.place.compartment)
         return (name, there.accessibility, there.device) == tuple(where)
 
-    def moved_record(self, held: Held) -> Place:
+    def moved_record(self, held: Held | WholeRecord) -> Place:
         """Each once, and in one place for all that refer to it."""
         assert held.place is not None
         known = id(held.source), held.place
