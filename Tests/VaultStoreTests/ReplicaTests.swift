@@ -128,6 +128,11 @@ struct DotsOfChangeTests {
         let next = try store.nextVector()
         next.join(try #require(Vector(floor: 0, rows: [Vector.Row(9, 1 << 63 - 1)])))
         fails(.limitExceeded, "no revisions left") { _ = try next.tick() }
+        let memory = MemoryReplicas()
+        memory.greatest.withLock { $0 = .max }
+        fails(.limitExceeded, "no revisions left") {
+            try Lab.create(folder.file("b.vault"), place: Store.Place(replicas: memory))
+        }
         let restarted = try store.nextVector()
         fails(.limitExceeded, "no revisions left") { _ = try restarted.restart(above: 1 << 63 - 1) }
     }

@@ -130,7 +130,8 @@ extension Store {
     /// vectors of states that it merges; without a change, if `isChange` is false.
     func append(
         _ mark: UInt64, records: Int = 0, generation: UInt64? = nil, joining others: [Vector] = [],
-        isChange: Bool = true
+        isChange: Bool = true,
+        _ change: (inout Keyring) -> Void = { _ in }
     ) throws(VaultError) {
         try beginWriting(wait: 0)
         defer { endWriting() }
@@ -141,6 +142,7 @@ extension Store {
             if isChange { _ = try next.tick() }
             var ring = keyring
             ring.extensions = Lab.extensions(mark)
+            change(&ring)
             for _ in 0..<records {
                 _ = try appender.append(.record, length: 208) { frame, _, head in
                     frame.storeBytes(of: head.littleEndian, as: UInt64.self)

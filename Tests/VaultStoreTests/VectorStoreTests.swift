@@ -117,6 +117,37 @@ struct VectorStoreTests {
         #expect(try isCounted(store))
     }
 
+    @Test("of a commit with fewer live bytes than its frames take is no crash: the next header is refused")
+    func liveBytes() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let store = try Lab.create(path)
+        try store.append(1) {
+            $0.extensions = [Extension(name: "x", isCritical: false, value: [UInt8](repeating: 1, count: 900))]
+        }
+        let bytes = try contents(path)
+        var bad = Forger.successor(of: store)
+        bad.liveBytes = 100
+        let file = bytes + Forger.seal(bad, store, owner: Lab.vaultKey)
+        try write(file, path)
+        let opened = try Lab.open(path)
+        try opened.beginWriting(wait: 0)
+        let next = try opened.nextVector()
+        _ = try next.tick()
+        var ring = opened.keyring
+        ring.extensions = []
+        fails(.structureInvalid, "live bytes are wrong") {
+            let keys = VaultKeys(vaultKey: Secret(repeating: Lab.vaultKey), epoch: Lab.epoch)
+            try opened.replaceHeader(
+                .init(
+                    header: opened.header, keys: keys, wrappingKey: opened.slot.wrappingKey.copy(),
+                    slotID: opened.slot.id), keyring: ring, next)
+        }
+        opened.endWriting()
+        #expect(try contents(path) == file)
+        #expect(try folder.names == ["a.vault"])
+    }
+
     @Test("is that of the commit: its clock is the greatest row, and its own id is in it and not split (R-5.35)")
     func checks() throws {
         let folder = try Folder()

@@ -83,12 +83,15 @@ package final class NextVector {
         var spread: UInt16 = 0
         withUnsafeMutableBytes(of: &spread) { random.fill($0) }
         let revision = max(Revision.first(ofMillisecond: time) ?? Format.Limit.number, greatest)
-        let moved = revision.addingReportingOverflow(UInt64(UInt16(littleEndian: spread)) % Format.revisionSpread)
-        return try Self.checked(moved.partialValue)
+        // The sum of two numbers below 2^63.
+        return try Self.checked(revision + UInt64(UInt16(littleEndian: spread)) % Format.revisionSpread)
     }
 
     /// Returns the revision after another one.
-    private static func next(_ revision: UInt64) throws(VaultError) -> UInt64 { try checked(revision + 1) }
+    private static func next(_ revision: UInt64) throws(VaultError) -> UInt64 {
+        let (next, isOver) = revision.addingReportingOverflow(1)
+        return try checked(isOver ? .max : next)
+    }
 
     private static func checked(_ revision: UInt64) throws(VaultError) -> UInt64 {
         guard revision <= Format.Limit.number else {
@@ -147,7 +150,7 @@ extension Store {
         let stored = try VectorWriter.write(next.vector, own: next.own?.id, after: before, appender, key: key)
         if stored.ref != before.ref || new.handOvers != keyring.handOvers {
             let old = try bytes(of: before, keyring, state.commit.keyring.offset)
-            commit.liveBytes = commit.liveBytes - old + (try bytes(of: stored, new, commit.keyring.offset, appender))
+            try commit.countLive(adding: try bytes(of: stored, new, commit.keyring.offset, appender), removing: old)
         }
         commit.take(next.vector, next.own, stored)
         return stored
@@ -176,6 +179,16 @@ extension Commit {
     mutating func take(_ vector: Vector, _ own: OwnRow?, _ stored: StoredVector) {
         (self.vector, self.own) = (stored.ref, own)
         (clock, floor) = (vector.clock, vector.floor)
+    }
+
+    /// Changes the live bytes. It throws an error if the commit before had fewer than it must have had.
+    mutating func countLive(adding new: UInt64, removing old: UInt64) throws(VaultError) {
+        let (sum, isOver) = liveBytes.addingReportingOverflow(new)
+        guard !isOver, sum >= old else {
+            throw VaultError(
+                .structureInvalid, "the newest commit's live bytes are wrong; compact the vault", at: offset)
+        }
+        liveBytes = sum - old
     }
 }
 

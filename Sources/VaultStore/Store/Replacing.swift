@@ -38,7 +38,7 @@ extension Store {
             let keyring = try appender.append(body, as: .keyring, .keyring, key: replacement.keys.index)
             var commit = state.successor
             // The previous commit is now dead; it has the same length as this one.
-            commit.liveBytes = UInt64(keyring.length) + commit.liveBytes - UInt64(commit.keyring.length)
+            try commit.countLive(adding: UInt64(keyring.length), removing: UInt64(commit.keyring.length))
             commit.keyring = keyring
             commit.header = hash
             _ = try complete(&commit, next, appender, keyring: new, key: replacement.keys.index)
