@@ -441,7 +441,10 @@ def plain_dump(opened: Reader) -> list[str]:
         word, _, rest = line.partition(" ")
         if word in ("item", "forgotten", "end"):
             item = rest
-        if word not in dropped:
+        if word == "value" and len(rest.split()) == 6:
+            # When a value was replaced, and what a secret had then, are no contents: what was shown in between loses them.
+            rest = rest.rpartition(" ")[0]
+        if word not in dropped and not (word in ("attribute", "attribute-unavailable") and len(rest.split()) == 3):
             if word == "slot-grant-dot":
                 group, _, dot = rest.partition(" ")
                 rest = f"{groups[group]} {dot}"

@@ -223,8 +223,8 @@ class Adopting:
         return Result(data, "adopted", sorted({*self.named, *(each for each in removed if each in transaction.base.items and self.saw(each))}))
 
     def saw(self, number: bytes) -> bool:
-        """Whether the branch removed an item: it had seen it (R-8.27)."""
-        return any(self.theirs.vector.has_seen(dot) for dot in self.transaction.base.items[number].siblings)
+        """Whether the branch removed an item: it had seen it (R-8.27), or that was before a rotation that took its id."""
+        return any(dot.replica == 0 or self.theirs.vector.has_seen(dot) for dot in self.transaction.base.items[number].siblings)
 
     def take(self, item: ItemState, named: Named) -> Held | None:
         """A value with its bytes, to be sealed under our keys; of another device, its record as it is."""
@@ -257,6 +257,11 @@ class Adopting:
             if number not in ring.keyring.compartments and not ring.can_open_device(each):
                 group = each.group and ring.group(theirs.keyring.groups[each.group].name)
                 ring.wrap_again(replace(each, group=group), theirs.keyring.outer(theirs.keys, number))
+        # Their records keep their revisions, of which none may be from the future (R-6.8).
+        helds = (held for item in self.theirs.items.values() for held in item.values.values())
+        places = [held.place for held in helds if held.is_bound and held.place is not None]
+        carried = [each.revision for each in places if not ring.can_open_device(theirs.keyring.compartments[each.compartment])]
+        self.transaction.fresh.clock = max([self.transaction.fresh.clock, *carried])
 
     def move(self, shelf: Shelf, item: bytes, source: Any, place: Place) -> Place:
         """A record of another device is copied, with its locator masked anew."""
