@@ -30,8 +30,8 @@ enum MergingVectors {
 
     private static func hex(_ text: String) -> String { Hex.encode(Array(text.utf8)) }
 
-    static func all() throws -> [Vector] {
-        var all: [Vector] = []
+    static func all() throws -> [ConformanceVector] {
+        var all: [ConformanceVector] = []
         for pair in try pairs() { all += try vectors(pair) }
         return all
     }
@@ -122,15 +122,15 @@ enum MergingVectors {
 
     // MARK: making
 
-    private static func vectors(_ pair: Pair) throws -> [Vector] {
+    private static func vectors(_ pair: Pair) throws -> [ConformanceVector] {
         let device = pair.isOnDevice ? (id: Base.device.bytes, secret: Base.deviceSecret) : nil
         let base = try run(pair.base, on: nil, pair.name + " base", clock, device)
         let ours = try run(pair.ours, on: base, pair.name + " ours", clock + pair.later.ours, device)
         let theirs = try run(pair.theirs, on: base, pair.name + " theirs", clock + pair.later.theirs, device)
         var request = ReadRequest.raw(Base.key)
         request.device = device
-        func vector(_ suffix: String, _ file: [UInt8]) -> Vector {
-            Vector(
+        func vector(_ suffix: String, _ file: [UInt8]) -> ConformanceVector {
+            ConformanceVector(
                 name: "\(pair.name)-\(suffix)", folder: "merging", spec: pair.spec, expect: .success, request: request,
                 comment: pair.comment, file: file)
         }

@@ -180,7 +180,7 @@ enum MutatedCommand {
         do {
             reading = try Reading("vault", made.request, fileSystem: MemoryFileSystem("vault", made.bytes))
         } catch { throw UsageError("\(name) (\(comment)) is not read but fails: \(error.code): \(error)") }
-        let vector = Vector(
+        let vector = ConformanceVector(
             name: name, folder: "", spec: "R-11.1", expect: reading.verdict, request: made.request, comment: comment,
             file: made.bytes)
         try Data(try vector.encode(dump: reading.dump)).write(to: URL(fileURLWithPath: folder + "/" + name + ".vector"))

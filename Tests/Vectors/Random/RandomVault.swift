@@ -194,7 +194,7 @@ struct RandomVault {
 
     /// As a vector: opened in one of its ways, with or without a device, an anchor, and something after its newest
     /// commit.
-    mutating func vector(_ name: String, _ comment: String) throws -> (vector: Vector, dump: [String]) {
+    mutating func vector(_ name: String, _ comment: String) throws -> (vector: ConformanceVector, dump: [String]) {
         var request = chance.one(of: ways).request
         if chance.isIn(percent: 70) { request.device = chance.one(of: devices) }
         if !anchors.isEmpty, chance.isIn(percent: 70) {
@@ -208,7 +208,7 @@ struct RandomVault {
         }
         if chance.isIn(percent: 10) { file += chance.bytes(1, 63, 448, 1000) }
         let reading = try Reading(Self.path, request, fileSystem: MemoryFileSystem(Self.path, file))
-        let vector = Vector(
+        let vector = ConformanceVector(
             name: name, folder: "", spec: "R-11.1", expect: reading.verdict, request: request, comment: comment,
             file: file)
         return (vector, reading.dump)

@@ -16,6 +16,11 @@ package struct Forge {
     /// On the header's copy.
     package var editCopy: [(inout [UInt8]) throws -> Void] = []
 
+    /// What slots are granted that the keyring does not list yet, or lists with other grants.
+    package var grants: [Bytes16: [UInt64]] = [:]
+    /// The slots that were in the header.
+    let originalSlots: [Bytes16]
+
     package var keys: ForgeKeys
     /// In the order of the file.
     package var objects: [ForgedObject]
@@ -35,6 +40,7 @@ package struct Forge {
         self.header = header
         originalLength = length
         originalHash = try Header.proof(region.span).hash
+        originalSlots = header.slots.map(\.id).sorted()
         keys = try ForgeKeys(header, factors)
         keys.devices = devices
         let taken = try TakenApart(file, from: 2 * length, &keys, isSigned: header.needsSignature)

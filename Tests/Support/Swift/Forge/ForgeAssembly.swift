@@ -122,12 +122,26 @@ private struct Assembly {
                 for index in ring.handOvers.indices {
                     ring.handOvers[index].vector = try moved(ring.handOvers[index].vector)
                 }
+                if ring.slots.map(\.id) == forge.originalSlots { listSlots(&ring) }
                 return try ring.encode()
             }
             var frame = try VectorFrame(object.body.span, at: origin)
             frame.base = try frame.base.map(moved)
             return try frame.encode()
         } catch { return object.body }
+    }
+
+    /// Lists the slots that the header has now; a new one was made by the change that made the vault key.
+    private func listSlots(_ ring: inout Keyring) {
+        let known = Dictionary(ring.slots.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let dot = ring.vaultKey
+        ring.slots = Set(forge.header.slots.map(\.id)).sorted().map { id in
+            var slot = known[id] ?? SlotDots(id: id, made: dot, changed: dot)
+            if let groups = forge.grants[id] {
+                slot.grants = groups.sorted().map { SlotDots.Grant(group: $0, dot: dot) }
+            }
+            return slot
+        }
     }
 
     private func moved(_ ref: ObjectRef) throws -> ObjectRef {

@@ -2,7 +2,7 @@ internal import TestSupport
 package import VaultBytes
 
 /// One vector: a file, how it is read, and what comes out.
-package struct Vector: Sendable {
+package struct ConformanceVector: Sendable {
     package let name: String
     /// Where it is, below the folder of all vectors: one a structure of the format.
     package let folder: String
@@ -27,9 +27,12 @@ package struct Vector: Sendable {
 
     package var path: String { folder.isEmpty ? name + ".vector" : folder + "/" + name + ".vector" }
 
+    /// What is read from the file.
+    package var reading: SpecReading { SpecReading(file, request) }
+
     /// The whole vector file (Spec/vectors/README.md). Throws if the verdict is not the one that was stated.
     package func encode() throws -> [UInt8] {
-        let reading = SpecReading(file, request)
+        let reading = reading
         guard reading.verdict == expect else {
             throw ForgeError("\(name): \(expect.rawValue) was stated, \(reading.verdict.rawValue) was read")
         }
@@ -50,7 +53,7 @@ package struct Vector: Sendable {
 
 /// Collects vectors, a theme at a time.
 package struct Collection {
-    package private(set) var vectors: [Vector] = []
+    package private(set) var vectors: [ConformanceVector] = []
     /// Where the next ones go.
     var folder = ""
     private var names: Set<String> = []
@@ -61,7 +64,7 @@ package struct Collection {
     ) throws {
         guard names.insert(name).inserted else { throw ForgeError("two vectors are named \(name)") }
         vectors.append(
-            Vector(
+            ConformanceVector(
                 name: name, folder: folder, spec: spec, expect: expect, request: request ?? base.request,
                 comment: comment, file: base.file)
         )

@@ -1,0 +1,3 @@
+extension Collection {
+    mutating func addAnchors(_ bases: Bases) throws {}
+}

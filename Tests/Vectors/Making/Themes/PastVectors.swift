@@ -1,0 +1,3 @@
+extension Collection {
+    mutating func addPasts(_ bases: Bases) throws {}
+}
