@@ -151,7 +151,10 @@ public final class Transaction: RecordReading {
         (change.created, change.modified) = (created, modified)
         change.settles(attributes.set.all)
         var failure: VaultError?
-        if let opened = try opened(old, else: &failure) {
+        if ring.kept == 0, !change.attributes.needsRecord {
+            // Nothing is kept, so that the old value does not matter.
+            change.writesSecret = true
+        } else if let opened = try opened(old, else: &failure) {
             change.before = opened.item.attributes
             change.attributes = attributes.applied(to: change.before)
             change.writesSecret = old.lacksSecret || old.needsSettling || !opened.secret.equals(secret)
