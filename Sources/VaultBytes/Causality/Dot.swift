@@ -35,7 +35,8 @@ package struct StoredDot: Hashable, Sendable {
     /// Reads a dot. The vector shows whether it is possible.
     @inline(__always)
     package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
-        revision = try cursor.number(bytes, "a revision")
+        revision = try cursor.u64(bytes)
+        guard revision >= 1, revision <= Format.Limit.number else { throw cursor.error("a revision is out of range") }
         position = try cursor.count(bytes, most: Format.Limit.rows, "a replica's position")
     }
 

@@ -56,20 +56,21 @@ package struct ItemEntry: Equatable, Sendable {
         dot = try StoredDot(bytes, &cursor)
         recordRevision = try cursor.u64(bytes)
         compartment = try cursor.u64(bytes)
-        created = try cursor.zigzag(bytes)
-        modified = try cursor.time(bytes, after: dot)
+        let sinceLeast = try cursor.zigzag(bytes)
+        modified = try cursor.time(try cursor.zigzag(bytes), after: dot)
         let flags = try cursor.u8(bytes)
         guard flags <= 0x0F else { throw cursor.error("an item has unknown flags") }
         hasConflicts = flags & Self.conflictFlag != 0
         lacksSecret = flags & Self.noSecretFlag != 0
         past = flags & Self.pastFlag != 0 ? try ObjectRef(bytes, &cursor) : nil
         guard past != nil || !hasConflicts else { throw cursor.error("an item without a past has conflicts") }
-        further = []
-        // The created time is relative to the least dot.
-        if flags & Self.furtherFlag != 0 { further = FieldDots.toBeRead } else { try moveCreated(cursor) }
         guard record.isZero ? lacksSecret && recordRevision == 0 : recordRevision > 0 else {
             throw cursor.error("an item lacks a record, or a record's revision is out of range")
         }
+        // The created time is relative to the least dot, which may be one that follows.
+        let hasFurther = flags & Self.furtherFlag != 0
+        created = hasFurther ? sinceLeast : try cursor.time(sinceLeast, after: dot)
+        further = hasFurther ? FieldDots.toBeRead : []
     }
 
     /// Whether the item has a record.
@@ -82,17 +83,12 @@ package struct ItemEntry: Equatable, Sendable {
     ) throws(FormatError) {
         if !further.isEmpty {
             further = try FieldDots.list(bytes, &cursor, dot, attributes: attributes)
-            try moveCreated(cursor)
+            created = try cursor.time(created, after: least)
             guard !lacksSecret || !further.contains(where: { $0.fields.contains(FieldSet.secret) }) else {
                 throw cursor.error("a secret that an item lacks has a dot")
             }
         }
         try cursor.finish()
-    }
-
-    /// Changes the created time from the difference that was read to the time itself.
-    private mutating func moveCreated(_ cursor: Cursor) throws(FormatError) {
-        created = try cursor.time(created, after: least)
     }
 
     /// The least dot of the entry.
@@ -237,15 +233,11 @@ package struct FieldSet: Hashable, Sendable {
 }
 
 extension Cursor {
-    /// Reads a time that is stored as the difference to the time of a dot.
-    mutating func time(_ bytes: Span<UInt8>, after dot: StoredDot) throws(FormatError) -> Int64 {
-        try time(try zigzag(bytes), after: dot)
-    }
-
     /// Returns a time from the difference to the time of a dot. Neither number has more than 62 bits.
-    fileprivate func time(_ difference: Int64, after dot: StoredDot) throws(FormatError) -> Int64 {
+    @inline(__always)
+    func time(_ difference: Int64, after dot: StoredDot) throws(FormatError) -> Int64 {
         let time = difference + dot.time
-        guard Format.Limit.time.contains(time) else { throw error("a time is out of range") }
+        guard time >= -(1 << 61), time < 1 << 61 else { throw error("a time is out of range") }
         return time
     }
 }

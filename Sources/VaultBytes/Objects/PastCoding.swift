@@ -114,8 +114,8 @@ extension Past.Sibling {
         _ bytes: Span<UInt8>, _ cursor: inout Cursor, _ dots: inout PastDots, values: Int
     ) throws(FormatError) {
         dot = try dots.dot(bytes, &cursor)
-        created = try cursor.time(bytes, after: dot)
-        modified = try cursor.time(bytes, after: dot)
+        created = try cursor.time(try cursor.zigzag(bytes), after: dot)
+        modified = try cursor.time(try cursor.zigzag(bytes), after: dot)
         fields = try Past.Sibling.bitmap(bytes, &cursor, values)
         earlier = try Past.Sibling.bitmap(bytes, &cursor, values)
     }
