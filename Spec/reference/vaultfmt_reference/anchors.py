@@ -54,6 +54,7 @@ class Handing:
 
     over: HandOver
     vector: Vector | None
+    reason: str = ""
 
     def covers(self, dot: Dot) -> bool:
         return self.vector is None or self.vector.has_seen(dot)
@@ -65,8 +66,8 @@ def handings(reader: Reader) -> list[Handing]:
     for over in reader.keyring.hand_overs:
         try:
             rows = reader.hand_over_rows(over)
-        except Refused:
-            found.append(Handing(over, None))
+        except Refused as refused:
+            found.append(Handing(over, None, refused.verdict))
             continue
         if over.is_valid(reader.keys.vault, rows):
             found.append(Handing(over, vector_of(rows, over.floor)))
@@ -104,7 +105,8 @@ def compare(reader: Reader, anchor: Anchor) -> str:
         verdict = across_keys(overs, anchor, public)
         sound = [each for each in overs if each.vector is not None]
         is_sure = verdict == across_keys(sound, anchor, public)
-        require(is_sure, "a hand-over that cannot be read (R-7.6)", "authentication-failed")
+        reason = next((each.reason for each in overs if each.vector is None), "")
+        require(is_sure, "a hand-over that cannot be read (R-7.6)", reason)
         return verdict
     return "same" if anchor.chain == reader.state[1] else relation(anchor.vector, reader.vector)
 

@@ -57,9 +57,10 @@ def reasons(each: Item) -> Iterator[str]:
 
 def opening(reader: Reader, anchor: Anchor | None) -> Iterator[str]:
     yield from state(reader)
-    yield from rows("row", reader.vector.encoded_rows())
+    # With equal chain values an anchor takes no vector.
     if anchor is not None:
         yield f"anchor {compare(reader, anchor)}"
+    yield from rows("row", reader.vector.encoded_rows())
     yield from slots(reader)
     yield from keyring(reader)
 
@@ -121,7 +122,11 @@ def keyring(reader: Reader) -> Iterator[str]:
 
 
 def hand_over(reader: Reader, over: HandOver) -> Iterator[str]:
-    covered = reader.hand_over_rows(over)
+    try:
+        covered = reader.hand_over_rows(over)
+    except Refused as refused:
+        yield f"hand-over {over.public.hex()} {over.following.hex()} {over.floor} {refused.verdict}"
+        return
     validity = "valid" if over.is_valid(reader.header.vault, covered) else "invalid"
     yield f"hand-over {over.public.hex()} {over.following.hex()} {over.floor} {validity}"
     yield from rows("hand-over-row", covered)
