@@ -13,6 +13,8 @@ package final class NextVector {
     private let now: Int64
     private var claim: ReplicaClaim?
     private var hasNoted = false
+    /// A revision that those of the changes are greater than.
+    private var passed: UInt64 = 0
     /// The row of the writer's id; nil as long as there is no change.
     package private(set) var own: Commit.OwnRow?
 
@@ -51,6 +53,13 @@ package final class NextVector {
         vector.join(other)
     }
 
+    /// Makes the revisions of the changes greater than another one, such as that of a record of another device that a
+    /// branch under a replaced key brings. This comes before any change.
+    package func pass(_ revision: UInt64) {
+        precondition(own == nil, "what is passed comes before the changes of the commit")
+        passed = max(passed, revision)
+    }
+
     /// Records that two writers used an id.
     package func split(_ id: ReplicaID) { vector.split(id) }
 
@@ -79,7 +88,7 @@ package final class NextVector {
     /// Returns the first revision of the commit.
     private func first() throws(VaultError) -> UInt64 {
         let time = UInt64(clamping: now)
-        let greatest = try max(Self.next(vector.clock), Self.next(claim?.greatest ?? 0))
+        let greatest = try Self.next(max(vector.clock, claim?.greatest ?? 0, passed))
         var spread: UInt16 = 0
         withUnsafeMutableBytes(of: &spread) { random.fill($0) }
         let revision = max(Revision.first(ofMillisecond: time) ?? Format.Limit.number, greatest)
