@@ -68,6 +68,17 @@ struct ReplicaTests {
         #expect(try memory.claim(vault, vector(.init(first.id, 60, isSplit: true))).id != first.id)
     }
 
+    @Test("are not those of another process, such as its parent, even if a claim of that ends in this one")
+    func ofAnother() throws {
+        let (parent, child) = (ProcessReplicas(), ProcessReplicas())
+        for isNoted in [true, false] {
+            let claim = parent.claim(vault, Vector())
+            if isNoted { child.note(claim, revision: 50) } else { child.release(claim) }
+            #expect(try child.splitIDs(vault, vector(.init(claim.id, 70))).isEmpty)
+            #expect(try child.claim(vault, vector(.init(claim.id, 50))).id != claim.id)
+        }
+    }
+
     @Test("are replaced after 4,096 revisions (R-7.24)")
     func exhausted() throws {
         let memory = ProcessReplicas()

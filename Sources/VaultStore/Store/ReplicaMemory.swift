@@ -101,10 +101,13 @@ package final class ProcessReplicas: ReplicaMemory {
 
     package func release(_ claim: ReplicaClaim) { change(claim) { $0.isClaimed = false } }
 
+    /// Changes an id that this process claimed. A claim of its parent is not its own.
     private func change(_ claim: ReplicaClaim, _ body: (inout Replica) -> Void) {
         known.withLock { known in
             known.start()
-            body(&known.replicas[claim.vault, default: [:]][claim.id, default: Replica()])
+            guard var replica = known.replicas[claim.vault]?[claim.id] else { return }
+            body(&replica)
+            known.replicas[claim.vault]?[claim.id] = replica
         }
     }
 
