@@ -9,11 +9,12 @@ from random import Random
 from typing import Any
 
 from tests.vaults import OTHER, RAW
-from vaultfmt_reference.changes import Edit
+from vaultfmt_reference.changes import Edit, added
 from vaultfmt_reference.codec import NO_DEVICE, Refused
 from vaultfmt_reference.contents import Contents
 from vaultfmt_reference.dots import Dot
 from vaultfmt_reference.drafts import Now, Revisions
+from vaultfmt_reference.dump import check
 from vaultfmt_reference.factors import Factors
 from vaultfmt_reference.holding import Held, Named
 from vaultfmt_reference.items import IN_RECORD, SEALED, ItemKey
@@ -31,7 +32,8 @@ MODEL = Path(__file__).resolve().parents[2] / "model"
 # A model's revision, and those that the records of a commit take between it and the next.
 SCALE = 1 << 16
 FIELDS: dict[str, Field] = {
-    "key": KEY_FIELD, "place": PLACE_FIELD, "secret": SECRET_FIELD, "sealed": (ATTRIBUTE_KIND, b"x/sealed"), "label": (ATTRIBUTE_KIND, b"label"),
+    "key": KEY_FIELD, "place": PLACE_FIELD, "secret": SECRET_FIELD, "sealed": (ATTRIBUTE_KIND, b"x/sealed"),
+    "label": (ATTRIBUTE_KIND, b"label"),
 }  # fmt: skip
 NAMES = {of: name for name, of in FIELDS.items()}
 DEVICES = {bytes([number + 1]) * 16: bytes([number + 101]) * 32 for number in range(40)}
@@ -48,7 +50,7 @@ class Told(Revisions):
     """The dots that the model made; records take the revisions after them."""
 
     def __init__(self, told: list[int]) -> None:
-        super().__init__(0, lambda: 0, lambda size: bytes(size))
+        super().__init__(0, int, bytes)
         self.told = told
 
     def next(self) -> int:
@@ -210,8 +212,6 @@ class Files:
     def added(self, before: Any, event: Any, values: dict[str, Any]) -> bytes:
         transaction = self.transaction(before, self.memory(event))
         bound = where(values["place"]).is_bound
-        from vaultfmt_reference.changes import added
-
         writes = {FIELDS[f]: held(f, value, bound) for f, value in values.items()}
         i = number(event.item)
         transaction.contents.items[i] = added(i, writes, transaction.dot(), self.now(), self.time)
@@ -277,7 +277,7 @@ def play(seed: int, with_devices: bool = False, each_state: bool = True) -> File
         "change", "add", "remove", "set_limit", "add_slot", "change_slot", "remove_slot", "grant", "rotate", "compact", "merge_in"
     )}  # fmt: skip
 
-    def check(st: Any) -> None:
+    def compare(st: Any) -> None:
         if id(st) in files.waiting or not each_state:
             return
         files.checked += 1
@@ -291,7 +291,7 @@ def play(seed: int, with_devices: bool = False, each_state: bool = True) -> File
             result = whole[name](self, k, now, *args, **more)
             event = self.world.events[-1]
             files.keep(self.files[k], make(before, self.files[k], event, *args, **more))
-            check(self.files[k])
+            compare(self.files[k])
             return result
 
         return wrapped
@@ -300,9 +300,12 @@ def play(seed: int, with_devices: bool = False, each_state: bool = True) -> File
         if any(place and place[2] is not None for place in places):
             loose.add(number(event.item))
 
-    def change(before: Any, after: Any, event: Any, i: Any, writes: Any = None, settle: Any = (), forget: Any = (), absent: Any = (), kind: Any = None) -> bytes:
+    def change(
+        before: Any, after: Any, event: Any, i: Any, writes: Any = None, settle: Any = (), forget: Any = (), absent: Any = (),
+        kind: Any = None,
+    ) -> bytes:  # fmt: skip
         loosen(event, [(writes or {}).get("place")])
-        return files.changed(before, event, i, dict(writes=writes or {}, settle=settle, forget=forget, absent=absent))
+        return files.changed(before, event, i, {"writes": writes or {}, "settle": settle, "forget": forget, "absent": absent})
 
     def add(before: Any, after: Any, event: Any, values: Any) -> bytes:
         loosen(event, [values["place"]])
@@ -324,7 +327,7 @@ def play(seed: int, with_devices: bool = False, each_state: bool = True) -> File
         st = self.files[k]
         if id(st) not in files.waiting:
             files.keep(st, compact(files.transaction(st, Fixed())))
-            check(st)
+            compare(st)
 
     def merge_in(self: Any, k: int, now: int, theirs: Any, accept: bool = True) -> Any:
         ours, events = self.files[k], len(self.world.events)
@@ -348,7 +351,7 @@ def play(seed: int, with_devices: bool = False, each_state: bool = True) -> File
             memory = files.memory(new[0], int(new[0].first < new[0].dot[0]))
             files.keep(taken, adopt(files.reader(files.file(ours)), files.reader(files.file(theirs)), files.random, files.now, memory).data)
         if id(self.files[k]) in files.known:
-            check(self.files[k])
+            compare(self.files[k])
         return result
 
     def join(x: Any, y: Any, result: Any) -> None:
@@ -361,11 +364,16 @@ def play(seed: int, with_devices: bool = False, each_state: bool = True) -> File
 
     replaced: dict[str, Wrapped] = {
         "change": of("change", change), "add": of("add", add), "remove": of("remove", remove), "set_limit": of("set_limit", set_limit),
-        "add_slot": of("add_slot", lambda before, after, event, full=True, groups=(): files.added_slot(before, after, event, full, groups)),
-        "change_slot": of(
-            "change_slot", lambda before, after, event, c: rename_slot(files.transaction(before, files.memory(event)), number(c), b"renamed")
+        "add_slot": of(
+            "add_slot", lambda before, after, event, full=True, groups=(): files.added_slot(before, after, event, full, groups)
         ),
-        "remove_slot": of("remove_slot", lambda before, after, event, c: remove_slot(files.transaction(before, files.memory(event)), number(c))),
+        "change_slot": of(
+            "change_slot",
+            lambda before, after, event, c: rename_slot(files.transaction(before, files.memory(event)), number(c), b"renamed"),
+        ),
+        "remove_slot": of(
+            "remove_slot", lambda before, after, event, c: remove_slot(files.transaction(before, files.memory(event)), number(c))
+        ),
         "grant": of("grant", lambda before, after, event, c, group, take=False: files.granted(before, after, event, c)),
         "rotate": of("rotate", lambda before, after, event, restart=False: files.rotated(before, after, event, restart)),
         "compact": compacted, "merge_in": merge_in,
@@ -428,13 +436,13 @@ def at_end(files: Files, states: list[Any], pick: Random, loose: set[bytes]) -> 
 
 def plain_dump(opened: Reader) -> list[str]:
     """Without what depends on who merges, on the order, and on random numbers."""
-    from vaultfmt_reference.dump import check
-
     verdict, lines = check(opened)
     assert verdict in ("success", "device-bound"), verdict
     out: list[str] = []
-    dropped = {"dot", "generation", "chain", "before", "own", "slot", "slot-owner", "compartment", "group", "record", "attribute-record", "hand-over",
-               "clock", "grant", "slot-grant"}  # fmt: skip
+    dropped = {
+        "dot", "generation", "chain", "before", "own", "slot", "slot-owner", "compartment", "group", "record", "attribute-record",
+        "hand-over", "clock", "grant", "slot-grant",
+    }  # fmt: skip
     groups = {f"{each.number}": each.name.hex() for each in opened.keyring.groups.values()}
     item = ""
     for line in lines:

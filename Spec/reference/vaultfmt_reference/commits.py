@@ -46,8 +46,9 @@ def frames_of(entry: Entry, output: Output) -> dict[int, int]:
 
 
 def core_of(
-    contents: Contents, entries: Entries, root: Node | None, live: dict[int, int], named: tuple[Reference, Reference], header: Header, own: int
-) -> Commit:
+    contents: Contents, entries: Entries, root: Node | None, live: dict[int, int], named: tuple[Reference, Reference], header: Header,
+    own: int,
+) -> Commit:  # fmt: skip
     """What follows from the contents. Generations, place and digest are filled in elsewhere; `named` are keyring and vector."""
     keyring, vector = named
     reference, level = (root.reference, root.level) if root and root.reference else (Reference(), 0)

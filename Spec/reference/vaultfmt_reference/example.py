@@ -44,7 +44,8 @@ BODIES = {
         *["1 level", "v entries", "v length of the prefix", "p prefix: with one entry, all of its key", "v length of the rest of the key"],
         *["v length of the value", *NARROW, "16 item id", *dot("dot"), "8 record revision", "8 compartment"],
         *["v created, from the least dot", "v modified, from the dot", "1 flags: field dots, and a past"],
-        *["v past: offset", "v length", "32 hash", *ATTRIBUTE, "1 further dots", "v less than the dot", "v position", "1 fields: the secret"],
+        *["v past: offset", "v length", "32 hash", *ATTRIBUTE, "1 further dots", "v less than the dot", "v position"],
+        "1 fields: key, place, label",
     ],
     PAST: [
         *["16 item id", "v dots", *dot("dot"), "v values", "v dot: its index", "1 kind: secret", "1 flags: earlier", "v replaced"],
@@ -156,7 +157,8 @@ def values(reader: Reader) -> dict[str, bytes]:
     owners = {f"{label} key": keys.of_owner(label) for label in ("locator", "owner", "slot owner", "keyring")}
     groups = {f"group key {number:016x}": keyring.group_key(keys, number) for number in keyring.groups}
     compartments = {f"in it {number:016x}": keyring.compartment_key(keys, number, {}) for number in keyring.compartments}
-    named = {"vault key": keys.vault_key, "index key": keys.index, "past key": keys.past, **owners, "signing seed": keys.of_owner("signing")}
+    first = {"vault key": keys.vault_key, "index key": keys.index, "past key": keys.past}
+    named = first | owners | {"signing seed": keys.of_owner("signing")}
     named |= {"owners' public key": keys.public, "owners' group": keys.of_owner("earlier"), **groups, **compartments}
     return named | {"header hash (commit's)": reader.header.hash, "digest": reader.commit.digest, "chain": reader.state[1]}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from .anchors import Anchor
-from .codec import NO_DEVICE, Extension, Refused
+from .codec import NO_DEVICE, Extension
 from .drafts import Content
 from .dump import check
 from .factors import EXTERNAL, Factors, Provider, Stretching, key_file
@@ -165,8 +165,8 @@ class History:
     def step(self) -> None:
         """One change, of any kind."""
         slots = [self.rename_slot, self.regrant, self.rotate, self.drop_slot, self.add_slot, self.change_slot]
-        ways: list[Callable[[], None]] = [self.change] * 8 + [self.settle] * 2 + [self.forget, self.restore, self.compact, self.meet] + slots
-        self.maker.pick.choice(ways)()
+        ways: list[Callable[[], None]] = [*[self.change] * 8, *[self.settle] * 2, self.forget, self.restore, self.compact, self.meet]
+        self.maker.pick.choice(ways + slots)()
 
     def meet(self) -> None:
         """With a copy that changed on its own: what is left to settle comes from that."""

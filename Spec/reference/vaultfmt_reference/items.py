@@ -243,7 +243,8 @@ class Entry:
         created, modified, flags = cursor.zigzag(), cursor.zigzag(), cursor.number(1)
         require(flags <= 15, "an item's reserved flags (R-1.2)")
         past = Reference.from_narrow(cursor) if flags & HAS_PAST else None
-        attributes, further = decode_attributes(cursor), ()
+        attributes = decode_attributes(cursor)
+        further: tuple[tuple[Stored, tuple[int, ...]], ...] = ()
         if flags & HAS_DOTS:
             further = decode_dots(cursor, dot, FIRST_ATTRIBUTE + len(attributes))
         cursor.finish()

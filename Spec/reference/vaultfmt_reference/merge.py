@@ -1,6 +1,7 @@
 """Merges two files of one vault: section 8. What the result holds is in merging.py, old_keys.py and united.py."""
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from .changes import Edit, changed
@@ -58,7 +59,8 @@ def merge(
         return Result(ours.data, "ours")
     if is_split and is_already(united_contents(right, left), right):
         return Result(theirs.data, "theirs")
-    return Result(Merging(ours, theirs, left, right, result, random, now, memory, spare).file(), "merged", kept_by_splits(left, right, result))
+    data = Merging(ours, theirs, left, right, result, random, now, memory, spare).file()
+    return Result(data, "merged", kept_by_splits(left, right, result))
 
 
 def one_has_all(ours: Reader, theirs: Reader, left: Contents, right: Contents) -> Result | None:
@@ -135,7 +137,8 @@ class Merging:
 
 def records_of(contents: Contents) -> dict[bytes, Place]:
     """Where a state has its records, by hash."""
-    helds = [each for item in contents.items.values() for held in item.values.values() for each in (held, *(one for _, one in held.attributes))]
+    helds = [held for item in contents.items.values() for held in item.values.values()]
+    helds += [each for held in helds for _, each in held.attributes]
     return {each.place.record.hash: each.place for each in helds if each.place is not None}
 
 
@@ -164,7 +167,7 @@ def complete(transaction: Transaction, sealing: Sealing) -> None:
         dot, now = transaction.dot(), transaction.now()
         transaction.contents.vector.rows.setdefault(dot.replica, 0)
         gone, view, limit = transaction.contents.gone(item), transaction.view(item), transaction.contents.limit
-        same = sameness(item, lambda of, held, number=number: content_of(number, of, held))
+        same = sameness(item, partial(content_of, number))
         whole, _ = changed(item, view, Edit(), dot, now, gone, limit, same)
         while not fits(transaction, sealing, whole):
             sibling = whole.siblings[dot]
@@ -219,8 +222,8 @@ class Adopting:
         over = HandOver.make(branch.branch.keys, rows, branch.branch.commit.floor, branch.branch.commit.vector, branch.staying.keys.public)
         overs = newest_hand_overs([*hand_overs_of(branch.staying), *hand_overs_of(branch.branch), (over, rows)])
         data = transaction.commit(move=self.move, hand_overs=lambda output: appended(output, branch.staying, overs))
-        removed = transaction.contents.items.keys() - theirs.items.keys()
-        return Result(data, "adopted", sorted({*self.named, *(each for each in removed if each in transaction.base.items and self.saw(each))}))
+        removed = {each for each in transaction.base.items.keys() - theirs.items.keys() if self.saw(each)}
+        return Result(data, "adopted", sorted({*self.named, *removed}))
 
     def saw(self, number: bytes) -> bool:
         """Whether the branch removed an item: it had seen it (R-8.27), or that was before a rotation that took its id."""

@@ -116,7 +116,7 @@ def merged_slots(ours: Contents, theirs: Contents, stays: Stays) -> dict[bytes, 
             if stays(one.made, other):
                 slots[number] = one
             continue
-        grants = {}
+        grants: dict[bytes, Dot] = {}
         for mine, there, vector in ((left, right, theirs.vector), (right, left, ours.vector)):
             for name, dot in mine.grants.items():
                 if there.grants.get(name) == dot or stays(dot, vector):

@@ -1,10 +1,9 @@
 """What an item keeps besides what it shows: section 5.3."""
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from .codec import NO_DEVICE, Cursor, Limit, ascending, at_most, bitmap, counted, require, short, text, time_of, u8, varint, zigzag
+from .codec import NO_DEVICE, Cursor, Limit, ascending, bitmap, counted, require, short, text, time_of, u8, varint, zigzag
 from .dots import Bounds, Stored
 from .frames import Place, Reference
 from .items import (
@@ -74,7 +73,7 @@ class PastValue:
 
     @property
     def places(self) -> list[Place]:
-        return [self.place] * (self.place is not None) + [each.place for each in self.attributes if each.place]  # type: ignore[list-item]
+        return [each for each in (self.place, *(one.place for one in self.attributes)) if each is not None]
 
     def encode(self, index: int) -> bytes:
         kind, name = self.field
@@ -169,7 +168,7 @@ class Past:
 
     @property
     def dots(self) -> list[Stored]:
-        return sorted({each.dot for each in (*self.values, *self.siblings)})
+        return sorted({each.dot for each in self.values} | {each.dot for each in self.siblings})
 
     def encode(self) -> bytes:
         dots = self.dots

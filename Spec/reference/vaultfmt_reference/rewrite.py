@@ -6,10 +6,10 @@ from typing import Any
 
 from .codec import Extension, Limit
 from .commits import core_of, frames_of, written
-from .contents import Contents, SlotState, forgotten_of
+from .contents import SlotState, forgotten_of
 from .crypto import NONCE, Keys
 from .dots import SPLIT, VectorFrame
-from .drafts import Content, Now, Revisions, Shelf
+from .drafts import Content, Now, Shelf
 from .frames import KEYRING, RECORD, VECTOR, Place, Reference
 from .header import Header, encode_header
 from .keyring import OWNERS, HandOver, Keyring

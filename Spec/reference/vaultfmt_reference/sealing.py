@@ -246,7 +246,8 @@ class Drafting:
         return there.group == OWNERS and self.device in (NO_DEVICE, there.device)
 
     def kept_record(self, of: Field, held: Held, shared: Place | None) -> Place:
-        if held.place is not None and held.flags & OWN_RECORD and shared is not None and self.moved.get((id(held.source), held.place)) == shared:
+        is_shared = held.place is not None and self.moved.get((id(held.source), held.place)) == shared
+        if shared is not None and held.flags & OWN_RECORD and is_shared:
             return shared
         if self.is_kept(held):
             return self.moved_record(held)

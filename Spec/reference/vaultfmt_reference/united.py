@@ -57,7 +57,8 @@ def united_groups(ours: Reader, theirs: Reader, left: Contents, right: Contents,
     for name in sorted({each.name for reader, _ in sides for each in reader.keyring.groups.values()}):
         wanted = grants_of(result.slots, name)
         there = [(group.number, reader) for reader, _ in sides if (group := reader.keyring.group_named(name))]
-        going_on = [(number, reader) for number, reader in there for each, side in sides if each is reader and grants_of(side.slots, name) == wanted]
+        goes_on = {id(reader): grants_of(side.slots, name) == wanted for reader, side in sides}
+        going_on = [(number, reader) for number, reader in there if goes_on[id(reader)]]
         number, reader = min(going_on or there, key=lambda each: each[0])
         if number in wrapped.groups:
             ring.keyring.groups[number] = wrapped.groups[number]

@@ -1,7 +1,7 @@
 """What an item shows (section 6.4): a function of its siblings, its open values, what is forgotten, and the limit. No vector is
 consulted, so no order of merges matters."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
 
 from .codec import Limit
@@ -115,7 +115,7 @@ def is_protected(item: ItemState, named: Named) -> bool:
     return item.values[named].is_protected(named[0])
 
 
-def newest(pool: set[Named], limit: int, same: Same) -> frozenset[Named]:
+def newest(pool: Set[Named], limit: int, same: Same) -> frozenset[Named]:
     """The newest different values of each field; of each, the newest 8 of its dots."""
     kept: set[Named] = set()
     for of in {of for of, _ in pool} if limit else ():

@@ -175,7 +175,7 @@ class Transaction:
             # Records take revisions too: the row is set when all are sealed.
             contents.vector.rows.setdefault(self.own, 0)
         sealing = Sealing(self.ring, shelf, contents.vector, move, contents.limit)
-        drafts = {number: each for number, each in self.changed_items()}
+        drafts = dict(self.changed_items())
         made = {number: sealing.draft(each, contents.gone(each), number in self.binds) for number, each in drafts.items()}
         self.finish()
         where = shelf.append(output)
