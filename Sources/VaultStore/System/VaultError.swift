@@ -27,9 +27,9 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
         case deviceBound = 10
         /// A commit was not made by an owner, or belongs to another header.
         case tampered = 11
-        /// The file is older than a remembered state.
+        /// The file lacks changes of a remembered state.
         case rolledBack = 12
-        /// The file's history does not contain the remembered state.
+        /// The file and the remembered state each have changes that the other lacks.
         case forked = 13
         /// The item does not exist.
         case noSuchItem = 14
