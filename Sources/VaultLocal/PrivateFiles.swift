@@ -168,6 +168,13 @@ struct PrivateFiles: Sendable {
 
     func remove(_ path: String) throws(VaultError) { try fileSystem.remove(path) }
 
+    /// Returns whether there is a file or a folder at a path.
+    func exists(_ path: String) -> Bool {
+        do throws(VaultError) { return try fileSystem.identity(of: path) != nil } catch {
+            return fileSystem.owner(of: path) != nil
+        }
+    }
+
     /// Returns the names of the files in a folder.
     func names(in folder: String) throws(VaultError) -> [String] { try fileSystem.siblings(of: folder + "/") }
 

@@ -47,14 +47,16 @@ struct RememberedPlaces: Sendable {
     private func all(_ vault: VaultID, isOwner: Bool) throws(VaultError) -> [RememberedState] {
         let names: [String]
         do throws(VaultError) { names = try files.names(in: folder) } catch {
-            guard error.code == .noSuchFile else { throw error }
-            return []
+            // Without a folder, nothing is remembered.
+            guard files.exists(folder) else { return [] }
+            throw error
         }
+        let form = file(vault, at: "", isOwner: isOwner).utf8.count - folder.utf8.count - 1
         var states: [RememberedState] = []
-        for name in names where name.hasPrefix("\(vault).") && name.hasSuffix(".\(Self.role(isOwner))") {
-            // Another process may remove it meanwhile; names of another form are somebody else's.
-            guard let state = try read("\(folder)/\(name)") else { continue }
-            if file(state.vault, at: state.path, isOwner: isOwner) == "\(folder)/\(name)" { states.append(state) }
+        for name in names
+        where name.utf8.count == form && name.hasPrefix("\(vault).") && name.hasSuffix(".\(Self.role(isOwner))") {
+            // Another process may remove it meanwhile.
+            if let state = try read("\(folder)/\(name)") { states.append(state) }
         }
         return states
     }

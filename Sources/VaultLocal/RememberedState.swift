@@ -93,7 +93,9 @@ extension RememberedState {
     /// - Throws: `rolledBack`, `forked`, `foreignOwner`.
     func judge(_ watched: WatchedState) throws(VaultError) -> Standing {
         switch try watched.verdict(on: point) {
-        case .same: return .same
+        case .same:
+            // A compaction changes no rows; its chain value spares later readers the vector.
+            return watched.chain != point.chain && watched.generation > point.generation ? .newer : .same
         case .descends: return .newer
         case .older: throw refusal(ofOlder: watched)
         case .forked: throw refusal(ofForked: watched)

@@ -100,7 +100,7 @@ final class ReplicaFiles: Sendable {
     /// - Returns: The ids that the state does not yet call split.
     /// - Throws: `memoryDamaged`, `io`, `noSpace`, `busy`.
     func splitIDs(_ vault: Bytes16, row: (UInt64) -> UInt64?) throws(VaultError) -> [UInt64] {
-        guard let run = run(), try files.identity(path(vault)) != nil else { return [] }
+        guard let run = run(), files.exists(path(vault)) else { return [] }
         return try opened(vault, run) { (opened) throws(VaultError) in
             for id in opened.log.order {
                 guard let replica = opened.log.replicas[id], !replica.isSplit, let row = row(id), row != 0,

@@ -13,7 +13,9 @@ extension ReplicaFiles: ReplicaMemory {
             }
         } catch {
             guard [.io, .noSpace].contains(error.code) else { throw error }
-            announcer.warning("this machine's replica ids cannot be remembered: \(error.description)")
+            announcer.warning(
+                "this machine's replica ids cannot be remembered, so each program that changes the vault adds another one: "
+                    + error.description)
         }
         let claim = ProcessReplicas.shared.claim(vault, vector)
         claimedByProcess.withLock { _ = $0.insert(claim.id) }

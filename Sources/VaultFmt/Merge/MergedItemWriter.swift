@@ -27,8 +27,9 @@ struct MergedItemWriter {
             transaction, item.id, placed, device: device, reader: records,
             referrer: transaction.appender.position
         ) { [records] (record) throws(VaultError) in try records.brought(record) }
+        let before = state
         for (name, value) in state.values.sorted(by: { $0.key < $1.key }) where !shown.shows(name) {
-            do throws(VaultError) { state.values[name] = try sealing.sealed(name, value) } catch {
+            do throws(VaultError) { state.values[name] = try sealing.sealed(name, value, in: before) } catch {
                 throw error.naming(.earlierValue, of: try state.key(shown))
             }
         }
@@ -239,6 +240,10 @@ struct MergedItemWriter {
 extension WritableKeyring {
     /// Returns a compartment for a place, whoever has its key; nil if there is none.
     func compartment(of place: Place) -> UInt64? {
-        keyring.compartments.first { compartment($0.number)?.place == place }?.number
+        keyring.compartments.first { info in
+            guard let found = compartment(info.number) else { return false }
+            // The owners' group has no name, as the default group.
+            return !found.isOwners && found.place == place
+        }?.number
     }
 }
