@@ -27,6 +27,7 @@ package enum VectorMaking {
         try collection.addCommits(bases)
         try collection.addProofs(bases)
         try collection.addTails(bases)
+        try collection.addVectorFrames(bases)
         try collection.addAnchors(bases)
         try collection.addPages(bases)
         try collection.addKeyrings(bases)
