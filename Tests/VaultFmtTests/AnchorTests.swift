@@ -207,7 +207,7 @@ struct RollbackTests {
         #expect(try reader.text(key) == "3")
     }
 
-    @Test("refuses another past of the same length", arguments: [true, false])
+    @Test("refuses another past", arguments: [true, false])
     func fork(inPlace: Bool) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -220,7 +220,6 @@ struct RollbackTests {
         try reader.refresh()
         try Fast.open(other).put(key, "2")
         let fork = try contents(other)
-        #expect(try contents(path).count == fork.count)
         try put(fork, path, inPlace: inPlace)
         for _ in 0..<2 {
             fails(.forked) { try reader.refresh() }

@@ -145,7 +145,7 @@ struct ItemTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let vault = try Fast.create(path)
-        let ends: [Int64] = [-(1 << 62), (1 << 62) - 1, 0, -1]
+        let ends: [Int64] = [-(1 << 61), (1 << 61) - 1, 0, -1]
         for (index, date) in ends.enumerated() {
             try vault.add(try password("d", "\(index)"), secret: Secret(text: ""), created: date, modified: -date - 1)
         }
@@ -154,7 +154,7 @@ struct ItemTests {
             let item = try #require(try again.item(try password("d", "\(index)")))
             #expect(item.created == date && item.modified == -date - 1)
         }
-        for date in [.max, .min, 1 << 62, -(1 << 62) - 1] as [Int64] {
+        for date in [.max, .min, 1 << 61, -(1 << 61) - 1] as [Int64] {
             fails(.invalidArgument, "date") { try vault.add(ann, secret: Secret(text: ""), created: date) }
             fails(.invalidArgument, "date") { try vault.set(ann, secret: Secret(text: ""), modified: date) }
         }

@@ -15,6 +15,7 @@ extension ItemState {
         guard !result.siblings.isEmpty else { return nil }
         let held = result.held
         result.values = HeldValue.united(left?.values ?? [:], right?.values ?? [:]).filter { held.contains($0.key) }
+        result.setAttributesOfTime()
         return result
     }
 

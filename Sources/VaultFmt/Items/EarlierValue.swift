@@ -1,4 +1,4 @@
-package import VaultBytes
+internal import VaultBytes
 internal import VaultStore
 
 /// An earlier value of an item, without its bytes: a secret or a sealed attribute that was replaced (specification,

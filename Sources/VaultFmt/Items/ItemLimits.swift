@@ -18,7 +18,7 @@ enum ItemLimits {
 
     static func check(date: Int64) throws(VaultError) {
         guard Format.Limit.time.contains(date) else {
-            throw VaultError(.invalidArgument, "a date is more than 2^62 milliseconds from 1970")
+            throw VaultError(.invalidArgument, "a date is more than 2^61 milliseconds from 1970")
         }
     }
 

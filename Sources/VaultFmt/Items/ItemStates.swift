@@ -31,6 +31,7 @@ struct ItemStates {
         }
         let open = Set(zip(names, past.values).filter { $1.flags.contains(.open) }.map { $0.0 })
         guard !past.siblings.isEmpty else {
+            // The only sibling has what the entry shows.
             state.open.formUnion(open)
             return state
         }
@@ -43,6 +44,7 @@ struct ItemStates {
                 held, earlier: Set(sibling.earlier.map { names[$0] }), created: sibling.created,
                 modified: sibling.modified)
         }
+        state.setAttributesOfTime()
         return state
     }
 

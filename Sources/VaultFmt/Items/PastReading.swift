@@ -6,8 +6,8 @@ extension RecordReading {
     /// Returns the checked past of an item; nil if it has none.
     func past(of item: Item) throws(VaultError) -> Past? {
         guard let ref = item.entry.past else { return nil }
-        let frame = try frame(ref, .past, before: item.referrer)
         let key = try pastKey()
+        let frame = try frame(ref, .past, before: item.referrer)
         let body = try pages.open(frame, .past, at: ref.offset, key: key.secret)
         let past = try decoding { () throws(FormatError) in
             let past = try Past(body.span, at: ref.offset)

@@ -32,7 +32,7 @@ extension Transaction {
             try classOf(name, edit.added[name] ?? state.values[name], of: old, before: appender.position)
         }
         var new = edited.state
-        try sealForOwners(&new, change, placed, in: entry.compartment, replaced: view.shown)
+        try sealForOwners(&new, change, placed, in: entry.compartment, before: state, replaced: view.shown)
         try list(forgotten: edited.forgotten)
         let shown = new.shown()
         let hasMarks = view.marks.contains { new.open.contains($0) && !(new.values[$0]?.isForgotten ?? true) }
@@ -67,13 +67,13 @@ extension Transaction {
     /// until now cannot be kept.
     private func sealForOwners(
         _ state: inout ItemState, _ change: ItemChange, _ placed: PlacedAttributes, in compartment: UInt64,
-        replaced: ShownItem
+        before: ItemState, replaced: ShownItem
     ) throws(VaultError) {
         let device = ring.compartment(compartment)?.info.device ?? .zero
         var sealing = OwnersSealing(self, change.old.entry.id, placed, device: device)
         let shown = state.shown()
         for (name, value) in state.values.sorted(by: { $0.key < $1.key }) where !shown.shows(name) {
-            do throws(VaultError) { state.values[name] = try sealing.sealed(name, value) } catch {
+            do throws(VaultError) { state.values[name] = try sealing.sealed(name, value, in: before) } catch {
                 guard replaced.shows(name), Self.cannotBeRead.contains(error.code) else {
                     throw error.naming(.earlierValue, of: change.old.key)
                 }

@@ -129,13 +129,24 @@ struct OwnersSealing {
         bound = device != .zero && device == transaction.core.deviceID ? device : nil
     }
 
-    /// Returns a value whose records only owners can open. A record that needs another device's secret stays where it
-    /// is.
-    mutating func sealed(_ name: ValueName, _ value: HeldValue) throws(VaultError) -> HeldValue {
+    /// Returns a value of the item whose records only owners can open. A record that needs another device's secret stays
+    /// where it is.
+    ///
+    /// `state`: the item as the merge makes it, or before the change; it has the values of the attributes that are kept
+    /// with a secret.
+    mutating func sealed(
+        _ name: ValueName, _ value: HeldValue, in state: ItemState
+    ) throws(VaultError) -> HeldValue {
         var value = value
         switch (value.content, name.field) {
-        case (.secret(let record, let attributes), _):
+        case (.secret(let record, var attributes), _):
+            let apart = Self.apart(name, value, in: state)
             var listed: [PageAttribute] = []
+            let new = try sealed(record, always: !apart.isEmpty) { (sealing, compartment) throws(VaultError) in
+                try sealing.secret(record, attributes, apart, compartment)
+            }
+            // What could not be sealed again lacks what is in other records.
+            if new.isElsewhere { attributes.removeAll { attribute in apart.contains { $0.name == attribute.name } } }
             for attribute in attributes {
                 guard let own = attribute.record else {
                     listed.append(attribute)
@@ -144,15 +155,12 @@ struct OwnersSealing {
                 let new = PageAttribute.Value.inOwnRecord(try sealed(ownRecord: own))
                 listed.append(PageAttribute(name: attribute.name, flags: attribute.flags, value: new))
             }
-            let new = try sealed(record) { (sealing, compartment) throws(VaultError) in
-                try sealing.secret(record, attributes, compartment)
-            }
-            value.content = .secret(new, attributes: listed)
+            value.content = .secret(new.record, attributes: listed)
         case (.attribute(let flags, .inRecord(let record)), .attribute(let name)) where flags.contains(.inItemRecord):
             let new = try sealed(record) { (sealing, compartment) throws(VaultError) in
                 try sealing.attribute(name, flags, record, compartment)
             }
-            value.content = .attribute(flags: flags, .inRecord(new))
+            value.content = .attribute(flags: flags, .inRecord(new.record))
         case (.attribute(let flags, .inRecord(let record)), _):
             value.content = .attribute(flags: flags, .inRecord(try sealed(ownRecord: record)))
         default: break
@@ -166,24 +174,25 @@ struct OwnersSealing {
         guard !shared.contains(live) else { return live }
         let new = try sealed(own) { (sealing, compartment) throws(VaultError) in
             try sealing.resealed(own, compartment)
-        }
+        }.record
         done[own] = new
         return new
     }
 
-    /// Passes the owners' compartment to `seal`, unless the record is in it, or cannot be opened here.
+    /// Passes the owners' compartment to `seal`, unless the record is in it, or cannot be opened here: then it stays as it
+    /// is, elsewhere.
     private func sealed(
-        _ record: RecordRef, _ seal: (OwnersSealing, UInt64) throws(VaultError) -> RecordRef
-    ) throws(VaultError) -> RecordRef {
+        _ record: RecordRef, always: Bool = false, _ seal: (OwnersSealing, UInt64) throws(VaultError) -> RecordRef
+    ) throws(VaultError) -> (record: RecordRef, isElsewhere: Bool) {
         guard let here = transaction.ring.compartment(record.compartment) else {
             throw VaultError(.structureInvalid, "a compartment does not exist")
         }
-        if here.isOwners, bound == nil || here.info.device == bound { return try kept(record) }
+        if !always, here.isOwners, bound == nil || here.info.device == bound { return (try kept(record), false) }
         do throws(VaultError) {
-            return try seal(self, try transaction.ring.owners(bound ?? here.info.device))
+            return (try seal(self, try transaction.ring.owners(bound ?? here.info.device)), false)
         } catch {
             guard error.code == .deviceBound, here.mayHoldPast else { throw error }
-            return try kept(record)
+            return (try kept(record), true)
         }
     }
 
@@ -191,15 +200,42 @@ struct OwnersSealing {
         try transaction.append(try reader.body(own, of: item, before: referrer), of: item, in: compartment)
     }
 
+    /// An attribute that is kept with a secret, and whose value is in another record.
+    private struct ApartAttribute {
+        let name: String
+        let valueName: ValueName
+        let value: HeldValue
+    }
+
+    /// Returns the attributes of a secret that are in other records than the secret: merges combine records.
+    private static func apart(
+        _ name: ValueName, _ secret: HeldValue, in state: ItemState
+    ) -> [ApartAttribute] {
+        guard state.values[name]?.replaced == 0, let list = state.attributesOfTime(name.dot) else { return [] }
+        return list.compactMap { attribute, name in
+            guard attribute.value == .inItemRecord, let value = state.values[name], value.record != secret.record
+            else { return nil }
+            return ApartAttribute(name: attribute.name, valueName: name, value: value)
+        }
+    }
+
     private func secret(
-        _ record: RecordRef, _ attributes: [PageAttribute], _ compartment: UInt64
+        _ record: RecordRef, _ attributes: [PageAttribute], _ apart: [ApartAttribute], _ compartment: UInt64
     ) throws(VaultError) -> RecordRef {
         var body = try reader.body(record, of: item, before: referrer)
+        let together = attributes.filter { attribute in !apart.contains { $0.name == attribute.name } }
         let found = try body.withSpan { (bytes) throws(VaultError) in
-            try RecordCodec.readEarlier(bytes, Attributes(inPage: attributes), at: record.record.offset)
+            try RecordCodec.readEarlier(bytes, Attributes(inPage: together), at: record.record.offset)
         }
         body.narrow(to: found.secret)
-        return try transaction.append(body, found.attributes.inRecord, of: found.key, item, in: compartment)
+        var inRecord = Attributes(sorted: found.attributes.inRecord)
+        for one in apart {
+            guard case .attribute(let flags, _) = one.value.content else { continue }
+            let bytes = try reader.bytes(one.valueName, one.value, of: item, before: referrer)
+            inRecord.set(
+                Attribute(one.name, secret: bytes, flags: Attribute.Flags(rawValue: flags.meaning.rawValue)))
+        }
+        return try transaction.append(body, inRecord.all, of: found.key, item, in: compartment)
     }
 
     private func attribute(

@@ -160,7 +160,7 @@ public final class Transaction: RecordReading {
             change.writesSecret = old.lacksSecret || old.needsSettling || !opened.secret.equals(secret)
         } else {
             // Another device's value is kept unchanged. A damaged value cannot be kept; a new secret repairs the item.
-            guard !change.attributes.needsRecord, let failure else { throw failure ?? Self.noSuchItem }
+            guard !change.attributes.needsRecord else { throw failure ?? Self.noSuchItem }
             change.writesSecret = true
         }
         try apply(change, secret: secret)

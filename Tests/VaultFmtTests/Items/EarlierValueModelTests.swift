@@ -306,7 +306,8 @@ private struct ModelRun {
             var earlier: [ModelItem.Earlier] = []
             for value in try reader.earlierValues(of: item) {
                 let field = ModelItem.Field(flags: value.flags, value: try reader.secret(of: value).array)
-                var was = value.attribute.map { ModelItem.Earlier($0, field) }
+                var was =
+                    value.attribute.map { ModelItem.Earlier($0, field) }
                     ?? ModelItem.Earlier(secretOf: .init(secret: field.value, attributes: [:]))
                 for attribute in value.attributes.all {
                     let bytes = try reader.attribute(attribute.name, of: value)?.array

@@ -26,7 +26,8 @@ struct EntryCheckTests {
     }
 
     enum Fault: CaseIterable, Sendable {
-        case noCompartment, otherGroup, ownersGroup, largeOfOtherGroup, largeOfOwners, revision, belowFloor, fieldBelowFloor,
+        case noCompartment, otherGroup, ownersGroup, largeOfOtherGroup, largeOfOwners, revision, belowFloor,
+            fieldBelowFloor,
             recordRevision, largeRevision
     }
 
@@ -83,12 +84,14 @@ struct EntryCheckTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let vault = try vault(path)
-        let known = try #require(try vault.reading { (core) throws(VaultError) in try core.past(of: core.existing(key)) })
+        let known = try #require(
+            try vault.reading { (core) throws(VaultError) in try core.past(of: core.existing(key)) })
         try vault.forge { (state, frames) throws(VaultError) in
             let item = try state.entry(key)
             let foreign = try state.entry(other)
             var past = known
-            guard case .secret(var own, var attributes) = past.values[0].content, var large = attributes[0].record else {
+            guard case .secret(var own, var attributes) = past.values[0].content, var large = attributes[0].record
+            else {
                 throw VaultError(.structureInvalid, "no earlier secret")
             }
             switch fault {
@@ -115,11 +118,14 @@ struct EntryCheckTests {
         #expect(try reader.text(key) == "two" && reader.allItems().count == 2)
         fails(.structureInvalid) { _ = try reader.earlierValues(of: key) }
         #expect(try !reader.verify().isSound)
+        // A compaction copies positions, and does not look them up.
+        guard fault != .position else { return }
         fails(.structureInvalid) { try reader.compact() }
     }
 
     enum ForgottenFault: CaseIterable, Sendable {
-        case key, place, secretWithName, attributeWithoutName, longName, noText, value, revision, noRevision, belowFloor,
+        case key, place, secretWithName, attributeWithoutName, longName, noText, value, revision, noRevision,
+            belowFloor,
             short
     }
 
@@ -130,7 +136,8 @@ struct EntryCheckTests {
         let vault = try vault(path)
         let dot = try #require(try vault.earlierValues(of: key).first).name.dot
         try vault.forge { (state, _) throws(VaultError) in
-            func bytes(_ kind: UInt8, _ name: [UInt8] = [], revision: UInt64? = nil, replica: UInt64? = nil) -> [UInt8] {
+            func bytes(_ kind: UInt8, _ name: [UInt8] = [], revision: UInt64? = nil, replica: UInt64? = nil) -> [UInt8]
+            {
                 let dot = Dot(revision: revision ?? dot.revision, replica: replica ?? dot.replica)
                 var bytes = ForgottenValue(dot: dot, kind: .secret).key
                 bytes[17] = kind

@@ -86,7 +86,8 @@ struct TwinTests {
         #expect(try vault.text(free) == "new")
     }
 
-    @Test("get the plain name when the item that had it is removed or renamed, the least id first", arguments: [0, 1, 2])
+    @Test(
+        "get the plain name when the item that had it is removed or renamed, the least id first", arguments: [0, 1, 2])
     func promotion(how: Int) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
