@@ -3,14 +3,17 @@
 import itertools
 import unittest
 from dataclasses import replace
+from unittest import mock
 
 from tests.replay import plain_dump
 from tests.vaults import DEVICE, MAIN, OTHER, RAW, Vault, key, reader, verdict
+from vaultfmt_reference import merge as merging_of_files
 from vaultfmt_reference.changes import Edit
 from vaultfmt_reference.codec import Limit, Refused
 from vaultfmt_reference.contents import Contents
 from vaultfmt_reference.drafts import Content
 from vaultfmt_reference.factors import Factors
+from vaultfmt_reference.holding import ItemState
 from vaultfmt_reference.items import SEALED
 from vaultfmt_reference.keyring import OWNERS
 from vaultfmt_reference.merge import Result, adopt, merge
@@ -257,7 +260,7 @@ class Merging(unittest.TestCase):
             vault.put(Content(A, b"%d" % (number % 2)))
         vault.put(Content(A, b"last"))
         view = vault.transaction().view(vault.transaction().item(A))
-        self.assertEqual((len(view.kept), len(view.earlier)), (16, 2))
+        self.assertEqual((len(view.kept), len(view.earlier)), (8 + 8 + 1, 2))
 
     def test_what_an_item_had_with_a_mark_is_its_makers_whatever_was_merged_in_between(self) -> None:
         one, two, three = self.branches(count=3)
@@ -437,22 +440,25 @@ class Merging(unittest.TestCase):
         verify(opened)
 
     def test_a_merge_that_leaves_no_room_for_earlier_values_drops_the_oldest_R_8_21(self) -> None:
-        attributes = {b"n%02d" % number: (SEALED, bytes(4)) for number in range(40)}
-        ours, theirs = self.branches(Content(A, b"0", attributes), limit=50)
-        for each in (ours, theirs):
-            for number in range(Limit.EARLIER):
-                changed = {name: (SEALED, each.random(4) + b"%d" % number) for name in attributes}
-                each.put(Content(A, b"%d" % number, changed))
-        self.assertGreater(sum(len(Contents.of(each.reader).items[self.id_of(each)].names) for each in (ours, theirs)), Limit.PAST_VALUES)
-        result = merged(ours, theirs)
-        opened = reader(result.data)
-        item = Contents.of(opened).items[self.id_of(ours)]
-        self.assertNotEqual(opened.commit.own_id, 0)
-        self.assertEqual(len(item.siblings), 1)
-        self.assertLessEqual(len(item.names), Limit.PAST_VALUES)
+        """With less room than section 11 gives, so that it takes fewer changes."""
+        attributes = {b"n%d" % number: (SEALED, bytes(4)) for number in range(6)}
+        with mock.patch.object(Limit, "PAST_VALUES", 200), mock.patch.object(merging_of_files, "MANY", 50):
+            ours, theirs = self.branches(Content(A, b"0", attributes), limit=50)
+            for each in (ours, theirs):
+                for number in range(20):
+                    changed = {name: (SEALED, each.random(4) + b"%d" % number) for name in attributes}
+                    each.put(Content(A, b"%d" % number, changed))
+            newest = [name for _, name in sorted((named[1], named) for named in self.item_of(theirs).names)][-1]
+            opened = reader(merged(ours, theirs).data)
+            item = Contents.of(opened).items[self.item_of(ours).id]
+            self.assertNotEqual(opened.commit.own_id, 0)
+            self.assertEqual(len(item.siblings), 1)
+            self.assertLessEqual(len(item.names), 200)
+            self.assertGreater(len(item.names), 180)
+            self.assertIn(newest, item.names)
 
-    def id_of(self, vault: Vault) -> bytes:
-        return next(iter(Contents.of(vault.reader).items))
+    def item_of(self, vault: Vault) -> ItemState:
+        return next(iter(Contents.of(vault.reader).items.values()))
 
     def test_one_number_with_two_keys_is_refused_R_8_19(self) -> None:
         ours, theirs = self.branches()
