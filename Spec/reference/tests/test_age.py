@@ -5,9 +5,10 @@ from pathlib import Path
 from random import Random
 
 from nacl.bindings import crypto_scalarmult_base
+
 from tests.vaults import Vault, verdict
 from vaultfmt_reference import age
-from vaultfmt_reference.age import Hybrid, Identity, SSHEd25519, Stanza, X25519
+from vaultfmt_reference.age import X25519, Hybrid, Identity, SSHEd25519, Stanza
 from vaultfmt_reference.factors import Factors, Provider
 from vaultfmt_reference.reader import Reader
 from vaultfmt_reference.rewrite import rekey

@@ -3,7 +3,7 @@
 import unittest
 from dataclasses import replace
 
-from tests.replay import plain_dump
+from tests.orders import plain_dump
 from tests.vaults import DEVICE, RAW, SECRET, Vault, key, reader, rich, verdict
 from vaultfmt_reference import codec
 from vaultfmt_reference.codec import Cursor, Refused

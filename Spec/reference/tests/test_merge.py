@@ -1,87 +1,28 @@
-"""Merging: section 8, rule by rule. Random histories are compared with the model in test_model.py."""
+"""Merging under one key, what items hold: sections 6.4 and 8.1. Random histories are compared with the model in test_model.py."""
 
 import itertools
 import unittest
 from dataclasses import replace
-from unittest import mock
 
-from tests.replay import plain_dump
-from tests.vaults import DEVICE, MAIN, OTHER, RAW, Vault, key, reader, verdict
-from vaultfmt_reference import merge as merging_of_files
+from tests.branches import LABEL, NOTES, A, TwoBranches, content, holder, merged, said, secrets
+from tests.orders import plain_dump
+from tests.vaults import DEVICE, OTHER, RAW, Vault, key, reader
 from vaultfmt_reference.changes import Edit
-from vaultfmt_reference.codec import Limit, Refused
-from vaultfmt_reference.contents import Contents
+from vaultfmt_reference.codec import Refused
 from vaultfmt_reference.drafts import Content
 from vaultfmt_reference.factors import Factors
-from vaultfmt_reference.holding import ItemState
 from vaultfmt_reference.items import SEALED
 from vaultfmt_reference.keyring import OWNERS
-from vaultfmt_reference.merge import Result, adopt, merge
-from vaultfmt_reference.past import ATTRIBUTE_KIND, KEY_FIELD, PLACE_FIELD, SECRET_FIELD, Field, Where
+from vaultfmt_reference.merge import merge
+from vaultfmt_reference.past import KEY_FIELD, PLACE_FIELD, SECRET_FIELD, Where
 from vaultfmt_reference.reader import Item, Reader
 from vaultfmt_reference.replicas import Memory
-from vaultfmt_reference.rewrite import add_slot, change_slot, grant, remove_slot, rename_slot, rotate
 from vaultfmt_reference.sealing import content_of
-from vaultfmt_reference.slots import SCOPED, NewSlot
 from vaultfmt_reference.verify import verify
 from vaultfmt_reference.writer import Transaction
 
-A = key("a")
-LABEL, NOTES = (ATTRIBUTE_KIND, b"label"), (ATTRIBUTE_KIND, b"notes")
-OTHER_SLOT = NewSlot(Factors(raw_key=OTHER), name=b"other")
 
-
-def merged(ours: Vault, theirs: Vault, spare: NewSlot | None = None) -> Result:
-    result = merge(ours.reader, theirs.reader, ours.random, ours.now, ours.memory, spare)
-    verify(reader(result.data))
-    return result
-
-
-def secrets(data: bytes) -> dict[bytes, bytes]:
-    return {each.key: each.live.record.secret for each in reader(data).walk() if isinstance(each, Item) and each.live.record}
-
-
-def content(data: bytes, name: bytes = A) -> Content:
-    transaction = Vault.transaction(holder(data))
-    return transaction.content(transaction.item(name))
-
-
-def holder(data: bytes) -> Vault:
-    vault = Vault()
-    vault.data = data
-    return vault
-
-
-def said(data: bytes, name: bytes, what: str) -> set[tuple[Field, object]]:
-    """Of an item: what is left to settle ("marks"), or its earlier values."""
-    transaction = holder(data).transaction()
-    item = transaction.item(name)
-    found = getattr(transaction.view(item), what)
-    return {(of, item.values[of, dot].where or content_of(item.id, of, item.values[of, dot])) for of, dot in found}
-
-
-class Merging(unittest.TestCase):
-    def branches(self, *items: Content, limit: int = 3, scoped: list[bytes] | None = None, count: int = 2) -> list[Vault]:
-        first = Vault(*(items or (Content(A, b"0", {b"label": (0, b"0")}),)), limit=limit, scoped=scoped)
-        others = [first.branch(f"{number}") for number in range(1, count)]
-        for number, each in enumerate(others, 1):
-            each.now.time += 500 * number
-        return [first, *others]
-
-    def both_ways(self, ours: Vault, theirs: Vault) -> bytes:
-        """The merge, which has to hold the same whichever side is ours."""
-        first, second = merged(ours, theirs), merged(theirs, ours)
-        self.assertEqual((first.what, second.what), ("merged", "merged"))
-        self.assertEqual(plain_dump(reader(first.data)), plain_dump(reader(second.data)))
-        again = ours.branch("again")
-        again.data = first.data
-        self.assertEqual((merged(again, theirs).what, merged(again, ours).what), ("ours", "ours"))
-        again.data = second.data
-        other = ours.branch("other")
-        other.data = first.data
-        self.assertEqual(merged(again, other).what, "equal")
-        return first.data
-
+class Merging(TwoBranches):
     # What is taken as it is
 
     def test_what_one_side_has_all_of_is_taken_unchanged_R_8_12(self) -> None:
@@ -344,235 +285,6 @@ class Merging(unittest.TestCase):
         ours.put(Content(key("same"), b"0"), old=A)
         theirs.put(Content(key("same"), b"1"), old=key("b"))
         self.assertEqual(sorted(secrets(self.both_ways(ours, theirs)).values()), [b"0", b"1"])
-
-    # Split ids
-
-    def test_nothing_is_concluded_from_the_row_of_a_split_id_R_8_14(self) -> None:
-        vault = Vault(Content(A, b"0"))
-        known = vault.branch("known")
-        transaction = known.transaction()
-        transaction.put(Content(key("b")))
-        transaction.contents.vector.split |= set(vault.reader.vector.rows)
-        known.data = transaction.commit()
-        vault.remove(A)
-        for first, second in ((vault, known), (known, vault)):
-            result = merged(first, second)
-            item = next(each.entry.id for each in vault.branch("x").merge(known).reader.walk() if isinstance(each, Item) and each.key == A)
-            self.assertEqual((set(secrets(result.data)), result.named), ({A, key("b")}, [item]))
-
-    # Slots, groups, settings
-
-    def slot(self, vault: Vault, kind: int) -> bytes:
-        return next(slot.id for slot in vault.reader.header.slots if slot.kind == kind)
-
-    def test_a_slot_keeps_its_id_when_its_factors_change_and_the_change_is_followed(self) -> None:
-        ours, theirs = self.branches()
-        ours.data = change_slot(ours.transaction(), ours.reader.slot.id, OTHER_SLOT)
-        theirs.put(Content(key("b")))
-        theirs_reader, ours_reader = theirs.reader, reader(ours.data, OTHER)
-        data = merge(theirs_reader, ours_reader, theirs.random, theirs.now).data
-        self.assertEqual((verdict(data, RAW), verdict(data, OTHER)), ("no-slot-opens", "success"))
-        self.assertEqual([slot.id for slot in reader(data, OTHER).header.slots], [theirs_reader.slot.id])
-
-    def test_removal_of_a_slot_wins_over_its_change(self) -> None:
-        ours, theirs = self.branches()
-        ours.data = theirs.data = add_slot(ours.transaction(), OTHER_SLOT)
-        added = next(slot.id for slot in ours.reader.header.slots if slot.id != ours.reader.slot.id)
-        ours.data = remove_slot(ours.transaction(), added)
-        theirs.data = rename_slot(theirs.transaction(), added, b"renamed")
-        self.assertNotIn(added, {slot.id for slot in reader(self.both_ways(ours, theirs)).header.slots})
-
-    def test_a_grant_here_and_a_revocation_there_both_hold_R_8_17(self) -> None:
-        ours, theirs = self.branches(Content(key("a", b"ci"), b"1"), Content(key("a", b"admin"), b"2"), scoped=[b"ci", b"admin"])
-        slot = self.slot(ours, SCOPED)
-        ours.data = theirs.data = grant(ours.transaction(), slot, [b"ci"])
-        groups = {each.name: each.number for each in ours.reader.keyring.groups.values()}
-        ours.data = grant(ours.transaction(), slot, [b"ci", b"admin"])
-        theirs.data = grant(theirs.transaction(), slot, [])
-        opened = reader(self.both_ways(ours, theirs))
-        names = {opened.keyring.groups[number].name for number in opened.keyring.slots[slot].grants}
-        self.assertEqual(names, {b"admin"})
-        self.assertFalse(set(groups.values()) & set(opened.keyring.groups))
-        found = Reader(opened.data, Factors(raw_key=OTHER))
-        self.assertEqual({each.key: each.live.reason for each in found.walk() if isinstance(each, Item)}[key("a", b"ci")], "no-key")
-
-    def test_a_groups_key_goes_on_where_its_grants_are_one_sides_R_8_17(self) -> None:
-        ours, theirs = self.branches(Content(key("a", b"ci"), b"1"), scoped=[b"ci"])
-        ours.data = grant(ours.transaction(), self.slot(ours, SCOPED), [])
-        theirs.put(Content(key("b", b"ci"), b"2"))
-        number = ours.reader.keyring.group_named(b"ci").number  # type: ignore[union-attr]
-        opened = reader(self.both_ways(ours, theirs))
-        self.assertEqual(opened.keyring.group_named(b"ci").number, number)  # type: ignore[union-attr]
-        self.assertEqual(secrets(opened.data), {key("a", b"ci"): b"1", key("b", b"ci"): b"2"})
-        old = {each for each in theirs.reader.keyring.compartments if theirs.reader.keyring.group_name(each) == b"ci"}
-        self.assertFalse(old & set(opened.keyring.compartments))
-
-    def test_two_groups_of_one_name_become_that_of_the_smaller_number(self) -> None:
-        ours, theirs = self.branches()
-        for each in (ours, theirs):
-            each.put(Content(key(each.random(2).hex(), b"new"), b"s"))
-        numbers = [each.reader.keyring.group_named(b"new").number for each in (ours, theirs)]  # type: ignore[union-attr]
-        opened = reader(self.both_ways(ours, theirs))
-        self.assertEqual(opened.keyring.group_named(b"new").number, min(numbers))  # type: ignore[union-attr]
-        self.assertEqual(sorted(secrets(opened.data).values()), [b"0", b"s", b"s"])
-
-    def test_the_later_setting_holds(self) -> None:
-        ours, theirs = self.branches()
-        for each, number in ((ours, 7), (theirs, 1)):
-            transaction = each.transaction()
-            transaction.set_limit(number)
-            each.data = transaction.commit()
-        self.assertEqual(reader(self.both_ways(ours, theirs)).keyring.limit, 1)
-
-    def test_a_merge_that_leaves_no_full_slot_is_completed_by_one_R_8_20(self) -> None:
-        ours, theirs = self.branches()
-        ours.data = theirs.data = add_slot(ours.transaction(), OTHER_SLOT)
-        mine, other = ours.reader.slot.id, next(slot.id for slot in ours.reader.header.slots if slot.id != ours.reader.slot.id)
-        ours.data = remove_slot(ours.transaction(), other)
-        theirs.data = remove_slot(theirs.transaction(), mine)
-        left, right = ours.reader, reader(theirs.data, OTHER)
-        with self.assertRaises(Refused) as caught:
-            merge(left, right, ours.random, ours.now, ours.memory)
-        self.assertEqual(caught.exception.verdict, "last-slot")
-        result = merge(left, right, ours.random, ours.now, ours.memory, MAIN)
-        opened = reader(result.data)
-        self.assertEqual((len(opened.header.slots), opened.slot.id in (mine, other), opened.commit.own_id != 0), (1, False, True))
-        verify(opened)
-
-    def test_a_merge_that_leaves_no_room_for_earlier_values_drops_the_oldest_R_8_21(self) -> None:
-        """With less room than section 11 gives, so that it takes fewer changes."""
-        attributes = {b"n%d" % number: (SEALED, bytes(4)) for number in range(6)}
-        with mock.patch.object(Limit, "PAST_VALUES", 200), mock.patch.object(merging_of_files, "MANY", 50):
-            ours, theirs = self.branches(Content(A, b"0", attributes), limit=50)
-            for each in (ours, theirs):
-                for number in range(20):
-                    changed = {name: (SEALED, each.random(4) + b"%d" % number) for name in attributes}
-                    each.put(Content(A, b"%d" % number, changed))
-            newest = [name for _, name in sorted((named[1], named) for named in self.item_of(theirs).names)][-1]
-            opened = reader(merged(ours, theirs).data)
-            item = Contents.of(opened).items[self.item_of(ours).id]
-            self.assertNotEqual(opened.commit.own_id, 0)
-            self.assertEqual(len(item.siblings), 1)
-            self.assertLessEqual(len(item.names), 200)
-            self.assertGreater(len(item.names), 180)
-            self.assertIn(newest, item.names)
-
-    def item_of(self, vault: Vault) -> ItemState:
-        return next(iter(Contents.of(vault.reader).items.values()))
-
-    def test_one_number_with_two_keys_is_refused_R_8_19(self) -> None:
-        ours, theirs = self.branches()
-        ours.put(Content(key("o")))
-        theirs.put(Content(key("t")))
-        forge = theirs.compact().forge()
-        (number,) = (each for each in forge.keyring.groups)
-        transaction = theirs.transaction()
-        transaction.ring.keyring.groups.pop(number)
-        transaction.ring.add_group(b"", b"k" * 32, number)
-        for compartment in list(forge.keyring.compartments.values()):
-            if compartment.group == number:
-                transaction.ring.wrap_again(compartment, forge.keyring.outer(forge.keys, compartment.number))
-        forge.keyring = replace(forge.keyring, groups=transaction.ring.keyring.groups, compartments=transaction.ring.keyring.compartments)
-        theirs.data = forge.build()
-        verify(theirs.reader)
-        with self.assertRaises(Refused):
-            merged(ours, theirs)
-
-    def test_limits_hold_for_every_item_and_for_64_attributes(self) -> None:
-        ours, theirs = self.branches(Content(A, b"0"))
-        for number, each in enumerate((ours, theirs)):
-            each.put(Content(A, b"0", {b"%d.%02d" % (number, at): (0, b"x") for at in range(40)}))
-        data = self.both_ways(ours, theirs)
-        self.assertEqual(len(content(data).attributes), 64)
-        self.assertEqual(len(said(data, A, "marks")), 16)
-
-
-class OldKeys(unittest.TestCase):
-    """A branch under a key that was replaced: section 8.2."""
-
-    def setUp(self) -> None:
-        self.ours = Vault(Content(A, b"0", {b"label": (0, b"0")}), Content(key("known"), b"k"))
-        self.theirs = self.ours.branch("theirs")
-        self.theirs.put(Content(A, b"unseen", {b"label": (0, b"l")}), Content(key("new"), b"n", {b"notes": (SEALED, b"s")}))
-        self.ours.data = rotate(self.ours.transaction(), [(MAIN, None)], restart=True)
-        self.ours.put(Content(A, b"ours", {b"label": (0, b"0")}))
-
-    def adopted(self, ours: Vault, theirs: Vault) -> Result:
-        result = adopt(ours.reader, theirs.reader, ours.random, ours.now, ours.memory)
-        verify(reader(result.data))
-        return result
-
-    def test_it_is_not_merged_unasked_R_8_1(self) -> None:
-        with self.assertRaises(Refused) as caught:
-            merge(self.ours.reader, self.theirs.reader, self.ours.random, self.ours.now)
-        self.assertEqual(caught.exception.verdict, "foreign")
-
-    def test_its_values_come_in_to_be_settled_and_nothing_that_is_shown_changes_R_8_1(self) -> None:
-        for ours, theirs in ((self.ours, self.theirs), (self.theirs, self.ours)):
-            result = self.adopted(ours, theirs)
-            self.assertEqual(result.what, "adopted")
-            self.assertEqual(content(result.data), Content(A, b"ours", {b"label": (0, b"0")}))
-            self.assertEqual(said(result.data, A, "marks"), {(SECRET_FIELD, b"unseen"), (LABEL, b"l")})
-            self.assertEqual(content(result.data, key("new")), Content(key("new"), None))
-            self.assertEqual(said(result.data, key("new"), "marks"), {(SECRET_FIELD, b"n"), (NOTES, b"s")})
-
-    def test_taking_it_in_again_changes_nothing_R_8_24(self) -> None:
-        self.ours.data = self.adopted(self.ours, self.theirs).data
-        result = self.adopted(self.ours, self.theirs)
-        self.assertEqual((result.what, result.data), ("ours", self.ours.data))
-        self.assertEqual(self.adopted(self.theirs, self.ours).what, "theirs")
-
-    def test_what_was_removed_after_the_rotation_does_not_return_R_8_25(self) -> None:
-        self.ours.remove(key("known"))
-        self.ours.data = self.adopted(self.ours, self.theirs).data
-        self.assertNotIn(key("known"), secrets(self.ours.data))
-
-    def test_its_removals_and_slots_are_not_carried_out_R_8_27(self) -> None:
-        item = self.theirs.transaction().item(key("known")).id
-        self.theirs.remove(key("known"))
-        self.theirs.data = add_slot(self.theirs.transaction(), OTHER_SLOT)
-        result = self.adopted(self.ours, self.theirs)
-        self.assertEqual((secrets(result.data)[key("known")], result.named), (b"k", [item]))
-        self.assertEqual(len(reader(result.data).header.slots), 1)
-
-    def test_what_was_forgotten_does_not_come_in_though_its_id_is_gone_R_8_27(self) -> None:
-        vault = Vault(Content(A, b"leaked")).put(Content(A, b"two"))
-        branch = vault.branch("branch")
-        transaction = vault.transaction()
-        transaction.forget(A, transaction.view(transaction.item(A)).earlier)
-        vault.data = transaction.commit()
-        vault.data = rotate(vault.transaction(), [(MAIN, None)], restart=True)
-        vault.data = adopt(vault.reader, branch.put(Content(A, b"three")).reader, vault.random, vault.now).data
-        verify(vault.reader)
-        self.assertEqual(said(vault.data, A, "marks"), {(SECRET_FIELD, b"three")})
-        self.assertEqual(said(vault.data, A, "earlier"), set())
-
-    def test_if_both_rotated_all_go_on_under_the_later_key(self) -> None:
-        self.theirs.now.time += 10**6
-        self.theirs.data = rotate(self.theirs.transaction(), [(MAIN, None)])
-        ends = [self.adopted(first, second).data for first, second in ((self.ours, self.theirs), (self.theirs, self.ours))]
-        self.assertEqual({reader(data).keys.public for data in ends}, {self.theirs.reader.keys.public})
-        for data in ends:
-            self.assertEqual(content(data).secret, b"unseen")
-            self.assertIn((SECRET_FIELD, b"ours"), said(data, A, "marks"))
-            # What both had before they rotated is known: nothing of it is left to settle.
-            self.assertEqual(said(data, key("known"), "marks"), set())
-
-    def test_vaults_of_which_neither_key_led_to_the_other_are_foreign(self) -> None:
-        stranger = Vault(Content(A, b"0"), seed="stranger")
-        header, opened = self.ours.reader.header, stranger.reader
-        self.assertNotEqual(header.vault, opened.header.vault)
-        with self.assertRaises(Refused) as caught:
-            adopt(self.ours.reader, opened, self.ours.random, self.ours.now)
-        self.assertEqual(caught.exception.verdict, "other-vault")
-
-    def test_an_item_of_another_device_comes_in_with_its_record_as_it_is(self) -> None:
-        self.theirs.put(Content(key("bound"), b"b", {}, 5, DEVICE))
-        opened = [Reader(each.data, Factors(raw_key=RAW)) for each in (self.ours, self.theirs)]
-        data = adopt(opened[0], opened[1], self.ours.random, self.ours.now).data
-        verify(reader(data))
-        self.assertEqual(content(data, key("bound")), Content(key("bound"), None, {}, 5, DEVICE))
-        self.assertEqual(said(data, key("bound"), "marks"), {(SECRET_FIELD, b"b")})
 
 
 class Devices(unittest.TestCase):

@@ -6,6 +6,7 @@ from hashlib import sha512
 
 from nacl.bindings import crypto_sign_open
 from nacl.exceptions import BadSignatureError
+
 from tests.vaults import DEVICE, MAIN, OTHER, RAW, SCOPED_SLOT, SECRET, Clock, Vault, key, reader, rich, verdict
 from vaultfmt_reference import signature
 from vaultfmt_reference.codec import Refused

@@ -8,7 +8,19 @@ from .frames import Place
 from .items import FIRST_ATTRIBUTE, IN_RECORD, KEY, OWN_RECORD, PLACE, SEALED, SECRET, Attribute, Entry, ItemKey, item_key
 from .keyring import Keyring
 from .past import (
-    ATTRIBUTE_KIND, EARLIER, GONE, KEY_FIELD, OPEN, PLACE_FIELD, SECRET_FIELD, SECRET_KIND, SHOWN, Field, Past, PastValue, Where,
+    ATTRIBUTE_KIND,
+    EARLIER,
+    GONE,
+    KEY_FIELD,
+    OPEN,
+    PLACE_FIELD,
+    SECRET_FIELD,
+    SECRET_KIND,
+    SHOWN,
+    Field,
+    Past,
+    PastValue,
+    Where,
 )
 
 # A value is named by its field and its dot.

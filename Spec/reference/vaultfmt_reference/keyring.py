@@ -4,8 +4,25 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from .codec import (
-    GREATEST, NO_DEVICE, Cursor, Extension, Limit, Refused, ascending, at_most, counted, number_of, padded, pad_step, refuse_critical,
-    require, str8, text, u8, u64, varint,
+    GREATEST,
+    NO_DEVICE,
+    Cursor,
+    Extension,
+    Limit,
+    Refused,
+    ascending,
+    at_most,
+    counted,
+    number_of,
+    pad_step,
+    padded,
+    refuse_critical,
+    require,
+    str8,
+    text,
+    u8,
+    u64,
+    varint,
 )
 from .crypto import NONCE, Keys, device_key, hashed, seal, unseal
 from .dots import Bounds, Stored

@@ -5,14 +5,39 @@ from os.path import commonprefix
 from typing import Self
 
 from .codec import (
-    SECTOR, Cursor, Limit, ascending, at_most, counted, is_step, number_of, pad_record, pad_step, padded, require, short, str8, u8,
-    u32, u64, varint,
+    SECTOR,
+    Cursor,
+    Limit,
+    ascending,
+    at_most,
+    counted,
+    is_step,
+    number_of,
+    pad_record,
+    pad_step,
+    padded,
+    require,
+    short,
+    str8,
+    u8,
+    u32,
+    u64,
+    varint,
 )
 from .crypto import hashed
 from .dots import Bounds, Dot
 from .frames import KEYRING, PAGE, VECTOR, Reference
 from .items import (
-    FORGOTTEN, IN_RECORD, MEANING, OWN_RECORD, Attribute, ItemKey, Recorded, attribute_name, check_flags, decode_recorded,
+    FORGOTTEN,
+    IN_RECORD,
+    MEANING,
+    OWN_RECORD,
+    Attribute,
+    ItemKey,
+    Recorded,
+    attribute_name,
+    check_flags,
+    decode_recorded,
     encode_recorded,
 )
 

@@ -7,8 +7,20 @@ from .codec import NO_DEVICE, Cursor, Limit, ascending, bitmap, counted, require
 from .dots import Bounds, Stored
 from .frames import Place, Reference
 from .items import (
-    FIRST_ATTRIBUTE, IN_RECORD, KEY, OWN_RECORD, PLACE, SEALED, SECRET, Attribute, Entry, ItemKey, attribute_name, check_flags,
-    decode_attributes, encode_attributes,
+    FIRST_ATTRIBUTE,
+    IN_RECORD,
+    KEY,
+    OWN_RECORD,
+    PLACE,
+    SEALED,
+    SECRET,
+    Attribute,
+    Entry,
+    ItemKey,
+    attribute_name,
+    check_flags,
+    decode_attributes,
+    encode_attributes,
 )
 from .keyring import THIS_DEVICE, Keyring
 

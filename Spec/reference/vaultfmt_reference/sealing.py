@@ -6,15 +6,26 @@ from typing import Any
 
 from .changes import attributes_with
 from .codec import NO_DEVICE, Limit, Refused, require
-from .drafts import Shelf
 from .dots import Dot, Stored, Vector
+from .drafts import Shelf
 from .frames import Place, Reference
 from .holding import Held, ItemState, Named, WholeRecord, whole_key
 from .items import FIRST_ATTRIBUTE, IN_RECORD, KEY, OWN_RECORD, PLACE, SECRET, Attribute, Entry
 from .keyring import OWNERS
 from .objects import AttributeRecord, ItemRecord
 from .past import (
-    ATTRIBUTE_KIND, EARLIER, GONE, KEY_FIELD, OPEN, PLACE_FIELD, SECRET_FIELD, SHOWN, Field, Past, PastSibling, PastValue,
+    ATTRIBUTE_KIND,
+    EARLIER,
+    GONE,
+    KEY_FIELD,
+    OPEN,
+    PLACE_FIELD,
+    SECRET_FIELD,
+    SHOWN,
+    Field,
+    Past,
+    PastSibling,
+    PastValue,
 )
 from .ring import Ring
 from .views import View, Viewing, sameness
