@@ -126,7 +126,9 @@ def winner(x, y):
 
 
 def known(ours, theirs, dot):
-    """Whether a branch's dot came under our key, or with a branch that was taken in."""
+    """Whether a branch's dot came under our key, or with a branch that was taken in. Nothing is said of a split id."""
+    if dot[1] in ours.split | theirs.split:
+        return False
     if not RULES["hand_over_has_vector"]:
         return dot[0] <= max([h.floor for h in ours.handovers] + [n for h in ours.handovers for _, n in h.vv] + [0])
     if any(h.frm == theirs.key and h.covers(dot) for h in ours.handovers):
