@@ -11,15 +11,19 @@ struct AdoptedValues {
     private let item: Bytes16
     /// The device to which the item is bound in this vault.
     private let device: Bytes16
+    /// Brings records of other devices that cannot be opened here.
+    private let records: DeviceRecords?
 
     init(
-        _ transaction: Transaction, from reader: any RecordReading, _ source: Bytes16, to item: Bytes16, device: Bytes16
+        _ transaction: Transaction, from reader: any RecordReading, _ source: Bytes16, to item: Bytes16,
+        device: Bytes16, records: DeviceRecords? = nil
     ) {
         self.transaction = transaction
         self.reader = reader
         self.source = source
         self.item = item
         self.device = device
+        self.records = records
     }
 
     /// Returns a value whose records are in our file; nil if it cannot be opened here, because it belongs to another
@@ -36,7 +40,11 @@ struct AdoptedValues {
             }
         } catch {
             guard Transaction.cannotBeRead.contains(error.code) else { throw error }
-            return nil
+            guard error.code == .deviceBound, let records else { return nil }
+            return try value.mapped { (record) throws(VaultError) in
+                guard let brought = try records.brought(record) else { throw error }
+                return brought
+            }
         }
     }
 
@@ -118,18 +126,19 @@ extension Transaction {
     /// has is in our file.
     ///
     /// `reader`: reads the old item's past.
+    /// `compartment`: the compartment of a new item.
     func write(
-        _ state: ItemState, of id: Bytes16, insteadOf old: Item?, _ reader: some RecordReading
+        _ state: ItemState, of id: Bytes16, insteadOf old: Item?, _ reader: some RecordReading,
+        compartment: UInt64 = 0
     ) throws(VaultError) {
         let shown = state.shown()
         var entry: ItemEntry
         if let old {
             entry = old.entry
         } else {
-            guard let place = state.place(shown) else { return }
             entry = ItemEntry(
-                record: .zero, id: id, dot: StoredDot(0, 0), recordRevision: 0,
-                compartment: try compartment(for: place), created: 0, modified: 0)
+                record: .zero, id: id, dot: StoredDot(0, 0), recordRevision: 0, compartment: compartment, created: 0,
+                modified: 0)
         }
         let attributes = old?.attributes.listed ?? []
         let states = ItemStates(next.vector)
@@ -150,17 +159,5 @@ extension Transaction {
         tally.items += old == nil ? 1 : 0
         tally.pasts += (past == nil ? 0 : 1) - (old?.hasPast ?? false ? 1 : 0)
         tally.liveBytes += ItemFrames.bytes(entry, old?.largeRecords ?? [], past)
-    }
-
-    /// Returns a compartment for an item's place; another device's may be one that cannot be opened here.
-    private func compartment(for place: Place) throws(VaultError) -> UInt64 {
-        if let known = ring.compartment(of: place) { return known }
-        guard let accessibility = Accessibility(rawValue: place.accessibility),
-            !place.isDeviceBound || place.device == core.deviceID
-        else {
-            throw VaultError(
-                .deviceBound, "an item of another device cannot be taken in: the vault has no compartment for it")
-        }
-        return try ring.compartment(String(decoding: place.group, as: UTF8.self), accessibility)
     }
 }

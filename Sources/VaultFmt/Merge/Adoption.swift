@@ -155,7 +155,8 @@ struct Adoption {
         let id = item.entry.id
         var state = taken.state
         let device = state.place(state.shown())?.device ?? .zero
-        let sealing = AdoptedValues(transaction, from: branch.core, id, to: id, device: device)
+        let records = DeviceRecords(transaction, branch.core)
+        let sealing = AdoptedValues(transaction, from: branch.core, id, to: id, device: device, records: records)
         for (name, dot) in taken.taken.sorted(by: { $0.value < $1.value }) {
             guard let value = branchState.values[name] else { continue }
             let new = ValueName(name.field, dot)
@@ -167,7 +168,22 @@ struct Adoption {
             }
             state.values[new]?.content = sealed.content
         }
-        try transaction.write(state, of: id, insteadOf: own[id], ours.core)
+        var compartment: UInt64 = 0
+        if own[id] == nil, let place = state.place(state.shown()) {
+            compartment = try self.compartment(for: place, transaction, records)
+        }
+        try transaction.write(state, of: id, insteadOf: own[id], ours.core, compartment: compartment)
+    }
+
+    /// Returns the compartment for a new item in its place.
+    private func compartment(
+        for place: Place, _ transaction: Transaction, _ records: DeviceRecords
+    ) throws(VaultError) -> UInt64 {
+        if place.isDeviceBound, let known = try records.compartment(for: place) { return known }
+        guard let accessibility = Accessibility(rawValue: place.accessibility) else {
+            throw VaultError(.structureInvalid, "an item has an unknown accessibility")
+        }
+        return try transaction.ring.compartment(String(decoding: place.group, as: UTF8.self), accessibility)
     }
 
     /// Adds a hand-over from the branch's key for its whole vector, and the branch's own hand-overs.

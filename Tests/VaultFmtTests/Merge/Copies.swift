@@ -56,7 +56,7 @@ struct MergedContents: Equatable {
     struct Value: Hashable {
         var field: FieldName
         var dot: Dot
-        /// The bytes; nil if they belong to another device.
+        /// The bytes; nil if they belong to one device, whether it is this one or not.
         var bytes: [UInt8]?
         var flags: UInt8 = 0
     }
@@ -153,10 +153,9 @@ extension VaultCore {
             case .place(let place): out.bytes = place.group + [place.accessibility] + place.device.bytes
             case .secret, .attribute(_, .inRecord):
                 if case .attribute(let flags, _) = held.content { out.flags = flags.meaning.rawValue }
-                do throws(VaultError) {
-                    let end = max(item.referrer, item.entry.past?.offset ?? 0)
-                    out.bytes = try bytes(name, held, of: item.entry.id, before: end).array
-                } catch { guard error.code == .deviceBound else { throw error } }
+                let end = max(item.referrer, item.entry.past?.offset ?? 0)
+                let isBound = held.record.flatMap { self.view.compartment($0.compartment)?.info.isDeviceBound } ?? true
+                if !isBound { out.bytes = try bytes(name, held, of: item.entry.id, before: end).array }
             case .forgotten: break
             }
             return out
