@@ -193,7 +193,8 @@ class Replicas(unittest.TestCase):
         vault.put(Content(key("a"), b"2"))
         clone.put(Content(key("b"), b"3"))
         (replica,) = vault.memory.last
-        self.assertEqual(vault.memory.check(clone.reader.vector), {replica})
+        # The machine finds its own id with a revision that it never made, as its last one: still it does not go on with it.
+        vault.memory.last[replica] = clone.reader.vector.rows[replica]
         clone.memory = vault.memory
         clone.put(Content(key("c")))
         self.assertEqual((clone.reader.vector.split, len(clone.reader.vector.rows)), ({replica}, 2))

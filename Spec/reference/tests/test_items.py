@@ -13,7 +13,7 @@ from vaultfmt_reference.dump import check
 from vaultfmt_reference.exchange import History, Maker, unlocked
 from vaultfmt_reference.factors import Factors
 from vaultfmt_reference.frames import RECORD
-from vaultfmt_reference.items import SEALED, ItemKey
+from vaultfmt_reference.items import FORGOTTEN, SEALED, ItemKey
 from vaultfmt_reference.past import ATTRIBUTE_KIND, SECRET_FIELD, SHOWN
 from vaultfmt_reference.reader import Item, Reader
 from vaultfmt_reference.rewrite import compact
@@ -139,6 +139,16 @@ class Salvaging(unittest.TestCase):
         data = vault.data[:8300] + b"?" + vault.data[8301:]
         lines = self.lines(data)
         self.assertEqual(sorted(line.split()[0] for line in lines), ["generation", "header", "item", "lost"])
+
+    def test_a_damaged_vector_or_past_costs_no_item_R_5_37(self) -> None:
+        data = rich().data
+        opened = reader(data)
+        pasts = [entry.past for name, value, _ in opened.entries() if name[0] != FORGOTTEN if (entry := opened.entry(name, value)).past]
+        for reference in (opened.commit.vector, *pasts):
+            assert reference is not None
+            at = reference.offset + 50
+            lines = self.lines(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+            self.assertEqual(sum(line.startswith("item ") for line in lines), 4)
 
     def test_what_no_commit_reaches_is_not_proven_R_5_2(self) -> None:
         vault = Vault(Content(key("a"), b"1"), limit=0).put(Content(key("a"), b"2"))

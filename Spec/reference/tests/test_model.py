@@ -9,7 +9,7 @@ import unittest
 from tests.replay import play
 from vaultfmt_reference.verify import verify
 
-FIRST, COUNT = int(os.environ.get("FIRST", "1")), int(os.environ.get("COUNT", "12"))
+FIRST, COUNT = int(os.environ.get("FIRST", "1")), int(os.environ.get("COUNT", "30"))
 
 
 class Model(unittest.TestCase):

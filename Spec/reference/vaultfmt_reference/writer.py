@@ -63,9 +63,8 @@ class Transaction:
     def dot(self) -> Dot:
         """Of a further change. The first makes the commit one that has an own id."""
         if self.own == 0:
+            self.contents.vector.split |= self.memory.check(self.base.vector)
             self.own, self.revisions = self.memory.choose(self.base.vector, self.random), self.fresh
-            for replica in self.memory.check(self.base.vector):
-                self.contents.vector.split.add(replica)
         dot = Dot(self.revisions.next(), self.own)
         self.first = self.first or dot.revision
         return dot
