@@ -39,7 +39,7 @@ struct BackupRestore {
         try replace(keeping: kept)
         try accept(opened)
         let what =
-            "\(TerminalText.path(path)) is at generation \(opened.anchor.generation) again, with \(MergeText.count(items))"
+            "\(TerminalText.path(path)) is at generation \(opened.state.generation) again, with \(MergeText.count(items))"
         guard let kept else { return Terminal.note(what) }
         Terminal.note(
             "\(what); the file of today is \(TerminalText.path(kept)): open it with --vault, and then accept the restored one once more with 'vaultfmt anchor --accept'"
@@ -84,7 +84,7 @@ struct BackupRestore {
         let machine = try ThisMachine.current()
         do throws(VaultError) { try machine.check(opened) } catch {
             switch error.code {
-            case .rolledBack, .forked, .ancestryUnprovable, .memoryDamaged: return
+            case .rolledBack, .forked, .memoryDamaged: return
             case .foreignOwner:
                 throw CommandFailure(
                     .damaged,
@@ -114,7 +114,7 @@ struct BackupRestore {
         }
         let keeps = kept.map { "; the file of today is kept as \(TerminalText.path($0))" } ?? ""
         return try Prompt.confirm(
-            "Replace \(TerminalText.path(path)) with \(TerminalText.path(backup)) (generation \(opened.anchor.generation), \(MergeText.count(items)))\(keeps)?",
+            "Replace \(TerminalText.path(path)) with \(TerminalText.path(backup)) (generation \(opened.state.generation), \(MergeText.count(items)))\(keeps)?",
             instead: "give --yes")
     }
 

@@ -8,8 +8,8 @@ struct Restore: ParsableCommand {
         commandName: "restore",
         abstract: "Restore an earlier value of an item, a removed item, or a backup.",
         discussion: """
-            Without --earlier, this restores the most recently replaced value. The item's current value becomes an \
-            earlier value, so nothing is lost; the item's name and accessibility do not change.
+            Without --earlier, this restores the most recently replaced value: a secret, or a sealed attribute. The \
+            current value of that field becomes an earlier value, so nothing is lost; nothing else of the item changes.
 
             A removed item can be restored, with its earlier values, until 'vaultfmt compact' or another change rewrites the file.
 
@@ -59,10 +59,10 @@ struct Restore: ParsableCommand {
         }
         let item = try chosen.find(in: opened)
         let value = try choice.value(of: item, in: opened)
+        let before = Set(try opened.earlierValues(of: item).map(\.identity))
         try Progress.during("writing") { try opened.restore(value, of: item.key) }
         Terminal.note(
-            "restored the value that \(ItemText.summary(item.key)) had until \(Timestamp.short(value.replaced)) UTC; \(try kept(item, in: opened))"
-        )
+            "restored \(value.words) of \(ItemText.summary(item.key)); \(try kept(item, before, in: opened))")
     }
 
     /// Returns the removed items that match; if several have the same name, only the one removed last.
@@ -109,13 +109,15 @@ struct Restore: ParsableCommand {
     }
 
     /// Describes what happened to the replaced value.
-    private func kept(_ before: Item, in vault: Vault) throws -> String {
+    private func kept(_ item: Item, _ before: Set<EarlierValue.Identity>, in vault: Vault) throws -> String {
         guard vault.keptVersions > 0 else {
             return "the vault keeps no earlier values, so the previous value is lost"
         }
-        let values = try vault.earlierValues(of: before.key)
-        return values.contains { $0.revision == before.revision }
-            ? "the previous value is now earlier value 1"
-            : "the previous value had the same secrets, or was too damaged to be kept"
+        guard let now = try vault.item(item.key) else { return "the item has another name now" }
+        let values = try EarlierValues.newestFirst(of: now, in: vault)
+        guard let index = values.firstIndex(where: { !before.contains($0.identity) }) else {
+            return "the previous value was the same, or was too damaged to be kept"
+        }
+        return "the previous value is now earlier value \(index + 1)"
     }
 }

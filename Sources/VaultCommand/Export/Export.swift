@@ -185,9 +185,12 @@ struct Export: ParsableCommand {
             seen += 1
             progress?.count(seen)
             let isOfThisDevice = item.accessibility.isThisDeviceOnly
-            guard !isOfThisDevice, item.key.itemClass.isDefined else {
+            guard !isOfThisDevice, item.key.itemClass.isDefined, !item.lacksSecret else {
                 leftOut += 1
-                let reason = isOfThisDevice ? "it is device-only" : "its class is unknown to this version"
+                let reason =
+                    isOfThisDevice
+                    ? "it is device-only"
+                    : item.lacksSecret ? "it has no secret" : "its class is unknown to this version"
                 return Terminal.warning(
                     "left out because \(reason): \(ItemText.summary(item.key, label: item.attributes.label))")
             }

@@ -10,7 +10,7 @@ struct EntryMapping {
     private static let meaningful: Set<String> = [
         AttributeName.label, AttributeName.notes, AttributeName.oneTimePassword, AttributeName.folder,
         AttributeName.tags, AttributeName.address, AttributeName.expires, AttributeName.kind, AttributeName.origin,
-        AttributeName.realm, AttributeName.more, AttributeName.icon, "comment", "conflict", "creator", "type",
+        AttributeName.realm, AttributeName.more, AttributeName.icon, "comment", "creator", "type",
         "favorite",
     ]
 
@@ -39,9 +39,8 @@ struct EntryMapping {
             record.earlier.append(
                 ImportRecord.Earlier(
                     value: NewEarlierValue(
-                        secret: secret.secret.copy(), attributes: attributes,
-                        modified: earlier.entry.modified ?? earlier.replaced, replaced: earlier.replaced),
-                    secret: secret))
+                        secret: secret.secret.copy(), attributes: attributes, replaced: earlier.replaced),
+                    secret: secret, modified: earlier.entry.modified ?? earlier.replaced))
         }
         return record
     }

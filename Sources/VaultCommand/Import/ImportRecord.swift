@@ -23,6 +23,8 @@ struct ImportRecord: ~Copyable {
     struct Earlier {
         let value: NewEarlierValue
         let secret: SharedSecret
+        /// When it was set in the source, in milliseconds since 1970.
+        let modified: Int64
     }
 }
 

@@ -11,6 +11,8 @@ struct CopyOutcome {
     var movedTo: String?
     /// Whether the file is unrelated to the vault, although its name looks like that of a copy.
     var isUnrelated = false
+    /// Whether something is left to settle after this merge.
+    var hasConflicts = false
 }
 
 /// Merges copies of a vault into it.
@@ -18,10 +20,16 @@ struct CopyMerger {
     let path: String
     let access: AccessOptions
     var options: MergeOptions
+    /// The factors of the copies, if they are not the vault's.
+    var otherFactors: FactorSources?
+    /// Whether changes that the user dropped here may come back.
+    var acceptsDropped = false
+    /// The path of the vault, if `path` is a temporary file.
+    var place: String?
     /// Whether this machine checks the vault against the state it remembers, and updates that state.
     var isWatched = true
-    /// Called for confirmation before anything from a branch under replaced keys is merged.
-    var confirm: (MergeReport) throws -> Bool = { _ in true }
+    /// Called with a copy's path for confirmation before anything from a branch under replaced keys is merged.
+    var confirm: (MergeReport, String) throws -> Bool = { _, _ in true }
 
     private struct OtherVault: Error {
         let path: String
@@ -36,7 +44,7 @@ struct CopyMerger {
 
     private struct Copy {
         let path: String
-        let anchor: Anchor
+        let state: StateID
         let mark: FileMark?
         /// Opens the copy. There can be any number of copies, so those that syncers left are not kept open.
         let open: () throws -> Vault
@@ -45,34 +53,31 @@ struct CopyMerger {
     // MARK: named copies
 
     /// Merges all copies, newest first. If one fails, copies that were merged before it stay merged.
-    func merge(_ others: [String], base: String?) throws -> [CopyOutcome] {
+    func merge(_ others: [String]) throws -> [CopyOutcome] {
         let first = try access.open(path, anchors: .ignore)
         var copies: [Copy] = []
         for other in others {
             let vault = try open(other, of: first)
-            copies.append(Copy(path: other, anchor: vault.anchor, mark: nil) { vault })
+            copies.append(Copy(path: other, state: vault.state, mark: nil) { vault })
         }
         Self.sort(&copies)
-        var merger = self
-        if let base { merger.options.base = .file(try open(base, of: first)) }
-        let target = try merger.target(first, copies)
+        let target = try target(first, copies)
         var outcomes: [CopyOutcome] = []
         for copy in copies {
-            if let report = try merger.merge(try copy.open(), into: target.vault) {
-                outcomes.append(CopyOutcome(path: copy.path, report: report))
-            }
+            if let outcome = try merge(try copy.open(), copy.path, into: target.vault) { outcomes.append(outcome) }
         }
         try finish(target)
         return outcomes
     }
 
     /// Merges one copy into a vault that is open for writing; returns nil if the user declined.
-    func merge(_ other: String, into vault: Vault) throws -> MergeReport? {
-        try merge(open(other, of: vault), into: vault)
+    /// - `name`: The copy's name in messages.
+    func merge(_ other: String, called name: String, into vault: Vault) throws -> CopyOutcome? {
+        try merge(open(other, called: name, of: vault), name, into: vault)
     }
 
     /// Opens a copy with the key that opened the vault or, failing that, with its own factors.
-    private func open(_ other: String, of vault: Vault) throws -> Vault {
+    private func open(_ other: String, called name: String? = nil, of vault: Vault) throws -> Vault {
         guard try UserFiles.exists(other) else {
             throw CommandFailure(.noSuchFile, "there is no vault \(TerminalText.path(other)); check the path")
         }
@@ -83,7 +88,21 @@ struct CopyMerger {
                 "\(TerminalText.path(other)) is another vault (\(id)), not a copy of \(TerminalText.path(path)) (\(vault.id)); "
                     + "export its items and import them")
         }
-        return try access.openCopy(other, of: vault) ?? access.open(other, anchors: .ignore)
+        if let copy = try access.openCopy(other, of: vault) { return copy }
+        let name = name ?? TerminalText.path(other)
+        do {
+            if let otherFactors {
+                return try access.open(other, with: otherFactors.read(), writable: false, anchors: .ignore)
+            }
+            return try access.withFactors(other, called: name) { given in
+                try access.open(other, with: given, writable: false, anchors: .ignore)
+            }
+        } catch let failure as CommandFailure where failure.status == .noAccess {
+            throw CommandFailure(
+                failure.status,
+                "\(name) has other factors than this copy: \(failure.message); give them with --other-passphrase-file or --other-key-file",
+                code: failure.code)
+        }
     }
 
     // MARK: conflict copies
@@ -98,8 +117,8 @@ struct CopyMerger {
         for other in paths {
             do {
                 let mark = try FileMark(other)
-                let anchor = try openLeft(other, of: first).anchor
-                copies.append(Copy(path: other, anchor: anchor, mark: mark) { try openLeft(other, of: first) })
+                let state = try openLeft(other, of: first).state
+                copies.append(Copy(path: other, state: state, mark: mark) { try openLeft(other, of: first) })
             } catch let other as OtherVault {
                 outcomes.append(other.outcome)
             } catch {
@@ -108,18 +127,38 @@ struct CopyMerger {
         }
         Self.sort(&copies)
         let target = try target(first, copies)
+        let first = outcomes.count
         for copy in copies {
-            var outcome = CopyOutcome(path: copy.path)
             do {
-                outcome.report = try merge(try copy.open(), into: target.vault)
-                if !options.isRehearsal { outcome.movedTo = try moveAside(copy) }
+                let vault = try copy.open()
+                var outcome = try merge(vault, copy.path, into: target.vault) ?? CopyOutcome(path: copy.path)
+                outcome.failure = Self.failure(ofTail: vault)
+                outcomes.append(outcome)
             } catch {
-                outcome.failure = CommandFailure(error)
+                outcomes.append(CopyOutcome(path: copy.path, failure: CommandFailure(error)))
             }
-            outcomes.append(outcome)
         }
         try finish(target)
+        // Only now: a copy may be what proves that the vault continues what this machine remembers.
+        if !options.isRehearsal { moveAside(copies, &outcomes[first...]) }
         return outcomes
+    }
+
+    private func moveAside(_ copies: [Copy], _ outcomes: inout ArraySlice<CopyOutcome>) {
+        for (copy, index) in zip(copies, outcomes.indices) where outcomes[index].failure == nil {
+            do { outcomes[index].movedTo = try moveAside(copy) } catch {
+                outcomes[index].failure = CommandFailure(error)
+            }
+        }
+    }
+
+    /// A copy that ends within a change may have been cut off, so it stays where it is.
+    private static func failure(ofTail vault: Vault) -> CommandFailure? {
+        guard case .torn(let bytes) = vault.tail else { return nil }
+        return CommandFailure(
+            .incomplete,
+            "its last \(bytes) bytes belong to no change that can be read: it may be cut off, so it was left in place; delete it if no better copy exists"
+        )
     }
 
     /// Opens a copy only with the key that opened the vault: a planted header must not trigger a key derivation.
@@ -150,10 +189,10 @@ struct CopyMerger {
 
     // MARK: merging
 
-    /// Sorts the copies; the one with the greatest state comes first.
+    /// Sorts the copies, newest first. The result does not depend on their order, but the first one may spare the others.
     private static func sort(_ copies: inout [Copy]) {
         copies.sort { left, right in
-            let (one, other) = (left.anchor, right.anchor)
+            let (one, other) = (left.state, right.state)
             guard one.generation == other.generation else { return one.generation > other.generation }
             return other.chain.lexicographicallyPrecedes(one.chain)
         }
@@ -167,12 +206,14 @@ struct CopyMerger {
         do {
             return (try reopen(first, isWatched: true), false)
         } catch let refusal as CommandFailure {
+            let machine = try ThisMachine.current()
             guard [.forked, .rolledBack].contains(refusal.code),
-                let remembered = try ThisMachine.current().remembered(first.id),
+                let remembered = try machine.remembered(first.id, at: path) ?? machine.remembered(first.id),
                 try copies.contains(where: { copy in
                     try [.same, .descends].contains(copy.open().verdict(on: remembered.anchor))
                 })
             else { throw refusal }
+            if !options.isRehearsal || !acceptsDropped { try check(first, into: first) }
             return (try reopen(first, isWatched: false), true)
         }
     }
@@ -190,14 +231,46 @@ struct CopyMerger {
         return again
     }
 
+    /// Refuses a copy with changes that the user dropped here, unless the user asks for them.
+    private func check(_ other: Vault, into vault: Vault) throws {
+        do throws(VaultError) {
+            try ThisMachine.current().checkMerge(of: other, into: vault, takesDropped: acceptsDropped)
+        } catch {
+            guard error.code == .forked else { throw error }
+            throw CommandFailure(
+                .damaged,
+                "\(error.detail); nothing was merged: --accept-dropped of 'vaultfmt merge' takes them in again",
+                code: error.code)
+        }
+    }
+
     /// - Returns: Nil if the user declined.
-    private func merge(_ other: Vault, into vault: Vault) throws -> MergeReport? {
+    private func merge(_ other: Vault, _ name: String, into vault: Vault) throws -> CopyOutcome? {
+        // A dry run leaves what is remembered as it is.
+        if !options.isRehearsal || !acceptsDropped { try check(other, into: vault) }
         if options.acceptsOldKeys, !options.isRehearsal {
             var rehearsal = options
             rehearsal.isRehearsal = true
             let report = try vault.merge(other, options: rehearsal)
-            if report.outcome == .adopted, try !confirm(report) { return nil }
+            if report.outcome == .adopted, try !confirm(report, name) { return nil }
         }
+        let report = try merge(other, into: vault)
+        return CopyOutcome(
+            path: name, report: report, hasConflicts: try Self.hasConflicts(after: report, of: other, into: vault))
+    }
+
+    /// Whether something is left to settle after a merge that changed the vault.
+    private static func hasConflicts(
+        after report: MergeReport, of other: Vault, into vault: Vault
+    ) throws -> Bool {
+        switch report.outcome {
+        case .same, .ours: false
+        case .theirs: try !other.conflicts().isEmpty
+        case .merged, .adopted: try report.isRehearsal ? report.hasConflicts : !vault.conflicts().isEmpty
+        }
+    }
+
+    private func merge(_ other: Vault, into vault: Vault) throws -> MergeReport {
         let progress = Progress("merging", of: "items")
         defer { progress.finish() }
         do throws(VaultError) {

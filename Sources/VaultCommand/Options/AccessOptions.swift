@@ -53,17 +53,26 @@ struct AccessOptions: ParsableArguments {
         let kept = { () throws -> Vault? in
             try openUnlocked(path, writable: writable, device: device, anchors: anchors)
         }
-        if let vault = try kept() { return vault }
-        return try withFactors(path, unlessKept: kept) { given in
-            try open(path, with: given, writable: writable, device: device, anchors: anchors)
+        do {
+            if let vault = try kept() { return vault }
+            return try withFactors(path, unlessKept: kept) { given in
+                try open(path, with: given, writable: writable, device: device, anchors: anchors)
+            }
+        } catch let failure as CommandFailure where anchors == .enforce {
+            guard try SecondCopy.isRefused(path, failure), !noInput, Prompt.isPossible else { throw failure }
+            let vault = try open(path, anchors: .ignore)
+            try SecondCopy.accept(vault, failure)
+            guard let again = try openCopy(path, of: vault, writable: writable, isWatched: true) else { throw failure }
+            return again
         }
     }
 
     /// Calls `body` with the factors for a vault, asking for those that are not given; a wrong passphrase can be
     /// retried twice.
+    /// - `name`: The vault's name in the question, if it is not its path.
     /// - `unlessKept`: The result if the vault was unlocked while this process waited for its turn to ask.
     func withFactors<R: ~Copyable>(
-        _ path: String, unlessKept: () throws -> R? = { nil },
+        _ path: String, called name: String? = nil, unlessKept: () throws -> R? = { nil },
         _ body: (borrowing GivenFactors) throws -> R
     ) throws -> R {
         guard try UserFiles.exists(path) else {
@@ -85,7 +94,7 @@ struct AccessOptions: ParsableArguments {
         if !noInput, try ControllingTerminal.waitForTurn() == true, let kept = try unlessKept() { return kept }
         var tries = 1
         while true {
-            given.passphrase = try sources.ask(path, mayAsk: !noInput)
+            given.passphrase = try sources.ask(name ?? path, mayAsk: !noInput)
             do { return try AgeKeys.reporting(external) { try body(given) } } catch {
                 let failure = CommandFailure(error)
                 guard failure.code == .noSlotOpens, tries < Self.mostTries else {
@@ -115,7 +124,7 @@ struct AccessOptions: ParsableArguments {
         let isKnown = try given.external == nil || Self.isRemembered(path, machine)
         var opener: FactorKinds = []
         let vault = try Progress.during("opening") {
-            try whileOpening {
+            try SecondCopy.advising(path) {
                 try given.tryEach { (factors, kinds) throws(VaultError) in
                     opener = kinds
                     let options = try self.options(machine, writable: writable, device: device)
@@ -163,7 +172,7 @@ struct AccessOptions: ParsableArguments {
             return vault
         } catch {
             if error.code == .noKernelKeyring { return nil }
-            throw CommandFailure(error)
+            throw try SecondCopy.failure(error, path)
         }
     }
 

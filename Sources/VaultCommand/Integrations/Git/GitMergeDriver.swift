@@ -1,5 +1,4 @@
 import ArgumentParser
-import CVaultShim
 import Glibc
 import VaultFmt
 import VaultLocal
@@ -19,7 +18,8 @@ struct GitMergeDriver: ParsableCommand {
             """,
         shouldDisplay: false)
 
-    @Argument(help: ArgumentHelp("The common ancestor; an empty file if there is none.", valueName: "base"))
+    @Argument(
+        help: ArgumentHelp("The common ancestor, which is not needed: the vaults say what they have seen.", valueName: "base"))
     var base: String
 
     @Argument(help: ArgumentHelp("This side's version, which the result of the merge replaces.", valueName: "ours"))
@@ -36,8 +36,7 @@ struct GitMergeDriver: ParsableCommand {
     func run() throws {
         do {
             Terminal.note("merging \(TerminalText.path(path ?? ours))")
-            let reports = try merge()
-            guard reports.contains(where: \.hasConflicts) else { return }
+            guard try merge().contains(where: \.hasConflicts) else { return }
             Terminal.note(
                 "\(TerminalText.path(path ?? ours)) was merged, with conflicts to settle; run 'vaultfmt conflicts', then 'git add' and 'git commit'"
             )
@@ -55,23 +54,9 @@ struct GitMergeDriver: ParsableCommand {
 
     /// Merges the versions. Git's versions of a file may be older than the state that this machine remembers, as they
     /// are during a rebase; the result is checked the next time the vault is opened.
-    private func merge() throws -> [MergeReport] {
-        var merger = CopyMerger(path: ours, access: access, options: MergeOptions())
+    private func merge() throws -> [CopyOutcome] {
+        var merger = CopyMerger(path: ours, access: access, options: MergeOptions(), place: path)
         merger.isWatched = false
-        let hasBase = try Vault.isThere(base)
-        do {
-            return try merger.merge([theirs], base: hasBase ? base : nil).compactMap(\.report)
-        } catch let failure as CommandFailure where hasBase && failure.code == .invalidArgument {
-            // Git's common version is older than the vaults' common state, as in a cherry-pick.
-            return try merger.merge([theirs], base: nil).compactMap(\.report)
-        }
-    }
-}
-
-extension Vault {
-    /// Whether a file is not empty: git passes an empty file for a version that does not exist.
-    fileprivate static func isThere(_ path: String) throws -> Bool {
-        var status = vault_status()
-        return vault_status_of(path, true, &status) == 0 && status.size > 0
+        return try merger.merge([theirs])
     }
 }

@@ -29,6 +29,8 @@ struct Sync: ParsableCommand {
     @Option("How long to keep trying while others push.", value: "seconds")
     var patience: Double = 600
 
+    @OptionGroup(title: "The other side") var other: OtherFactorOptions
+
     func validate() throws {
         guard patience.isFinite, patience >= 0 else { throw ValidationError("--patience must be at least 0 seconds") }
     }
@@ -39,7 +41,7 @@ struct Sync: ParsableCommand {
         let lock = try SyncLock(file)
         defer { withExtendedLifetime(lock) {} }
         let opened = try vault.openVault(writable: true)
-        var round = SyncRound(file: file, remote: side, vault: opened, access: vault.access, folder: lock.folder)
+        var round = SyncRound(file: file, remote: side, vault: opened, access: vault.access, folder: lock.folder, otherFactors: other.sources)
         let end = Clock.now + patience
         var pause = 0.05
         while try !round.run() {
@@ -54,7 +56,7 @@ struct Sync: ParsableCommand {
         }
         let rounds = round.rounds == 1 ? "" : ", in \(round.rounds) rounds"
         Terminal.note(
-            "\(TerminalText.quoted(file.name)) is at generation \(opened.anchor.generation) on both sides\(rounds)")
+            "\(TerminalText.quoted(file.name)) is at generation \(opened.state.generation) on both sides\(rounds)")
         guard !round.hasConflicts else {
             throw CommandFailure(.incomplete, "synced, with conflicts to settle; 'vaultfmt conflicts' shows them")
         }
@@ -139,6 +141,8 @@ private struct SyncRound {
     let vault: Vault
     let access: AccessOptions
     let folder: String
+    /// The factors of the other side's vaults, if they are not those of this side.
+    let otherFactors: FactorSources?
     var rounds = 0
     var hasConflicts = false
 
@@ -161,7 +165,7 @@ private struct SyncRound {
             try git.require(["add", "--", pathspec], "add the vault")
             let status = try git.require(["status", "--porcelain", "--", pathspec], "compare the vault")
             guard !status.text.isEmpty else { return }
-            let message = "\(name): generation \(vault.anchor.generation)"
+            let message = "\(name): generation \(vault.state.generation)"
             try git.require(["commit", "-q", "-m", message, "--", pathspec], "commit the vault")
         }
     }
@@ -271,8 +275,11 @@ private struct SyncRound {
         guard code == 0 else {
             throw CommandFailure(.io, "git could not read \(TerminalText.quoted(theirs)); see 'git fsck'")
         }
-        let merger = CopyMerger(path: vault.path, access: access, options: MergeOptions())
-        if let report = try merger.merge(copy, into: vault) { hasConflicts = hasConflicts || report.hasConflicts }
+        let merger = CopyMerger(path: vault.path, access: access, options: MergeOptions(), otherFactors: otherFactors)
+        let title = "\(TerminalText.quoted(name)) of \(TerminalText.escaped(remote.name))"
+        guard let outcome = try merger.merge(copy, called: title, into: vault) else { return }
+        hasConflicts = hasConflicts || outcome.hasConflicts
+        for line in outcome.report.map(MergeText.slotLines) ?? [] { Terminal.note(line) }
     }
 
     /// Adds the vault to git's index, and returns whether it is identical to the other side's vault.
