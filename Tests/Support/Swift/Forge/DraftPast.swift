@@ -137,9 +137,9 @@ extension DraftItem {
     }
 
     private func kept(_ version: DraftValue) throws -> [Past.Value] {
-        guard let own = version.own else { throw ForgeError("a value that is not shown has no record") }
         var values: [Past.Value] = []
         if version.hasSecret {
+            guard let own = version.own else { throw ForgeError("a secret that is not shown has no record") }
             let attributes = try version.attributes.filter { $0.flags & 1 == 0 }.map { try $0.inPage(live: value) }
             values.append(
                 Past.Value(
@@ -147,12 +147,14 @@ extension DraftItem {
                     content: .secret(own, attributes)))
         }
         for attribute in version.attributes where attribute.flags & 1 != 0 {
-            let large = try attribute.inPage(live: value).record
+            guard let own = try attribute.inPage(live: value).record ?? version.own else {
+                throw ForgeError("an attribute that is not shown has no record")
+            }
             values.append(
                 Past.Value(
                     kind: .attribute, name: Array(attribute.name.utf8),
                     attribute: AttributeFlags(rawValue: attribute.flags), dot: attribute.dot ?? version.dot, flags: [],
-                    replaced: version.replaced, content: .attributeInRecord(large ?? own)))
+                    replaced: version.replaced, content: .attributeInRecord(own)))
         }
         return values
     }

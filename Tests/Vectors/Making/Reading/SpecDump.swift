@@ -199,7 +199,9 @@ package struct SpecReading {
         var record: SpecRecord?
         var failure: Refusal?
         do throws(Refusal) {
-            record = own.record.isZero ? SpecRecord() : try tree.record(item, own, attributes, before: referrer, use)
+            // Only an item without a secret can lack a record.
+            let isAbsent = own.record.isZero && !use.hasSecret
+            record = isAbsent ? SpecRecord() : try tree.record(item, own, attributes, before: referrer, use)
         } catch { failure = error }
         for (attribute, dot) in zip(attributes, dots) {
             let front = "\(Self.hex(attribute.name)) \(attribute.flags.rawValue)"

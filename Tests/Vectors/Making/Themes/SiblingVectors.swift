@@ -19,7 +19,7 @@ extension Collection {
         try past("siblings-twice", "R-5.27", .structureInvalid, siblings, "One sibling twice.", raw: {
             $0.siblings.insert($0.siblings[0], at: 0)
         })
-        try past("siblings-count-long", "R-1.3", .structureInvalid, siblings, "A sibling is cut off.", raw: {
+        try past("sibling-cut-off", "R-1.3", .structureInvalid, siblings, "A sibling is cut off.", raw: {
             $0.siblings[1].earlier = []
         })
         try past("created-not-least", "R-5.29", .structureInvalid, siblings, "A sibling was created before the entry says.") {
