@@ -255,9 +255,12 @@ public struct Machine: Sendable {
     ///   - other: The other copy, opened by an owner.
     ///   - vault: The vault.
     ///   - takesDropped: Whether the user asks for what was dropped.
+    ///   - place: The path of the vault's file, if the vault was opened from a copy of it, as git's merge driver does.
     /// - Throws: `forked` if the copy has dropped changes; `memoryDamaged`, `io`.
-    public func checkMerge(of other: Vault, into vault: Vault, takesDropped: Bool = false) throws(VaultError) {
+    public func checkMerge(
+        of other: Vault, into vault: Vault, takesDropped: Bool = false, at place: String? = nil
+    ) throws(VaultError) {
         let seen = try other.withStore { (store) throws(VaultError) in store.watched }
-        try memory.admit(seen, into: vault.path, takesDropped: takesDropped)
+        try memory.admit(seen, into: place ?? vault.path, takesDropped: takesDropped)
     }
 }

@@ -122,6 +122,7 @@ enum Rebuild {
     ///   - core: The vault, locked for writing.
     ///   - next: The vector of the new state. It is without an own row if nothing changes.
     ///   - progress: Called from time to time with the number of items done and the total.
+    /// - Throws: An error of the file, or of an item in it.
     static func run(
         _ plan: consuming Plan, _ core: VaultCore, _ next: NextVector, progress: ((UInt64, UInt64) -> Void)? = nil
     ) throws(VaultError) {
@@ -242,7 +243,7 @@ private struct RebuildWriter {
         var mover = RecordMover(
             core, from: reader.source, view, targets, revision: revision, locators: locators, to: room, on: workers)
         let pasts = NewPasts(room, layout, store.sealing, key: pastKey)
-        var tree = RebuiltTree(TreeBuilder(appender: appender, indexKey: keys.index.copy()), pasts)
+        var tree = RebuiltTree(TreeBuilder(appender: appender, indexKey: keys.index.copy()), pasts, targets)
         let reader = reader
         var leaves = LeafBatches(oldTree, on: workers, isCaching: false) {
             (leaf, _, entries: inout [LeafEntry]) throws(VaultError) in
@@ -305,13 +306,15 @@ private struct NewPasts {
 private struct RebuiltTree: ~Copyable {
     private var builder: TreeBuilder
     private let written: NewPasts
+    private let targets: [UInt64: RecordTarget]
     private(set) var items: UInt64 = 0
     private(set) var forgotten: UInt64 = 0
     private(set) var pasts: UInt64 = 0
 
-    init(_ builder: consuming TreeBuilder, _ written: NewPasts) {
+    init(_ builder: consuming TreeBuilder, _ written: NewPasts, _ targets: [UInt64: RecordTarget]) {
         self.builder = builder
         self.written = written
+        self.targets = targets
     }
 
     var bytes: UInt64 { builder.bytes }
@@ -337,7 +340,7 @@ private struct RebuiltTree: ~Copyable {
                 pasts += 1
             }
             items += 1
-            try builder.append(page.key(place), try entries[index].value(item, moved, ref))
+            try builder.append(page.key(place), try entries[index].value(item, moved, ref, targets))
         }
     }
 

@@ -44,12 +44,16 @@ struct LeafEntry: Sendable {
     let item: LiveItem?
 
     /// Encodes the value of an item whose records have moved to `places`, which are in the same order as the item's
-    /// own.
-    func value(_ item: LiveItem, _ places: ArraySlice<RecordRef>, _ past: ObjectRef?) throws(VaultError) -> [UInt8] {
+    /// own. An item without a record has a compartment too, which may be one of those that were replaced.
+    func value(
+        _ item: LiveItem, _ places: ArraySlice<RecordRef>, _ past: ObjectRef?, _ targets: [UInt64: RecordTarget]
+    ) throws(VaultError) -> [UInt8] {
         var entry = item.decoded.entry
         if entry.hasRecord {
             guard let own = places.first else { throw RebuildLayout.changed }
             entry.own = own
+        } else if let target = targets[entry.compartment] {
+            entry.compartment = target.number
         }
         entry.past = past
         let bytes = page.bytes

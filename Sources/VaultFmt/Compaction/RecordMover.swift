@@ -17,7 +17,8 @@ struct RecordMover {
     /// mask locators in the old and the new file, which may be the same key.
     init(
         _ core: VaultCore, from source: PageSource, _ view: KeyringView, _ targets: [UInt64: RecordTarget],
-        revision: UInt64, locators: (old: SecretBox, new: SecretBox, areSame: Bool), to room: RecordRoom, on workers: Workers
+        revision: UInt64, locators: (old: SecretBox, new: SecretBox, areSame: Bool), to room: RecordRoom,
+        on workers: Workers
     ) {
         self.workers = workers
         self.core = core

@@ -129,7 +129,8 @@ struct StateVerifier: ~Copyable {
             return
         }
         guard let first = plain.first(where: { $0.key == item.storedKey }), first.id < item.entry.id else {
-            throw VaultError(.structureInvalid, "an item has a second key, and none with a lesser id has it plain", at: offset)
+            throw VaultError(
+                .structureInvalid, "an item has a second key, and none with a lesser id has it plain", at: offset)
         }
     }
 

@@ -127,6 +127,7 @@ struct Adoption {
         var report = try report()
         let transaction = try Transaction(ours.core)
         do throws(VaultError) {
+            transaction.next.pass(try greatestUnopened())
             let ids = candidates.keys.sorted()
             for (done, id) in ids.enumerated() {
                 if done % 64 == 0 { progress?(UInt64(done), UInt64(ids.count)) }
@@ -146,6 +147,23 @@ struct Adoption {
             transaction.end()
             throw error
         }
+    }
+
+    /// Returns the greatest revision of the branch's records of other devices, which are brought as they are: the clock
+    /// of the new state must be greater.
+    private func greatestUnopened() throws(VaultError) -> UInt64 {
+        var greatest: UInt64 = 0
+        for item in candidates.values {
+            var records = item.largeRecords + (try branch.core.past(of: item)?.values.flatMap(\.records) ?? [])
+            if item.entry.hasRecord { records.append(item.entry.own) }
+            for record in records where record.revision > greatest {
+                guard let info = branch.core.view.compartment(record.compartment)?.info, info.isDeviceBound,
+                    info.device != ours.core.deviceID
+                else { continue }
+                greatest = record.revision
+            }
+        }
+        return greatest
     }
 
     private func write(

@@ -54,7 +54,8 @@ extension VaultCore {
     /// Returns whether a commit includes changes that its writer did not make.
     private func isMerge(_ commit: Commit, after before: Commit?) throws(VaultError) -> Bool {
         guard let before, commit.vector != before.vector else { return false }
-        let (old, new) = (try pages.vector(of: before).vector(of: before), try pages.vector(of: commit).vector(of: commit))
+        let old = try pages.vector(of: before).vector(of: before)
+        let new = try pages.vector(of: commit).vector(of: commit)
         return new.rows.contains { row in
             row.id != commit.own?.id && row.revision > old.row(of: row.id)?.revision ?? 0
         }

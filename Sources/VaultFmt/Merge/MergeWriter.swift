@@ -43,15 +43,23 @@ struct MergeWriter {
                 continue
             }
             ids.append(id)
-            if let old = item.ours?.item, try state.key(state.shown()) != old.storedKey { try transaction.take(old) }
+            if let old = item.ours?.item, try state.key(state.shown()) != old.storedKey { try take(old) }
         }
         return ids
+    }
+
+    /// Takes away an entry of ours, which can have got its key plain meanwhile.
+    private func take(_ old: Item) throws(VaultError) {
+        guard let now = try transaction.current(old) else {
+            throw VaultError(.structureInvalid, "an item is not where it is listed", at: old.referrer)
+        }
+        try transaction.take(now)
     }
 
     private func remove(_ old: MergedItem.Held, _ report: inout MergeReport) throws(VaultError) {
         report.removed.append(old.item.key)
         let past = try transaction.pastToRemove(old.item)
-        try transaction.take(old.item)
+        try take(old.item)
         transaction.tally.items -= 1
         transaction.tally.pasts -= old.item.hasPast ? 1 : 0
         transaction.tally.liveBytes -= ItemFrames.bytes(old.item.entry, old.item.largeRecords, past)

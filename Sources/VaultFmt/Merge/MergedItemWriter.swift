@@ -115,7 +115,8 @@ struct MergedItemWriter {
         var all: [Shown] = []
         for (field, dot) in shown.fields.sorted(by: { $0.key < $1.key }) {
             let name = ValueName(field, dot)
-            guard case .attribute(let bytes) = field, case .attribute(let flags, let value)? = state.values[name]?.content
+            guard case .attribute(let bytes) = field,
+                case .attribute(let flags, let value)? = state.values[name]?.content
             else { continue }
             let content: PageAttribute.Value =
                 switch value {
@@ -123,7 +124,8 @@ struct MergedItemWriter {
                 case .inRecord where flags.contains(.inItemRecord): .inItemRecord
                 case .inRecord(let own): .inOwnRecord(own)
                 }
-            all.append((name, PageAttribute(name: String(decoding: bytes, as: UTF8.self), flags: flags, value: content)))
+            let text = String(decoding: bytes, as: UTF8.self)
+            all.append((name, PageAttribute(name: text, flags: flags, value: content)))
         }
         return all
     }

@@ -81,7 +81,9 @@ struct SlotMerge {
         var out = try choice(
             id, isOurs ? ours : theirs, isOurs ? mine : its, isOurs: isOurs, isTheirs: mine.changed <= its.changed)
         out.grants = [:]
-        for (group, dot) in mine.grants where its.grants[group] == dot || !theirs.hasSeen(dot) { out.grants[group] = dot }
+        for (group, dot) in mine.grants where its.grants[group] == dot || !theirs.hasSeen(dot) {
+            out.grants[group] = dot
+        }
         for (group, dot) in its.grants where mine.grants[group] == dot || !ours.hasSeen(dot) {
             out.grants[group] = max(dot, out.grants[group] ?? dot)
         }

@@ -78,6 +78,8 @@ enum SlotEditing {
     ///   - keyring: The keyring, which lists exactly these slots.
     ///   - next: The vector with the dots of the change.
     ///   - opened: The slot with which this handle continues, if its wrapping key changes.
+    ///   - core: The vault, locked for writing.
+    /// - Throws: `limitExceeded` if the slots need too much room, or take too long to open; or an error of the file.
     static func replaceHeader(
         _ slots: [Slot], _ keyring: Keyring, _ next: NextVector,
         opened: (id: Bytes16, wrappingKey: SecretBox)? = nil, _ core: VaultCore

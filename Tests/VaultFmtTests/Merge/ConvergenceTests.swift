@@ -135,6 +135,7 @@ private struct MachineHistory {
     private mutating func change(_ index: Int) throws {
         let vault = machines[index].vault
         let kind = pick(0...24)
+        log.append("\(machines[index].name): change \(kind)")
         switch kind {
         case 0...3: try add(to: index)
         case 4...17:
@@ -151,7 +152,6 @@ private struct MachineHistory {
         case 22, 23: try settle(vault)
         default: return
         }
-        log.append("\(machines[index].name): change \(kind)")
         let report = try vault.verify()
         if !report.problems.isEmpty { problems.append("after change \(kind): \(report.problems)") }
     }
@@ -222,10 +222,11 @@ private struct MachineHistory {
     /// machine whose turn it is holds.
     private mutating func merge(_ index: Int, _ other: Int) throws {
         let (ours, theirs) = (machines[index], machines[other])
+        log.append("\(ours.name) <- \(theirs.name)")
         let before = [try ours.vault.anchor, try theirs.vault.anchor]
         do throws(VaultError) {
             let report = try ours.vault.merge(theirs.vault)
-            log.append("\(ours.name) <- \(theirs.name): \(report.outcome)")
+            log.append("  \(report.outcome)")
             if [.merged, .theirs].contains(report.outcome) {
                 for anchor in before {
                     let verdict = try ours.vault.verdict(on: anchor)
