@@ -32,27 +32,29 @@ struct EarlierState {
 
     /// Returns the attributes that were recorded with an earlier secret.
     private static func plain(of value: EarlierValue, in vault: Vault) throws -> Attributes {
-        Attributes(
-            try value.attributes.all.compactMap { attribute in
-                guard !attribute.isRead else { return attribute }
-                return try vault.attribute(attribute.name, of: value).map {
-                    Attribute(attribute.name, secret: $0, flags: attribute.flags)
-                }
-            })
+        var read = Attributes()
+        for attribute in value.attributes.all {
+            if attribute.isRead {
+                read.set(attribute)
+            } else if let bytes = try vault.attribute(attribute.name, of: value) {
+                read.set(Attribute(attribute.name, secret: bytes, flags: attribute.flags))
+            }
+        }
+        return read
     }
 
     private static func plain(of item: Item, in vault: Vault) throws -> Attributes {
-        Attributes(
-            try item.attributes.all.filter { !$0.flags.contains(.sealed) }.compactMap {
-                try read($0, of: item, in: vault)
-            })
+        var all = Attributes()
+        for attribute in item.attributes.all where !attribute.flags.contains(.sealed) {
+            if let attribute = try read(attribute, of: item, in: vault) { all.set(attribute) }
+        }
+        return all
     }
 
     private static func read(_ attribute: Attribute, of item: Item, in vault: Vault) throws -> Attribute? {
-        guard !attribute.isRead else { return attribute }
-        return try vault.attribute(attribute.name, of: item).map {
-            Attribute(attribute.name, secret: $0, flags: attribute.flags)
-        }
+        if attribute.isRead { return attribute }
+        guard let bytes = try vault.attribute(attribute.name, of: item) else { return nil }
+        return Attribute(attribute.name, secret: bytes, flags: attribute.flags)
     }
 
     /// Returns the sealed attributes that an item had at a time.

@@ -24,7 +24,7 @@ struct CopyMerger {
     var otherFactors: FactorSources?
     /// Whether changes that the user dropped here may come back.
     var acceptsDropped = false
-    /// The path of the vault, if `path` is a temporary file.
+    /// The canonical path of the vault, if `path` is a temporary file.
     var place: String?
     /// Whether this machine checks the vault against the state it remembers, and updates that state.
     var isWatched = true
@@ -127,7 +127,7 @@ struct CopyMerger {
         }
         Self.sort(&copies)
         let target = try target(first, copies)
-        let first = outcomes.count
+        let named = outcomes.count
         for copy in copies {
             do {
                 let vault = try copy.open()
@@ -140,7 +140,7 @@ struct CopyMerger {
         }
         try finish(target)
         // Only now: a copy may be what proves that the vault continues what this machine remembers.
-        if !options.isRehearsal { moveAside(copies, &outcomes[first...]) }
+        if !options.isRehearsal { moveAside(copies, &outcomes[named...]) }
         return outcomes
     }
 
@@ -233,8 +233,9 @@ struct CopyMerger {
 
     /// Refuses a copy with changes that the user dropped here, unless the user asks for them.
     private func check(_ other: Vault, into vault: Vault) throws {
+        let machine = try ThisMachine.current()
         do throws(VaultError) {
-            try ThisMachine.current().checkMerge(of: other, into: vault, takesDropped: acceptsDropped)
+            try machine.checkMerge(of: other, into: vault, takesDropped: acceptsDropped, at: place)
         } catch {
             guard error.code == .forked else { throw error }
             throw CommandFailure(

@@ -47,6 +47,13 @@ struct GitMergeDriver: ParsableCommand {
         }
     }
 
+    /// The path without symbolic links; nil if there is no file. Git runs the driver at the top of the tree.
+    private static func canonical(_ path: String) -> String? {
+        guard let real = realpath(path, nil) else { return nil }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
     private func end(_ code: Int32) -> Never {
         ControllingTerminal.end()
         Glibc.exit(code)
@@ -55,7 +62,7 @@ struct GitMergeDriver: ParsableCommand {
     /// Merges the versions. Git's versions of a file may be older than the state that this machine remembers, as they
     /// are during a rebase; the result is checked the next time the vault is opened.
     private func merge() throws -> [CopyOutcome] {
-        var merger = CopyMerger(path: ours, access: access, options: MergeOptions(), place: path)
+        var merger = CopyMerger(path: ours, access: access, options: MergeOptions(), place: path.flatMap(Self.canonical))
         merger.isWatched = false
         return try merger.merge([theirs])
     }

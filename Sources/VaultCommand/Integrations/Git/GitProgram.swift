@@ -45,16 +45,39 @@ struct GitProgram {
         return Answer(code: Subprocess.wait(process), text: text)
     }
 
-    /// Runs git and throws a failure with its messages if it fails.
+    /// Runs git and throws a failure with its messages if it fails. Waits a moment for another git to finish.
     @discardableResult
     func require(_ arguments: [String], _ purpose: String, settings: [String: String] = [:]) throws -> Answer {
-        let answer = try run(arguments, withErrors: true, settings: settings)
+        var answer = try run(arguments, withErrors: true, settings: settings)
+        for _ in 0..<Self.mostWaits where !answer.isSuccess && Self.lock(in: answer) != nil {
+            usleep(Self.wait)
+            answer = try run(arguments, withErrors: true, settings: settings)
+        }
         guard answer.isSuccess else { throw Self.failure(answer, purpose) }
         return answer
     }
 
+    private static let mostWaits = 20
+    /// In microseconds.
+    private static let wait: useconds_t = 100_000
+
+    /// The path of the lock file that kept git from its work; nil if it was something else.
+    private static func lock(in answer: Answer) -> String? {
+        for line in answer.text.split(separator: "\n") where line.contains(".lock': File exists") {
+            guard let start = line.firstIndex(of: "'"), let end = line.lastIndex(of: "'"), start < end else { continue }
+            return String(line[line.index(after: start)..<end])
+        }
+        return nil
+    }
+
     /// Returns a failure that says in one line what git could not do, and why.
     static func failure(_ answer: Answer, _ purpose: String) -> CommandFailure {
+        if let lock = lock(in: answer) {
+            return CommandFailure(
+                .busy,
+                "git could not \(purpose): another git is running, or was killed and left \(TerminalText.path(lock)); if none is running, delete that file and try again"
+            )
+        }
         let said = answer.text.split(separator: "\n").filter { !$0.hasPrefix("hint:") && !$0.isEmpty }
         let reason = said.isEmpty ? "exit \(answer.code)" : said.prefix(4).joined(separator: "; ")
         return CommandFailure(.io, "git could not \(purpose): \(TerminalText.singleLine(reason)); see 'git status'")
