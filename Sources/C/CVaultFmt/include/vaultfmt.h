@@ -692,7 +692,8 @@ vaultfmt_status vaultfmt_get_earlier_attribute(
     const vaultfmt_value **value);
 
 /* Restores an item's secret, or a sealed attribute, from an earlier value; nothing else of the item changes. The current
-   value becomes an earlier value. Can return VAULTFMT_NO_SUCH_ITEM and the errors of a commit. Any thread. */
+   value becomes an earlier value; the restored one is not listed while the item has it. Can return VAULTFMT_NO_SUCH_ITEM
+   and the errors of a commit. Any thread. */
 vaultfmt_status vaultfmt_restore(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id);
 
 /* Forgets earlier values of an item: the `count` values in `ids`, or all of them if `ids` is NULL and `count` is 0. No
@@ -723,8 +724,8 @@ vaultfmt_status vaultfmt_add_earlier_values(
     size_t *added);
 
 /* Sets the number of earlier values that each field of an item keeps, 0 to 50; returns VAULTFMT_LIMIT_EXCEEDED for a greater
-   number. Excess values are removed when their item changes, or by vaultfmt_compact. Can return the errors of a commit.
-   Any thread. */
+   number. Excess values are not listed, and are removed when their item changes. Can return the errors of a commit. Any
+   thread. */
 vaultfmt_status vaultfmt_keep_versions(vaultfmt_vault *vault, uint32_t count);
 
 /* ---- Transactions ----
