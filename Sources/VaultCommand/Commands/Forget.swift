@@ -19,7 +19,10 @@ struct Forget: ParsableCommand {
     @OptionGroup var chosen: ItemChoice
     @OptionGroup var choice: EarlierOption
 
-    @Flag(help: "Forget all earlier values of the item.")
+    @Option("Forget values of this sealed attribute instead of the secret.", value: "name")
+    var field: String?
+
+    @Flag(help: "Forget all earlier values of the item, or of --field.")
     var all = false
 
     @Flag(name: [.short, .long], help: "Do not ask for confirmation.")
@@ -43,7 +46,7 @@ struct Forget: ParsableCommand {
         if !yes { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true)
         let item = try chosen.find(in: opened)
-        let values = try all ? nil : [choice.value(of: item, in: opened)]
+        let values = try chosenValues(item, opened)
         guard values != nil || item.hasPast else {
             return Terminal.note("\(ItemText.summary(item.key)) has no earlier values")
         }
@@ -59,8 +62,20 @@ struct Forget: ParsableCommand {
 
     private func isConfirmed(_ item: Item, _ values: [EarlierValue]?, _ known: Int?) throws -> Bool {
         if yes { return true }
-        let what = values?.first?.words ?? known.map(Self.words) ?? "all earlier values"
+        let what =
+            values.map { $0.count == 1 ? $0[0].words : Self.words($0.count) } ?? known.map(Self.words)
+            ?? "all earlier values"
         return try Prompt.confirm("Forget \(what) of \(ItemText.summary(item.key))?", instead: "give --yes")
+    }
+
+    /// Returns the values to forget; nil for all of the item.
+    private func chosenValues(_ item: Item, _ vault: Vault) throws -> [EarlierValue]? {
+        guard let field else { return try all ? nil : [choice.value(of: item, in: vault)] }
+        let known = try EarlierValues.newestFirst(of: item, in: vault).filter { $0.attribute == field }
+        guard !known.isEmpty else {
+            throw CommandFailure(.noSuchItem, "\(TerminalText.quoted(field)) has no earlier values; 'vaultfmt history' lists them")
+        }
+        return try all ? known : [choice.value(of: item, field, in: vault)]
     }
 
     private static func words(_ count: Int) -> String { count == 1 ? "1 earlier value" : "\(count) earlier values" }

@@ -71,7 +71,7 @@ struct Get: ParsableCommand {
         let opened = try vault.openVault()
         let item = try chosen.find(in: opened, mayAsk: !vault.access.noInput)
         if otp { return try OneTimeDelivery(waitsForFresh: fresh, clip: clip, json: json).deliver(item, in: opened) }
-        if choice.earlier != nil { return try deliver(choice.value(of: item, in: opened), in: opened) }
+        if choice.earlier != nil { return try deliver(choice.value(of: item, field, in: opened), in: opened) }
         if json { return try writeJSON(try opened.open(item), opened) }
         if pem { return try deliver(try Self.pem(item.key, opened.open(item).secret)) }
         try deliver(ItemField.value(field, of: item, in: opened))

@@ -10,7 +10,7 @@ struct History: ParsableCommand {
         discussion: """
             When a secret or a sealed attribute is replaced, the old value stays in the vault, sealed for its owners; \
             'create --keep' or 'rekey --keep' sets how many are kept of each. The columns show the number to give to \
-            other commands, the field, the times (UTC) when the value was replaced and set, its approximate size, and, \
+            other commands, which counts each field for itself, the field, the times (UTC) when the value was replaced and set, its approximate size, and, \
             for a secret, the item's label at the time. A value is identified by its field, revision and replica, which \
             --json writes.
 
@@ -30,32 +30,32 @@ struct History: ParsableCommand {
         try chosen.check()
         let opened = try vault.openVault()
         let item = try chosen.find(in: opened)
-        let values = try EarlierValues.newestFirst(of: item, in: opened)
+        let values = try EarlierValues.numbered(of: item, in: opened)
         try json ? writeJSON(values) : writeTable(values)
         if values.isEmpty { Terminal.note("\(ItemText.summary(item.key)) has no earlier values") }
     }
 
-    private func writeTable(_ values: [EarlierValue]) throws {
+    private func writeTable(_ values: [(number: Int, value: EarlierValue)]) throws {
         let output = Output.standard()
         var table = Table(["NUMBER", "FIELD", "REPLACED", "SET", "SIZE", "LABEL"])
-        for (index, value) in values.enumerated() {
+        for (number, value) in values {
             let times = [value.replaced, value.modified].map { time in
                 time == 0 ? "" : table.isForPeople ? Timestamp.short(time) : Timestamp.text(time)
             }
             let size = table.isForPeople ? MemorySize.text(bytes: UInt64(value.paddedSize)) : String(value.paddedSize)
             let field = value.attribute ?? "secret"
-            try table.add(["\(index + 1)", field] + times + [size, value.attributes.label ?? ""], to: output)
+            try table.add(["\(number)", field] + times + [size, value.attributes.label ?? ""], to: output)
         }
         try table.finish(output)
         try output.flush()
     }
 
-    private func writeJSON(_ values: [EarlierValue]) throws {
+    private func writeJSON(_ values: [(number: Int, value: EarlierValue)]) throws {
         var writer = JSONWriter(Output.standard())
         try writer.array { writer in
-            for (index, value) in values.enumerated() {
+            for (number, value) in values {
                 try writer.object { writer in
-                    try writer.member("number", index + 1)
+                    try writer.member("number", number)
                     try writer.members(naming: value)
                     try writer.member("paddedSize", value.paddedSize)
                     if value.attribute == nil { try writer.attributes(value.attributes) }

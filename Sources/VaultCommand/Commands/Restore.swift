@@ -8,8 +8,8 @@ struct Restore: ParsableCommand {
         commandName: "restore",
         abstract: "Restore an earlier value of an item, a removed item, or a backup.",
         discussion: """
-            Without --earlier, this restores the most recently replaced value: a secret, or a sealed attribute. The \
-            current value of that field becomes an earlier value, so nothing is lost; nothing else of the item changes.
+            Without --earlier, this restores the most recently replaced secret; --field restores a sealed attribute. The \
+            current value becomes an earlier value, so nothing is lost; nothing else of the item changes.
 
             A removed item can be restored, with its earlier values, until 'vaultfmt compact' or another change rewrites the file.
 
@@ -25,6 +25,9 @@ struct Restore: ParsableCommand {
     @OptionGroup var chosen: ItemChoice
     @OptionGroup var choice: EarlierOption
 
+    @Option("Restore this sealed attribute instead of the secret.", value: "name")
+    var field: String?
+
     @Flag(help: "Bring back all removed items that match.")
     var all = false
 
@@ -38,13 +41,14 @@ struct Restore: ParsableCommand {
 
     func validate() throws {
         guard !yes || from != nil else { throw ValidationError("--yes goes with --from; leave it out") }
-        guard from == nil || (!all && choice.earlier == nil && !chosen.name.isGiven && chosen.id == nil) else {
+        guard from == nil || (!all && choice.earlier == nil && !chosen.name.isGiven && chosen.id == nil && field == nil)
+        else {
             throw ValidationError(
                 "--from restores the whole vault; leave out the item, or read it with 'vaultfmt get' and --vault BACKUP"
             )
         }
-        guard !all || choice.earlier == nil else {
-            throw ValidationError("--all brings back removed items; leave out --earlier")
+        guard !all || (choice.earlier == nil && field == nil) else {
+            throw ValidationError("--all brings back removed items; leave out --earlier and --field")
         }
     }
 
@@ -53,12 +57,17 @@ struct Restore: ParsableCommand {
         if !all { try chosen.check() }
         let opened = try vault.openVault(writable: true)
         if all { return try bringBack(removed(in: opened), in: opened) }
-        if choice.earlier == nil, try chosen.findAll(in: opened).isEmpty {
+        if choice.earlier == nil, field == nil, try chosen.findAll(in: opened).isEmpty {
             let removed = try removed(in: opened)
             if !removed.isEmpty { return try bringBack(removed, in: opened) }
         }
         let item = try chosen.find(in: opened)
-        let value = try choice.value(of: item, in: opened)
+        let value = try choice.value(of: item, field, in: opened)
+        guard field == nil || field == value.attribute else {
+            throw CommandFailure(
+                .noSuchItem,
+                "\(TerminalText.quoted(field ?? "")) has no earlier values; 'vaultfmt history' lists what can be restored")
+        }
         let before = Set(try opened.earlierValues(of: item).map(\.identity))
         try Progress.during("writing") { try opened.restore(value, of: item.key) }
         Terminal.note(
@@ -114,10 +123,10 @@ struct Restore: ParsableCommand {
             return "the vault keeps no earlier values, so the previous value is lost"
         }
         guard let now = try vault.item(item.key) else { return "the item has another name now" }
-        let values = try EarlierValues.newestFirst(of: now, in: vault)
-        guard let index = values.firstIndex(where: { !before.contains($0.identity) }) else {
+        let values = try EarlierValues.numbered(of: now, in: vault)
+        guard let kept = values.first(where: { !before.contains($0.value.identity) }) else {
             return "the previous value was the same, or was too damaged to be kept"
         }
-        return "the previous value is now earlier value \(index + 1)"
+        return "the previous value is now earlier value \(kept.number)"
     }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// Selects an earlier value of an item: 1 is the one before the current value, 2 the one before that.
+/// Selects an earlier value of one field of an item: 1 is the one before the current value, 2 the one before that.
 struct EarlierOption: ParsableArguments {
     @Option(
         "The earlier value: 1 is the most recent; 'vaultfmt history' numbers them.",
@@ -13,9 +13,12 @@ struct EarlierOption: ParsableArguments {
         if let earlier { guard earlier >= 1 else { throw ValidationError("--earlier must be at least 1") } }
     }
 
-    /// Returns the value with the given number, or the most recently replaced value.
-    func value(of item: Item, in vault: Vault) throws -> EarlierValue {
-        let all = try EarlierValues.newestFirst(of: item, in: vault)
+    /// Returns the value with the given number, or the most recently replaced one: of the attribute, if it was sealed,
+    /// and otherwise of the secret.
+    func value(of item: Item, _ attribute: String? = nil, in vault: Vault) throws -> EarlierValue {
+        let values = try EarlierValues.newestFirst(of: item, in: vault)
+        let own = values.filter { $0.attribute == attribute }
+        let all = own.isEmpty ? values.filter { $0.attribute == nil } : own
         let number = earlier ?? 1
         guard number <= all.count else {
             guard !all.isEmpty else {
@@ -37,6 +40,14 @@ enum EarlierValues {
     static func newestFirst(of item: Item, in vault: Vault) throws -> [EarlierValue] {
         try vault.earlierValues(of: item).enumerated()
             .sorted { ($0.element.lastUsed, $0.offset) > ($1.element.lastUsed, $1.offset) }.map(\.element)
+    }
+
+    /// The values with their numbers, which count each field for itself: secrets first, then sealed attributes by name.
+    static func numbered(of item: Item, in vault: Vault) throws -> [(number: Int, value: EarlierValue)] {
+        let fields = Dictionary(grouping: try newestFirst(of: item, in: vault)) { $0.attribute ?? "" }
+        return fields.sorted { $0.key < $1.key }.flatMap { field in
+            field.value.enumerated().map { (number: $0.offset + 1, value: $0.element) }
+        }
     }
 
     /// Returns the number of earlier values; nil if there are none, or if they cannot be read here.
