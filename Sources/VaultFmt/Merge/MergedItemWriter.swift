@@ -84,7 +84,7 @@ struct MergedItemWriter {
         _ state: ItemState, _ shown: ShownItem
     ) throws(VaultError) -> (ItemEntry, Transaction.PlacedAttributes) {
         guard let place = state.place(shown) else { throw Self.noPlace }
-        let values = Self.attributes(state, shown)
+        let values = attributes(state, shown, place)
         var entry = ItemEntry(
             record: .zero, id: item.id, dot: StoredDot(0, 0), recordRevision: 0, compartment: 0, created: 0,
             modified: 0)
@@ -93,9 +93,10 @@ struct MergedItemWriter {
             entry.compartment = kept.compartment
             if let record = kept.record { entry.own = try records.brought(record) }
             let canSeal = !place.isDeviceBound || place.device == transaction.core.deviceID
-            guard canSeal, try hasOtherReaders(values, than: entry.compartment) else {
+            guard try hasOtherReaders(values, than: entry.compartment) else {
                 return (entry, try keptAttributes(values))
             }
+            guard canSeal else { throw Self.noPlace }
             let attributes = try opened(values, state, in: entry.compartment)
             let placed = try transaction.place(attributes, of: try state.key(shown), item.id, in: entry.compartment)
             return (entry, Self.noting(placed, values))
@@ -110,13 +111,16 @@ struct MergedItemWriter {
     /// An attribute that the item shows, and the name of its value.
     private typealias Shown = (name: ValueName, attribute: PageAttribute)
 
-    /// The attributes that an item shows, in the order of their names.
-    private static func attributes(_ state: ItemState, _ shown: ShownItem) -> [Shown] {
+    /// The attributes that an item shows, in the order of their names. A copy that has the item in its place has the
+    /// records of large ones under the keys of that place; another copy can have the same values under other keys.
+    private func attributes(_ state: ItemState, _ shown: ShownItem, _ place: Place) -> [Shown] {
+        let there = [item.ours, item.theirs].compactMap(\.self).filter { $0.item.place == place }
+            .map { (state: $0.state, shown: $0.state.shown()) }
         var all: [Shown] = []
         for (field, dot) in shown.fields.sorted(by: { $0.key < $1.key }) {
             let name = ValueName(field, dot)
-            guard case .attribute(let bytes) = field,
-                case .attribute(let flags, let value)? = state.values[name]?.content
+            let held = there.first { $0.shown.shows(name) }?.state.values[name] ?? state.values[name]
+            guard case .attribute(let bytes) = field, case .attribute(let flags, let value)? = held?.content
             else { continue }
             let content: PageAttribute.Value =
                 switch value {
