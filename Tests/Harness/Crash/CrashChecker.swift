@@ -80,7 +80,7 @@ struct CrashChecker {
                 let disk = Disk(memory.merging([Workload.name: image]) { $1 })
                 let place = Store.Place(fileSystem: disk.startProcess(), cacheBytes: 1 << 16)
                 let vault = try open(key, place, isLossy: isLossy)
-                return .opened(generation: vault.anchor.generation, key: key, digest: try Digest(reading: vault))
+                return .opened(generation: vault.state.generation, key: key, digest: try Digest(reading: vault))
             } catch let error as VaultError where error.code == .noSlotOpens { failure = error.description } catch {
                 return .failed("\(error)")
             }

@@ -77,7 +77,7 @@ final class Workload {
         random = .fixed(Numbers(self.numbers.next()))
         let vault = try Vault.open(
             Self.path, factors: try Keys.factors(key), options: OpenOptions(), place: place(disk.startProcess()))
-        _ = add(try Model(reading: vault), key: key, generation: vault.anchor.generation)
+        _ = add(try Model(reading: vault), key: key, generation: vault.state.generation)
         begin([0])
     }
 
@@ -144,7 +144,7 @@ final class Workload {
 
     private func see(_ vault: Vault, _ key: Int) throws {
         let digest = try Digest(reading: vault)
-        let generation = vault.anchor.generation
+        let generation = vault.state.generation
         guard let index = allowed.firstIndex(where: { states[$0].isSeen(generation, key, digest) }) else {
             throw Wrong(
                 "a program sees generation \(generation), which is none of \(allowed.map { states[$0].generation })")
@@ -254,7 +254,7 @@ final class Workload {
             "copy", factors: try Keys.factors(key), options: options,
             place: Store.Place(fileSystem: MemoryFileSystem("copy", copy), random: random, cacheBytes: 1 << 16))
         try other.add(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.attributes)
-        let (ours, theirs) = (states[current].generation, other.anchor.generation)
+        let (ours, theirs) = (states[current].generation, other.state.generation)
         return Change(
             model: next, key: key, generations: theirs > ours ? theirs - ours : 1, body: { try $0.merge(other) })
     }

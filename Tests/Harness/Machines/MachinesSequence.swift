@@ -144,8 +144,8 @@ final class MachinesSequence {
 
     func checkServed(_ vault: Vault, _ number: Int, _ machine: KnownMachine) throws {
         let state = model.states[number]
-        guard vault.anchor.chain == state.chain.bytes, vault.anchor.generation == state.generation else {
-            throw Wrong("\(machine.name) is served generation \(vault.anchor.generation), not state \(number)")
+        guard vault.state.chain == state.chain.bytes, vault.state.generation == state.generation else {
+            throw Wrong("\(machine.name) is served generation \(vault.state.generation), not state \(number)")
         }
         let value = try vault.get(try Model.key("a"))?.secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
         let items = try vault.withStore { (store) throws(VaultError) in store.state.commit.items }
@@ -391,7 +391,7 @@ final class MachinesSequence {
             guard files.bytes(of: Self.path) == bytes else {
                 throw Wrong("a program of \(machine.name) changed what it refused")
             }
-            guard program.vault.anchor.chain == then.chain.bytes else {
+            guard program.vault.state.chain == then.chain.bytes else {
                 throw Wrong("a program of \(machine.name) left its state")
             }
             totals.refused["\(error.code)", default: 0] += 1

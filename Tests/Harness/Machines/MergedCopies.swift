@@ -18,7 +18,7 @@ extension MachinesSequence {
         else { return }
         let (ours, theirs) = (model.versions[current], model.versions[number])
         tell("\(machine.name) merges \(describe(number)) into \(describe(current))")
-        let before = (try machine.remembered(id), trimmed(files.bytes(of: Self.path)), program.vault.anchor)
+        let before = (try machine.remembered(id), trimmed(files.bytes(of: Self.path)), program.vault.state)
         do {
             let copy = try openCopy(machine, program.vault, numbers.chance(2) ? .byKey : .byFactors)
             let outcome = try program.vault.merge(copy).outcome
@@ -29,7 +29,7 @@ extension MachinesSequence {
             case .theirs:
                 current = number
                 return try goOn(program.vault, machine)
-            case .equal where program.vault.anchor != before.2:
+            case .equal where program.vault.state != before.2:
                 return try recordMerge(program.vault, machine, ours, theirs)
             case .same, .ours, .equal, .adopted: break
             }
@@ -37,7 +37,7 @@ extension MachinesSequence {
             countMerge("refused")
             countRefusal(error)
         }
-        guard program.vault.anchor == before.2, trimmed(files.bytes(of: Self.path)) == before.1 else {
+        guard program.vault.state == before.2, trimmed(files.bytes(of: Self.path)) == before.1 else {
             throw Wrong("\(machine.name) changed its vault, and says that it merged nothing")
         }
         try checkUnchanged(machine, before.0)

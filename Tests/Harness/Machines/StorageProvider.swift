@@ -334,7 +334,7 @@ extension MachinesSequence {
     /// A state that is served was made by the owners, and is remembered as it opens. Of its items, those that were
     /// where the other part is now are damaged.
     private func checkSplice(_ vault: Vault, _ machine: KnownMachine, _ bytes: [UInt8]) throws {
-        guard let state = model.state(chain: vault.anchor.chain) else {
+        guard let state = model.state(chain: vault.state.chain) else {
             throw Wrong("\(machine.name) is served what nobody made")
         }
         guard isRight(state, machine, bytes) else {

@@ -106,7 +106,7 @@ final class ForgeryVictims {
     ) throws {
         let opened: Vault
         do { opened = try open() } catch is VaultError { return totals.countRefusal() }
-        let genuine = vault.genuine[opened.anchor.chain]
+        let genuine = vault.genuine[opened.state.chain]
         guard isAllowed(genuine) else {
             throw Wrong("\(who) accepts \(genuine.map { "version \($0.version)" } ?? "what no owner made")")
         }

@@ -86,15 +86,15 @@ final class ScopesVault {
                 try Vault.open(Self.path, factors: try Self.factors(ownerKey), options: options, place: place))
         }
         owners = [first] + others
-        newest = first.anchor
-        note()
+        newest = try first.anchor
+        try note()
     }
 
     /// Notes the state that there is now.
-    private func note() {
+    private func note() throws {
         let contents = Dictionary(uniqueKeysWithValues: model.items.map { ($0.key, $0.secret) })
         let header = Array(bytes.prefix(Int(bytes[12]) | Int(bytes[13]) << 8 | Int(bytes[14]) << 16))
-        newest = owners.map(\.anchor).max { $0.generation < $1.generation } ?? newest
+        newest = try owners.map { try $0.anchor }.max { $0.generation < $1.generation } ?? newest
         // Locking, for one, makes no new state.
         guard genuine[newest.chain] == nil else { return }
         genuine[newest.chain] = Genuine(version: version, chain: newest.chain, header: header, contents: contents)
@@ -137,7 +137,7 @@ final class ScopesVault {
         case 21: try changeFullSlots(owner)
         default: try lock()
         }
-        note()
+        try note()
     }
 
     private func tell(_ what: String, _ owner: Int? = nil) {
