@@ -73,7 +73,8 @@ struct Forget: ParsableCommand {
         guard let field else { return try all ? nil : [choice.value(of: item, in: vault)] }
         let known = try EarlierValues.newestFirst(of: item, in: vault).filter { $0.attribute == field }
         guard !known.isEmpty else {
-            throw CommandFailure(.noSuchItem, "\(TerminalText.quoted(field)) has no earlier values; 'vaultfmt history' lists them")
+            throw CommandFailure(
+                .noSuchItem, "\(TerminalText.quoted(field)) has no earlier values; 'vaultfmt history' lists them")
         }
         return try all ? known : [choice.value(of: item, field, in: vault)]
     }

@@ -66,7 +66,8 @@ struct Restore: ParsableCommand {
         guard field == nil || field == value.attribute else {
             throw CommandFailure(
                 .noSuchItem,
-                "\(TerminalText.quoted(field ?? "")) has no earlier values; 'vaultfmt history' lists what can be restored")
+                "\(TerminalText.quoted(field ?? "")) has no earlier values; 'vaultfmt history' lists what can be restored"
+            )
         }
         let before = Set(try opened.earlierValues(of: item).map(\.identity))
         try Progress.during("writing") { try opened.restore(value, of: item.key) }

@@ -57,7 +57,8 @@ struct Verify: ParsableCommand {
             )
         }
         guard !json else { return }
-        let contents = "\(report.items) items, \(report.itemsWithPast) with earlier values or conflicts, every object authenticates"
+        let contents =
+            "\(report.items) items, \(report.itemsWithPast) with earlier values or conflicts, every object authenticates"
         if case .torn(let bytes) = opened.tail {
             try output.line(
                 "sound up to generation \(opened.state.generation): \(contents); the \(bytes) bytes after it belong to no change: "

@@ -22,7 +22,8 @@ enum MergeText {
 
     private static func summary(_ report: MergeReport) -> String {
         let would = report.isRehearsal ? "would be " : ""
-        let counts = "\(count(report.added.count)) added, \(report.taken.count) changed, \(report.removed.count) removed"
+        let counts =
+            "\(count(report.added.count)) added, \(report.taken.count) changed, \(report.removed.count) removed"
         switch report.outcome {
         case .same: return "the same state; there is nothing to merge"
         case .ours: return "everything it contains is already here; there is nothing to merge"
@@ -31,7 +32,8 @@ enum MergeText {
                 "includes every change of this vault, and \(report.isRehearsal ? "would replace" : "replaced") it: \(counts)"
         case .merged: return "\(would)merged: \(counts)"
         case .adopted:
-            let items = report.added.count + report.notes.count { if case .takenInToSettle = $0 { true } else { false } }
+            let changed = report.notes.count { if case .takenInToSettle = $0 { true } else { false } }
+            let items = report.added.count + changed
             return
                 "was continued under replaced keys: values of \(count(items)) \(would)taken in, to settle or as earlier values"
         }
@@ -74,7 +76,8 @@ enum MergeText {
         case .slotRemoved(let id, let name): "slot removed: \(slot(id, name))"
         case .slotTaken(let id, let name): "slot added: \(slot(id, name))"
         case .slotChanged(let id, let name): "slot with the other copy's name and factors: \(slot(id, name))"
-        case .slotLostGroups(let id, let name, let groups): "slot that no longer opens \(list(groups)): \(slot(id, name))"
+        case .slotLostGroups(let id, let name, let groups):
+            "slot that no longer opens \(list(groups)): \(slot(id, name))"
         case .slotGainedGroups(let id, let name, let groups): "slot that also opens \(list(groups)): \(slot(id, name))"
         case .slotAddedAgain(let id, let name):
             "each copy had removed the other's last full slot, so this one was kept: \(slot(id, name))"

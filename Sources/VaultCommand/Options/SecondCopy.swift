@@ -12,7 +12,8 @@ enum SecondCopy {
         return try whileOpening {
             let machine = try ThisMachine.current()
             let id = try Vault.id(at: path)
-            return try machine.remembered(id, at: path) == nil && machine.remembered(id, at: path, asOwner: false) == nil
+            return try machine.remembered(id, at: path) == nil
+                && machine.remembered(id, at: path, asOwner: false) == nil
         }
     }
 
@@ -27,7 +28,7 @@ enum SecondCopy {
         guard try isRefused(path, failure) else { return failure }
         return CommandFailure(
             failure.status,
-            "\(error.description); if it is a second copy, accept it once with 'vaultfmt anchor \(TerminalText.path(path)) --accept', "
+            "\(error.description); if it is a second copy, accept it once with 'vaultfmt anchor \(TerminalText.escaped(path)) --accept', "
                 + "or bring both together with 'vaultfmt merge'",
             code: failure.code)
     }

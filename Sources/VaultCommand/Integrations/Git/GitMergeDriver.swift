@@ -19,7 +19,8 @@ struct GitMergeDriver: ParsableCommand {
         shouldDisplay: false)
 
     @Argument(
-        help: ArgumentHelp("The common ancestor, which is not needed: the vaults say what they have seen.", valueName: "base"))
+        help: ArgumentHelp(
+            "The common ancestor, which is not needed: the vaults say what they have seen.", valueName: "base"))
     var base: String
 
     @Argument(help: ArgumentHelp("This side's version, which the result of the merge replaces.", valueName: "ours"))
@@ -62,7 +63,8 @@ struct GitMergeDriver: ParsableCommand {
     /// Merges the versions. Git's versions of a file may be older than the state that this machine remembers, as they
     /// are during a rebase; the result is checked the next time the vault is opened.
     private func merge() throws -> [CopyOutcome] {
-        var merger = CopyMerger(path: ours, access: access, options: MergeOptions(), place: path.flatMap(Self.canonical))
+        var merger = CopyMerger(path: ours, access: access, options: MergeOptions())
+        merger.place = path.flatMap(Self.canonical)
         merger.isWatched = false
         return try merger.merge([theirs])
     }

@@ -41,7 +41,9 @@ struct Sync: ParsableCommand {
         let lock = try SyncLock(file)
         defer { withExtendedLifetime(lock) {} }
         let opened = try vault.openVault(writable: true)
-        var round = SyncRound(file: file, remote: side, vault: opened, access: vault.access, folder: lock.folder, otherFactors: other.sources)
+        var round = SyncRound(
+            file: file, remote: side, vault: opened, access: vault.access, folder: lock.folder,
+            otherFactors: other.sources)
         let end = Clock.now + patience
         var pause = 0.05
         while try !round.run() {
