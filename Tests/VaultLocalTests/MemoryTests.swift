@@ -259,7 +259,9 @@ struct MemoryTests {
     func compareAndReplace() throws {
         let vault = try one.open(writable: false)
         let memory = one.machine.memory
-        let admit = try vault.withStore { (store) throws(VaultError) in try memory.watch.recall(store.vault, store.path) }
+        let admit = try vault.withStore { (store) throws(VaultError) in
+            try memory.watch.recall(store.vault, store.path)
+        }
         let old = try folder.read("a.vault")
         try two.set("theirs")
         let theirs = try folder.read("a.vault")
@@ -547,7 +549,7 @@ struct MemoryTests {
         #expect(code { _ = try one.open() } == .rolledBack)
     }
 
-    @Test("N2: the first opening as an owner at any place is compared with the key that a scoped slot has shown at another")
+    @Test("N2: the first opening as an owner is compared with the key that a scoped slot has shown at another place")
     func scopedElsewhere() throws {
         _ = try one.open().addSlot(Keys.raw(7), grantedGroups: [""])
         let ci = Owner(folder, "ci")
@@ -589,7 +591,7 @@ struct MemoryTests {
         return (dropped, try folder.read("a.vault"))
     }
 
-    @Test("M-37, N14: what a user dropped does not come back, neither in place of the vault nor by a merge, until it is asked for")
+    @Test("M-37: what a user dropped returns neither in the vault's place nor by a merge until it is asked for")
     func dropped() throws {
         let sides = try fork()
         #expect(code { _ = try one.open() } == .forked)

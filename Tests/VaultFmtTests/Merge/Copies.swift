@@ -46,7 +46,8 @@ struct Copies {
         #expect(try ours.merged() == its.merged(), sourceLocation: sourceLocation)
         #expect(try memory.bytes("theirs") == other, "theirs was changed", sourceLocation: sourceLocation)
         #expect(try ours.merge(theirs).outcome == .ours, sourceLocation: sourceLocation)
-        #expect(try ours.merge(its).outcome == .same, "equal merges need no further one", sourceLocation: sourceLocation)
+        #expect(
+            try ours.merge(its).outcome == .same, "equal merges need no further one", sourceLocation: sourceLocation)
         return report
     }
 }
@@ -130,10 +131,9 @@ extension Vault {
     func toSettle(_ key: ItemKey) throws -> [ConflictField: Set<String>] {
         var out: [ConflictField: Set<String>] = [:]
         for value in try conflict(in: key)?.values ?? [] {
-            let text =
-                if let bytes = value.value { String(decoding: bytes.array, as: UTF8.self) } else if let key = value.key {
-                    key.account ?? ""
-                } else { "\(value.group ?? "") \(value.accessibility.map { "\($0)" } ?? "")" }
+            let place = "\(value.group ?? "") \(value.accessibility.map { "\($0)" } ?? "")"
+            var text = value.key.map { $0.account ?? "" } ?? place
+            if let bytes = value.value { text = String(decoding: bytes.array, as: UTF8.self) }
             out[value.field, default: []].insert(text)
         }
         return out

@@ -12,7 +12,9 @@ struct ReplacedKeyTests {
 
     private func copies(_ accounts: String...) throws -> Copies {
         try Copies { vault in
-            for account in accounts.isEmpty ? ["a"] : accounts { try vault.add(try key(account), secret: Secret(text: "0")) }
+            for account in accounts.isEmpty ? ["a"] : accounts {
+                try vault.add(try key(account), secret: Secret(text: "0"))
+            }
         }
     }
 
@@ -115,7 +117,9 @@ struct ReplacedKeyTests {
         #expect(try copies.ours.earlierValues(of: try key("a")).isEmpty)
     }
 
-    @Test("where both sides rotated: the later rotation stays, whichever merges, and the other follows", arguments: [true, false])
+    @Test(
+        "where both sides rotated: the later rotation stays, whichever merges, and the other follows",
+        arguments: [true, false])
     func bothRotated(isOursLater: Bool) throws {
         let copies = try copies()
         try copies.ours.put(try key("o"), "o")
