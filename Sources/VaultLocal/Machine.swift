@@ -117,8 +117,10 @@ public struct Machine: Sendable {
             device: deviceFile.loadIfSound(), takesUnproven: takesUnproven, owners: owners, place: watched)
         // What this machine remembers may be the only trace of changes that were cut off.
         do throws(VaultError) {
-            if let vault = report.vault, let seen = try memory.state(of: vault, isOwner: true) {
-                report.compare(withSeen: seen.anchor.generation)
+            if let vault = report.vault {
+                let asOwner = try memory.state(of: vault, isOwner: true)
+                let seen = try asOwner == nil ? memory.state(of: vault, isOwner: false) : asOwner
+                if let seen { report.compare(withSeen: seen.anchor) }
             }
         } catch { announcer.warning("the remembered state could not be compared: \(error.description)") }
         warnIfReadable(newPath, try place.fileSystem.open(newPath, writable: false).permissions())

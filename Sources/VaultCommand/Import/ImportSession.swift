@@ -19,10 +19,15 @@ struct ImportSession {
     private var twins = Twins()
     /// The items of the vault by their origin, loaded when first needed.
     private var origins: [String: ItemKey]?
+    private var room = EntryRoom()
 
-    init(policy: DuplicatePolicy, group: GroupChoice = .own) {
+    /// What happens to the items, such as "imported".
+    private let participle: String
+
+    init(policy: DuplicatePolicy, group: GroupChoice = .own, participle: String = "imported") {
         self.policy = policy
         self.group = group
+        self.participle = participle
     }
 
     /// Imports everything.
@@ -35,6 +40,7 @@ struct ImportSession {
                 do {
                     omissions = try source.read { record in
                         try put(record, into: transaction)
+                        try room.note(tally.seen)
                         progress?.count(tally.seen)
                     }
                     try refuseDuplicates()
@@ -91,6 +97,7 @@ struct ImportSession {
                 "\(decision.action.rawValue)\t\(ItemText.summary(decision.target, label: record.attributes.label))"
                     + (names.isEmpty && kept.isEmpty ? "" : "\t\(TerminalText.escaped(names))")
                     + (kept.isEmpty ? "" : "\t\(kept)"))
+            try room.note(tally.seen)
             progress?.count(tally.seen)
         }
         try output.flush()
@@ -102,15 +109,15 @@ struct ImportSession {
         let more = tally.duplicates > 5 ? " and \(tally.duplicates - 5) more" : ""
         throw CommandFailure(
             .noSuchItem,
-            "items that already exist, in the vault or earlier in the source: \(tally.duplicateNames.joined(separator: ", "))\(more); nothing was imported; "
+            "items that already exist, in the vault or earlier in the source: \(tally.duplicateNames.joined(separator: ", "))\(more); nothing was \(participle); "
                 + "choose --on-duplicate skip, replace, keep-both or update-newer, or put these into access groups of their own "
                 + "with --group or --group-from-folder")
     }
 
     /// Reports the items lost, skipped or replaced, and the number of items imported.
     func report(verb: String) {
-        for omission in omissions { Terminal.warning("not imported: \(omission.text)") }
-        tally.report(verb: verb, policy, omitted: omitted)
+        for omission in omissions { Terminal.warning("not \(participle): \(omission.text)") }
+        tally.report(verb: verb, participle, policy, omitted: omitted)
     }
 
     /// The number of entries of the source that were left out.
@@ -360,7 +367,7 @@ private struct ImportTally {
         ]
     }
 
-    func report(verb: String, _ policy: DuplicatePolicy, omitted: Int) {
+    func report(verb: String, _ participle: String, _ policy: DuplicatePolicy, omitted: Int) {
         for line in named { Terminal.note(line) }
         let count = { (action: ImportSession.Action) in counts[action] ?? 0 }
         let (added, replaced) = (count(.add) + count(.keepBoth), count(.replace))
@@ -374,7 +381,7 @@ private struct ImportTally {
         if earlierValues > 0 { text += ", with \(earlierValues) earlier \(earlierValues == 1 ? "value" : "values")" }
         if droppedEarlierValues > 0 {
             Terminal.warning(
-                "not imported: \(droppedEarlierValues) earlier values, because the vault keeps fewer ('vaultfmt rekey --keep')"
+                "not \(participle): \(droppedEarlierValues) earlier values, because the vault keeps fewer ('vaultfmt rekey --keep')"
             )
         }
         if skipped > 0 { text += "; skipped \(skipped) that already existed" }

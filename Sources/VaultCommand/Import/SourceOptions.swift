@@ -17,7 +17,7 @@ struct SourceOptions: ParsableArguments {
     var sourceKeyFile: String?
 
     @Option(
-        "The maximum size of a KDBX source's attachments together; by default, twice the file and 32 MiB.",
+        "The maximum size of a KDBX source's attachments together, and of an entry; by default, twice the file and 32 MiB.",
         value: "size")
     var maxSourceMemory: MemorySize?
 

@@ -169,6 +169,9 @@ enum SourceMemory {
     static let times = 8
     /// The same for a part of a source that is decoded by Foundation.
     static let timesDecoded = 12
+    /// What an entry takes until the end of its transaction: 370 bytes were measured for short ones, and a table that
+    /// grows is in memory twice.
+    static let entry = 768
 
     /// Throws unless the process can have so much more memory.
     static func require(_ count: Int, for name: String) throws {
@@ -177,6 +180,18 @@ enum SourceMemory {
             .io,
             "there is too little memory to import \(name), which takes up to \(count >> 20) MiB; free some, or raise the limit "
                 + "('ulimit -v')")
+    }
+}
+
+/// Asks for the memory of as many entries again each time their number has doubled.
+struct EntryRoom {
+    private var expected = 16_384
+
+    /// Notes how many entries there are. Throws if there is too little memory for as many again.
+    mutating func note(_ count: Int) throws {
+        guard count >= expected else { return }
+        try SourceMemory.require(SourceMemory.base + SourceMemory.entry * count, for: "more than \(count) entries")
+        expected = 2 * count
     }
 }
 

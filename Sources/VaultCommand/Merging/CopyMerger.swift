@@ -11,6 +11,22 @@ struct CopyOutcome {
     var movedTo: String?
     /// Whether the file is unrelated to the vault, although its name looks like that of a copy.
     var isUnrelated = false
+    /// Whether it was left in place because a person may have named it.
+    var mayBeNamedByPerson = false
+    /// Whether the vault has conflicts to settle, from this copy or from before.
+    var leavesConflicts = false
+
+    /// Whether items were removed that the copy may have known only as they were earlier.
+    var hasUnconfirmedRemovals: Bool { report?.hasUnconfirmedRemovals == true }
+}
+
+extension MergeReport {
+    fileprivate var hasUnconfirmedRemovals: Bool {
+        notes.contains { if case .removedUnconfirmed = $0 { true } else { false } }
+    }
+
+    /// Whether a person has to look at the result.
+    var needsAttention: Bool { hasConflicts || hasUnconfirmedRemovals }
 }
 
 /// Merges copies of a vault into it.
@@ -20,8 +36,8 @@ struct CopyMerger {
     var options: MergeOptions
     /// Whether this machine checks the vault against the state it remembers, and updates that state.
     var isWatched = true
-    /// Called for confirmation before anything from a branch under replaced keys is merged.
-    var confirm: (MergeReport) throws -> Bool = { _ in true }
+    /// Called for confirmation before anything from a branch under replaced keys is merged, with the path of the copy.
+    var confirm: (MergeReport, _ copy: String) throws -> Bool = { _, _ in true }
 
     private struct OtherVault: Error {
         let path: String
@@ -38,6 +54,10 @@ struct CopyMerger {
         let path: String
         let anchor: Anchor
         let mark: FileMark?
+        /// Whether it ends within a change, because its writer was interrupted or because it was not copied to its end.
+        var isCut = false
+        /// Whether a person could have named it; see `ConflictCopies.Candidate`.
+        var mayBeNamedByPerson = false
         /// Opens the copy. There can be any number of copies, so those that syncers left are not kept open.
         let open: () throws -> Vault
     }
@@ -62,7 +82,7 @@ struct CopyMerger {
                 outcomes.append(CopyOutcome(path: copy.path, report: report))
             }
         }
-        try finish(target)
+        try finish(target, &outcomes)
         return outcomes
     }
 
@@ -92,14 +112,21 @@ struct CopyMerger {
     /// not a copy, or that cannot be merged, is reported and left in place; no factor is tried on it.
     func mergeConflictCopies() throws -> [CopyOutcome] {
         let first = try access.open(path, anchors: .ignore)
-        let paths = try ConflictCopies.paths(of: path)
+        let candidates = try ConflictCopies.candidates(of: path)
         var outcomes: [CopyOutcome] = []
         var copies: [Copy] = []
-        for other in paths {
+        for candidate in candidates {
+            let other = candidate.path
             do {
                 let mark = try FileMark(other)
-                let anchor = try openLeft(other, of: first).anchor
-                copies.append(Copy(path: other, anchor: anchor, mark: mark) { try openLeft(other, of: first) })
+                let vault = try openLeft(other, of: first)
+                copies.append(
+                    Copy(
+                        path: other, anchor: vault.anchor, mark: mark, isCut: vault.tail != .clean,
+                        mayBeNamedByPerson: candidate.mayBeNamedByPerson
+                    ) { try openLeft(other, of: first) })
+            } catch  where candidate.mayBeNamedByPerson {
+                continue
             } catch let other as OtherVault {
                 outcomes.append(other.outcome)
             } catch {
@@ -111,14 +138,20 @@ struct CopyMerger {
         for copy in copies {
             var outcome = CopyOutcome(path: copy.path)
             do {
+                if copy.mayBeNamedByPerson, try !hasNews(try copy.open(), for: target.vault) { continue }
                 outcome.report = try merge(try copy.open(), into: target.vault)
-                if !options.isRehearsal { outcome.movedTo = try moveAside(copy) }
+                if copy.isCut { throw Self.cut }
+                outcome.mayBeNamedByPerson = copy.mayBeNamedByPerson
+                // What is damaged in the vault may be intact in the copy.
+                if !options.isRehearsal, !copy.mayBeNamedByPerson, outcome.report?.hasDamage != true {
+                    outcome.movedTo = try moveAside(copy)
+                }
             } catch {
                 outcome.failure = CommandFailure(error)
             }
             outcomes.append(outcome)
         }
-        try finish(target)
+        try finish(target, &outcomes)
         return outcomes
     }
 
@@ -140,6 +173,22 @@ struct CopyMerger {
         }
         return copy
     }
+
+    /// Whether a copy has changes that the vault lacks. A backup has none.
+    private func hasNews(_ copy: Vault, for vault: Vault) throws -> Bool {
+        var rehearsal = options
+        rehearsal.isRehearsal = true
+        do throws(VaultError) {
+            return ![.same, .ours, .equal].contains(try vault.merge(copy, options: rehearsal).outcome)
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private static let cut = CommandFailure(
+        .incomplete,
+        "ends within a change, so it was left in place; wait until the rest has been synced and merge again, or delete it"
+    )
 
     private func moveAside(_ copy: Copy) throws -> String {
         guard try FileMark(copy.path) == copy.mark else {
@@ -178,10 +227,13 @@ struct CopyMerger {
     }
 
     /// Checks that a vault that this machine would have refused continues the remembered state once the copies are
-    /// merged.
-    private func finish(_ target: (vault: Vault, needsCheck: Bool)) throws {
-        guard target.needsCheck, !options.isRehearsal else { return }
-        try ThisMachine.current().check(target.vault)
+    /// merged, and notes whether anything is left to settle: a copy may also have had conflicts already.
+    private func finish(_ target: (vault: Vault, needsCheck: Bool), _ outcomes: inout [CopyOutcome]) throws {
+        if target.needsCheck, !options.isRehearsal { try ThisMachine.current().check(target.vault) }
+        let isUnsettled = try outcomes.contains { $0.report != nil } && !target.vault.conflicts().isEmpty
+        for index in outcomes.indices where outcomes[index].report != nil {
+            outcomes[index].leavesConflicts = isUnsettled || outcomes[index].report?.hasConflicts == true
+        }
     }
 
     private func reopen(_ vault: Vault, isWatched: Bool) throws -> Vault {
@@ -196,7 +248,7 @@ struct CopyMerger {
             var rehearsal = options
             rehearsal.isRehearsal = true
             let report = try vault.merge(other, options: rehearsal)
-            if report.outcome == .adopted, try !confirm(report) { return nil }
+            if report.outcome == .adopted, try !confirm(report, other.path) { return nil }
         }
         let progress = Progress("merging", of: "items")
         defer { progress.finish() }

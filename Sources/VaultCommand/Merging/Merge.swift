@@ -21,7 +21,7 @@ struct Merge: ParsableCommand {
             removals of slots made under old keys.
 
             --json writes an array with an object for each copy: copy, outcome (same, ours, theirs, equal, merged or adopted), dryRun, baseGeneration, taken, \
-            removed and notes; error and exitCode if it was left; movedTo. Docs/many-machines.md covers Syncthing, git, Dropbox and USB sticks.
+            supplemented (items whose values stayed), removed and notes; error and exitCode if it was left; movedTo. Docs/many-machines.md covers Syncthing, git, Dropbox and USB sticks.
 
             Examples:
               vaultfmt merge work.vault usb/work.vault
@@ -102,9 +102,9 @@ struct Merge: ParsableCommand {
         return (path, others)
     }
 
-    private func confirm(_ report: MergeReport) throws -> Bool {
+    private func confirm(_ report: MergeReport, of copy: String) throws -> Bool {
         guard !yes else { return true }
-        for line in MergeText.lines(CopyOutcome(path: "the copy", report: report), of: "") { Terminal.errorLine(line) }
+        for line in MergeText.lines(CopyOutcome(path: copy, report: report), of: "") { Terminal.errorLine(line) }
         guard !access.noInput, Prompt.isPossible else {
             throw CommandFailure(
                 .usage,
@@ -144,7 +144,21 @@ struct Merge: ParsableCommand {
                 "\(left == 1 ? "1 file was left unchanged" : "\(left) files were left unchanged"); the reasons are above"
             )
         }
-        guard !outcomes.contains(where: { $0.report?.hasConflicts == true }) else {
+        guard outcomes.last(where: { $0.report != nil })?.report?.hasDamage != true else {
+            throw CommandFailure(
+                .incomplete,
+                "\(TerminalText.path(path)) contains damaged data (see above), which merging does not replace; set it again, from a copy that "
+                    + "'vaultfmt verify COPY' calls sound"
+            )
+        }
+        if let doubtful = outcomes.first(where: \.hasUnconfirmedRemovals), !outcomes.contains(where: \.leavesConflicts)
+        {
+            throw CommandFailure(
+                .incomplete,
+                "\(dryRun ? "would remove" : "removed") items whose last change \(TerminalText.path(doubtful.path)) may not have known; they are named above, "
+                    + "and 'vaultfmt restore' brings them back")
+        }
+        guard !outcomes.contains(where: \.leavesConflicts) else {
             throw CommandFailure(
                 .incomplete,
                 dryRun

@@ -46,7 +46,9 @@ extension JSONWriter {
         case .state(let generation)?: try member("baseGeneration", generation)
         case .values?, nil: break
         }
-        for (name, keys) in [("taken", report.taken), ("removed", report.removed)] {
+        for (name, keys) in [
+            ("taken", report.taken), ("supplemented", report.supplemented), ("removed", report.removed),
+        ] {
             try array(name) { writer in for key in keys { try writer.object(naming: key) } }
         }
         try array("notes") { writer in
@@ -81,6 +83,9 @@ extension JSONWriter {
         case .extensionDiffers(let name):
             try member("kind", "extensionDiffers")
             try member("extension", name)
+        case .damaged(let what):
+            try member("kind", "damaged")
+            try member("problem", what)
         }
     }
 

@@ -10,10 +10,16 @@ enum MergeText {
         if let report = outcome.report {
             lines.append("\(name): \(summary(report))")
             lines += report.taken.map { "  taken: \(ItemText.summary($0))" }
+            lines += report.supplemented.map {
+                "  unchanged, but with other values in its history or to settle: \(ItemText.summary($0))"
+            }
             lines += report.removed.map { "  removed: \(ItemText.summary($0))" }
             lines += report.notes.map { "  \(note($0))" }
         }
         if let failure = outcome.failure { lines.append("\(name): \(failure.message)") }
+        if outcome.mayBeNamedByPerson, outcome.report?.isRehearsal == false {
+            lines.append("\(name): left in place, because you may have named it; everything in it is in the vault now")
+        }
         if let place = outcome.movedTo { lines.append("\(name): moved to \(TerminalText.path(place))") }
         return lines
     }
@@ -27,7 +33,10 @@ enum MergeText {
         case .equal: return "has the same contents; \(would)joined without changing any item"
         case .merged:
             let base = report.base == .values ? ", without a common state that can be read" : ""
-            return "\(would)merged\(base): \(count(report.taken.count)) taken, \(count(report.removed.count)) removed"
+            let others = report.supplemented.count
+            return
+                "\(would)merged\(base): \(count(report.taken.count)) taken, \(count(report.removed.count)) removed"
+                + (others == 0 ? "" : ", \(count(others)) with other values kept")
         case .adopted:
             return
                 "was continued under replaced keys: values of \(count(report.taken.count)) \(would)taken as earlier values"
@@ -63,6 +72,7 @@ enum MergeText {
             "slot removed under the old keys, so it was kept: \(slot(id, name))"
         case .extensionDiffers(let name):
             "extension differs; this vault's version was kept: \(TerminalText.quoted(name))"
+        case .damaged(let what): "damaged in the vault: \(what)"
         }
     }
 

@@ -35,4 +35,9 @@ enum EarlierValues {
     static func newestFirst(of item: Item, in vault: Vault) throws -> [EarlierValue] {
         try vault.earlierValues(of: item).reversed()
     }
+
+    /// The most recently replaced value comes first.
+    static func newestFirst(of key: ItemKey, in vault: Vault) throws -> [EarlierValue] {
+        try vault.earlierValues(of: key).reversed()
+    }
 }

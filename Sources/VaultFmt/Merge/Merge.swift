@@ -100,15 +100,25 @@ private struct Merging {
             try ours.refuseReadOnlyExtensions()
             var report = try merge()
             report.isRehearsal = true
+            report.notes += damage()
             return report
         }
         let before = ours.store.state
-        let report = try ours.writing { () throws(VaultError) in try merge() }
+        var report = try ours.writing { () throws(VaultError) in try merge() }
         if ours.store.state != before, report.outcome == .merged {
             // The merge is complete even if this fails; another writer will compact the file later.
             do throws(VaultError) { try ours.writing { () throws(VaultError) in ours.compactIfDue() } } catch {}
         }
+        report.notes += damage()
         return report
+    }
+
+    /// Returns what is damaged in our copy. Merging compares the two copies and reads only what differs, so it neither
+    /// notices nor replaces damaged data that both copies refer to.
+    private func damage() -> [MergeReport.Note] {
+        do throws(VaultError) {
+            return try ours.verifyState().problems.map { .damaged($0.description) }
+        } catch { return [.damaged(error.description)] }
     }
 
     // MARK: relation of the two states
@@ -260,6 +270,7 @@ private struct Merging {
             var writer = MergeWriter(transaction)
             try writer.write(plan, &report, progress: progress)
             report.taken.sort()
+            report.supplemented.sort()
             try MergeEnd(ours, transaction, progress).commit(
                 slots.slots, opened: slots.opened, needsNewGroups: KeyringUnion.needsNewGroups(ours, theirs), &report)
         } catch {
@@ -275,10 +286,11 @@ private struct Merging {
             guard let item = plan.items[id] else { continue }
             let merged = try merger.merged(item)
             report.notes += merged.notes
-            if let ours = item.ours, merged.isHeld(ours, try ours.versions()) { continue }
-            report.taken.append(merged.key)
+            if let own = item.ours, merged.isHeld(own, try own.versions()) { continue }
+            try report.note(merged, ours.deviceID)
         }
         report.taken.sort()
+        report.supplemented.sort()
     }
 
     // MARK: equal contents

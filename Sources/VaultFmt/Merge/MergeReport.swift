@@ -88,14 +88,20 @@ public struct MergeReport: Sendable, Equatable {
         case slotRemovalNotCarriedOut(SlotID, name: String)
         /// Both copies have an extension with different values; this copy's value is kept.
         case extensionDiffers(String)
+        /// Something that this copy now contains is damaged, as the description says; the merge did not replace it.
+        case damaged(String)
     }
 
     /// How the two copies are related.
     public internal(set) var outcome: Outcome
     /// The information available about the items before the copies diverged; nil if nothing was compared.
     public internal(set) var base: Base?
-    /// Items that received something from the other copy, with their current keys.
+    /// Items whose values now come from the other copy, in whole or in part, with their current keys; if values were
+    /// adopted, the items that received them as earlier values.
     public internal(set) var taken: [ItemKey] = []
+    /// Items whose values stayed as they were, but which received earlier values or values to settle from the other
+    /// copy, with their current keys.
+    public internal(set) var supplemented: [ItemKey] = []
     /// Items that the other copy removed, with their former keys.
     public internal(set) var removed: [ItemKey] = []
     /// Findings that a user may want to know about.
@@ -104,6 +110,13 @@ public struct MergeReport: Sendable, Equatable {
     public internal(set) var isRehearsal = false
 
     init(_ outcome: Outcome) { self.outcome = outcome }
+
+    /// Whether something in this copy is damaged.
+    public var hasDamage: Bool {
+        notes.contains { note in
+            if case .damaged = note { true } else { false }
+        }
+    }
 
     /// Whether there are conflicts for a user to settle; see `Vault.conflicts()`.
     public var hasConflicts: Bool {

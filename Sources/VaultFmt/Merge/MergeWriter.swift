@@ -29,7 +29,7 @@ struct MergeWriter {
             if done % 64 == 0 { progress?(UInt64(done), UInt64(plan.items.count)) }
             let merged = try merger.merged(item)
             report.notes += merged.notes
-            if try write(merged) { report.taken.append(merged.key) }
+            if try write(merged) { try report.note(merged, core.deviceID) }
             for joined in item.joined { try putOwn(joined, before: plan.tombstones[joined.id]?.before) }
         }
     }

@@ -41,6 +41,42 @@ struct MergedItem {
     }
 }
 
+extension MergeReport {
+    /// Lists an item that the merge changes.
+    mutating func note(_ item: MergedItem, _ device: Bytes16) throws(VaultError) {
+        if let ours = item.plan.ours, try item.keepsValue(of: ours, device) {
+            supplemented.append(item.key)
+        } else {
+            taken.append(item.key)
+        }
+    }
+}
+
+extension MergedItem {
+    /// Returns whether the item's key, secret, attributes and accessibility stay those of our item, whatever becomes of
+    /// its earlier values and conflicts.
+    fileprivate func keepsValue(of ours: HeldItem, _ device: Bytes16) throws(VaultError) -> Bool {
+        guard key == ours.key else { return false }
+        let comparison = ValueComparison(device: device)
+        guard let content else {
+            let like = plan.like
+            guard like.item.accessibility == ours.item.accessibility, like.item.device == ours.item.device else {
+                return false
+            }
+            return try comparison.haveSameValues(like.value, ours.value)
+        }
+        guard let own = try ours.value.content(for: device), content.secret.secret.equals(own.secret.secret),
+            content.accessibility == own.accessibility, content.device == own.device
+        else { return false }
+        let attributes = own.attributes.all.filter { $0.name != ConflictAttribute.name }
+        guard content.attributes.count == attributes.count else { return false }
+        for (chosen, attribute) in zip(content.attributes, attributes) {
+            guard try comparison.isSame(chosen.attribute, chosen.from, attribute, ours.value) else { return false }
+        }
+        return true
+    }
+}
+
 /// Assembles items according to a plan.
 struct ItemMerger {
     /// The device that performs the merge.

@@ -8,6 +8,8 @@ final class SalvageStore {
     let pages: PageSource
     let finder: StateFinder
     private let slot: OpenedSlot
+    /// The owners' public key.
+    let owners: OwnersPublicKey
     private(set) var view = KeyringView(Keyring())
     private(set) var forgeable: Forgeable
     /// The objects that holders of scoped slots could have forged, according to the header.
@@ -28,6 +30,7 @@ final class SalvageStore {
         locator = try slot.keys.asOwner(else: Self.ownersOnly) { (owner) throws(VaultError) in
             SecretBox(owner.locator.copy())
         }
+        owners = OwnersPublicKey(slot.keys.ownersPublicKey())
         self.file = file
         header = found.header
         sealing = Sealing(vault: header.id, random: .system)
@@ -76,8 +79,10 @@ final class SalvageStore {
         guard let first else {
             throw failure ?? VaultError(.headerInvalid, "neither the header nor its copy can be read")
         }
+        report.isHeaderProven = false
         report.notes.append(
-            "no commit proves the header that was used: its slots or extensions may have been damaged or altered")
+            "no commit proves the header that was used: it was damaged or altered, or the change that made it was cut off"
+        )
         first.store.distrust()
         return (first.store, first.scan)
     }

@@ -14,6 +14,7 @@ package final class Store {
     let process = OwnProcess()
     package let watch: StateWatch?
     private let owner: Bytes32?
+    private let searchesWholeFile: Bool
 
     package internal(set) var file: any FileHandle { didSet { fileIdentity = nil } }
     /// The file's identity, determined when first needed; it does not change while the file is open.
@@ -70,6 +71,8 @@ package final class Store {
         package var owner: Bytes32?
         /// The number of threads for work on the whole vault; nil for one per processor.
         package var threads: Int?
+        /// Whether the newest state is searched for in the whole file, for a repair.
+        package var searchesWholeFile = false
 
         package init(
             fileSystem: any FileSystem = RealFileSystem(), random: Randomness = .system, cacheBytes: Int = 8 << 20,
@@ -93,6 +96,7 @@ package final class Store {
         watch = place.watch
         owner = place.owner
         threads = place.threads
+        searchesWholeFile = place.searchesWholeFile
         self.path = path
         self.isWritable = isWritable
         file = loaded.file
@@ -143,7 +147,8 @@ package final class Store {
             cacheBytes: place.cacheBytes)
         let hash = try HeaderSeal.checkHash(bytes)
         let finder = StateFinder(
-            file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: hash)
+            file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: hash,
+            searchesWholeFile: place.searchesWholeFile)
         let found = try finder.newest()
         let keyring = try readKeyring(of: found.state.commit, pages, header)
         return Loaded(
@@ -174,12 +179,16 @@ package final class Store {
     package var clock: UInt64 { state.commit.clock }
     package var tree: TreeReader { TreeReader(source: pages, root: state.commit.root) }
     package var finder: StateFinder {
-        StateFinder(file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: headerHash)
+        StateFinder(
+            file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: headerHash,
+            searchesWholeFile: searchesWholeFile)
     }
     var place: Place {
-        Place(
+        var place = Place(
             fileSystem: fileSystem, random: random, cacheBytes: cacheBytes, watch: watch, owner: owner, threads: threads
         )
+        place.searchesWholeFile = searchesWholeFile
+        return place
     }
 
     /// The key that verifies the owners' commits, derived only once.

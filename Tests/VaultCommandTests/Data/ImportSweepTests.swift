@@ -109,6 +109,24 @@ struct ImportSweepTests {
         #expect(ends[74] ?? 0 > 0 && (ends[0] ?? 0) + (ends[3] ?? 0) > 0, "\(ends)")
     }
 
+    @Test("B3: a long list is imported or is exit 74, wherever memory runs out")
+    func longList() throws {
+        let sandbox = try Sandbox.withVault()
+        let rows = (0..<60_000).map { "site\($0).example,user\($0),secret\($0)" }
+        try sandbox.write("source", Array("url,username,password\n\(rows.joined(separator: "\n"))\n".utf8))
+        let before = try sandbox.read("test.vault")
+        var ends: [Int32: Int] = [:]
+        for size in stride(from: 40 << 10, through: 160 << 10, by: Self.isLong ? 1024 : 12_288) {
+            let run = try limited(sandbox, "-v \(size)", ["import", "source", "--on-duplicate", "skip"])
+            #expect([0, 74].contains(run.status), "-v \(size): exit \(run.status): \(run.error)")
+            ends[run.status, default: 0] += 1
+            if run.status == 0 { break }
+            #expect(try sandbox.read("test.vault") == before, "-v \(size)")
+        }
+        print("a long list: \(ends)")
+        #expect(ends[74] ?? 0 > 0 && ends[0] == 1, "\(ends)")
+    }
+
     @Test("B3: with few descriptors, an import succeeds or is a failure of its own", arguments: ImportSample.names)
     func descriptors(_ name: String) throws {
         let sandbox = try Sandbox.withVault()

@@ -37,7 +37,13 @@ struct GitMergeDriver: ParsableCommand {
         do {
             Terminal.note("merging \(TerminalText.path(path ?? ours))")
             let reports = try merge()
-            guard reports.contains(where: \.hasConflicts) else { return }
+            guard !reports.contains(where: \.hasDamage) else {
+                Terminal.failure(
+                    "\(TerminalText.path(path ?? ours)) was merged, but contains damaged data; run 'vaultfmt verify' on both sides, and take an intact one"
+                )
+                end(1)
+            }
+            guard reports.contains(where: \.needsAttention) else { return }
             Terminal.note(
                 "\(TerminalText.path(path ?? ours)) was merged, with conflicts to settle; run 'vaultfmt conflicts', then 'git add' and 'git commit'"
             )
@@ -56,22 +62,76 @@ struct GitMergeDriver: ParsableCommand {
     /// Merges the versions. Git's versions of a file may be older than the state that this machine remembers, as they
     /// are during a rebase; the result is checked the next time the vault is opened.
     private func merge() throws -> [MergeReport] {
+        let hasBase = try Self.isThere(base)
+        guard let path, try !Vault.isOne(at: ours) || !Vault.isOne(at: theirs) else {
+            return try merge(ours, theirs, base: hasBase ? base : nil)
+        }
+        // Git hands over what it stores: a filter such as LFS stores something else in place of the vault.
+        let filter = try GitFilter(path)
+        let whole = [ours, theirs, base].map { $0 + ".vaultfmt" }
+        defer { whole.forEach { unlink($0) } }
+        for (stored, copy) in zip([ours, theirs] + (hasBase ? [base] : []), whole) {
+            try filter.smudge(stored, to: copy)
+        }
+        let reports = try merge(whole[0], whole[1], base: hasBase ? whole[2] : nil)
+        try filter.clean(whole[0], to: ours)
+        return reports
+    }
+
+    private func merge(_ ours: String, _ theirs: String, base: String?) throws -> [MergeReport] {
         var merger = CopyMerger(path: ours, access: access, options: MergeOptions())
         merger.isWatched = false
-        let hasBase = try Vault.isThere(base)
         do {
-            return try merger.merge([theirs], base: hasBase ? base : nil).compactMap(\.report)
-        } catch let failure as CommandFailure where hasBase && failure.code == .invalidArgument {
+            return try merger.merge([theirs], base: base).compactMap(\.report)
+        } catch let failure as CommandFailure where base != nil && failure.code == .invalidArgument {
             // Git's common version is older than the vaults' common state, as in a cherry-pick.
             return try merger.merge([theirs], base: nil).compactMap(\.report)
         }
     }
-}
 
-extension Vault {
     /// Whether a file is not empty: git passes an empty file for a version that does not exist.
-    fileprivate static func isThere(_ path: String) throws -> Bool {
+    private static func isThere(_ path: String) throws -> Bool {
         var status = vault_status()
         return vault_status_of(path, true, &status) == 0 && status.size > 0
+    }
+}
+
+/// The filter that git's configuration names for a file.
+private struct GitFilter {
+    private let git: GitProgram
+    private let name: String
+
+    init(_ name: String) throws {
+        git = try GitProgram(folder: ".")
+        self.name = name
+    }
+
+    /// Writes the vault in whose place git stores a file.
+    func smudge(_ stored: String, to copy: String) throws {
+        let id = try git.require(["hash-object", "-w", "--no-filters", "--", stored], "read a version").line
+        try write(["cat-file", "--filters", "--path=\(name)", id], to: copy)
+        guard try Vault.isOne(at: copy) else {
+            throw CommandFailure(
+                .damaged,
+                "a version is not a vault, nor does a filter of git make it one; see 'git log -- \(TerminalText.escaped(name))'"
+            )
+        }
+    }
+
+    /// Writes what git stores in place of a vault.
+    func clean(_ vault: String, to stored: String) throws {
+        let id = try git.require(["hash-object", "-w", "--path=\(name)", "--", vault], "store the result").line
+        try write(["cat-file", "blob", id], to: stored)
+    }
+
+    private func write(_ arguments: [String], to path: String) throws {
+        let descriptor = vault_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw CommandFailure(system: -descriptor, "cannot write \(TerminalText.path(path))")
+        }
+        defer { close(descriptor) }
+        guard try git.write(arguments, to: descriptor) == 0 else {
+            throw CommandFailure(.io, "git could not filter \(TerminalText.path(name)); see its messages above")
+        }
     }
 }
