@@ -151,7 +151,11 @@ extension Transaction {
         entry.past = try past.map { (past) throws(VaultError) in try write(past) }
         let value = ItemCodec.encode(entry, attributes)
         if let old {
-            changes.set(old.pageName.bytes, value)
+            // A new item with the same key can have got it plain meanwhile.
+            guard let now = try current(old) else {
+                throw VaultError(.structureInvalid, "an item is not where it is listed", at: old.referrer)
+            }
+            changes.set(now.pageName.bytes, value)
             tally.liveBytes -= ItemFrames.bytes(old.entry, old.largeRecords, try reader.past(of: old))
         } else {
             try put(value, for: id, under: try state.key(shown))

@@ -29,7 +29,7 @@ struct ConvergenceTests {
                 try history.converge()
                 try history.check()
             } catch {
-                Issue.record("seed \(seed): \(error)\n\(history.log.joined(separator: "\n"))")
+                Issue.record("seed \(seed): \(error) \(history.problems)\n\(history.log.joined(separator: "\n"))")
                 return
             }
             guard history.problems.isEmpty else {
