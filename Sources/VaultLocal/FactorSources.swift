@@ -2,16 +2,17 @@ package import VaultFmt
 
 /// The sources of factors: those that the caller specifies take precedence over the environment.
 package struct FactorSources: Sendable {
-    /// The options for current, new (`--new-…`) and kept (`--keep-…`) factors differ only in their names; kept factors
-    /// have no environment variables.
+    /// The options for current, new (`--new-…`) and kept (`--keep-…`) factors, and those of another vault (`--to-…`),
+    /// differ only in their names; the last two have no environment variables.
     package enum Twin: Sendable {
-        case current, new, kept
+        case current, new, kept, other
 
         package var optionPrefix: String {
             switch self {
             case .current: "--"
             case .new: "--new-"
             case .kept: "--keep-"
+            case .other: "--to-"
             }
         }
 
@@ -23,7 +24,7 @@ package struct FactorSources: Sendable {
             switch self {
             case .current: "VAULTFMT_" + name
             case .new: "VAULTFMT_NEW_" + name
-            case .kept: nil
+            case .kept, .other: nil
             }
         }
     }

@@ -7,8 +7,9 @@ struct Part: Sendable {
 
     /// In the order in which they run. Each stands in a file of its own.
     static let all: [Part] = [
-        .crash, .faults, .disk, .kill, .power, .files, .mutation, .flips, .bounds, .concurrency, .scopes, .machines,
-        .hosts, .memory,
+        .crash, .faults, .disk, .kill, .syncing, .power, .files, .mutation, .flips, .cuts, .bounds, .concurrency,
+        .scopes,
+        .machines, .hosts, .memory,
         .terminal,
         .descriptors, .meetings, .sanitizers,
     ]

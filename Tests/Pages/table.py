@@ -565,6 +565,18 @@ printf u | elsewhere usb/work.vault set stick""",
         words=STICK,
         after="cmp work.vault usb/work.vault && [[ $(vaultfmt get stick) == u ]]",
     ),
+    Line(
+        "vaultfmt update netflix --remove-attribute otp",
+        before="""echo JBSWY3DPEHPK3PXP >seed
+printf old | vaultfmt set netflix --otp-file seed
+printf new | vaultfmt set netflix""",
+        says=[r"earlier values 1, 2 of .*netflix.* still contain 'otp'"],
+    ),
+    Line(
+        "vaultfmt copy netflix --to family.vault",
+        asked=new("New passphrase for family.vault", "other horse battery staple"),
+        says=["copied 1 item"],
+    ),
 ]
 
 INCIDENTS: list[Entry] = [

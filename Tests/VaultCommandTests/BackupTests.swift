@@ -110,6 +110,28 @@ struct BackupTests {
         try sandbox.ok("restore", "--from", "yesterday.vault", "--yes")
     }
 
+    @Test("a file that was cut off in a change to its slots is called so, and salvage says what is missing (U22)")
+    func cutSlotChange() throws {
+        let sandbox = try sandbox()
+        let key = try sandbox.write("key", [UInt8](repeating: 7, count: 32))
+        try sandbox.ok("slot", "add", "--new-raw-key-file", key)
+        let whole = try sandbox.read("test.vault")
+        let end = try #require(whole.lastIndex { $0 != 0 }) + 1
+        for state in ["state", "a new machine"] {
+            sandbox.environment["XDG_STATE_HOME"] = sandbox.path(state)
+            for missing in [1, 300, 512] {
+                try sandbox.write("test.vault", Array(whole[..<(end - missing)]))
+                let run = try sandbox.fails(65, "the file was cut off in a change to its slots", "list")
+                #expect(!run.error.contains("deliberately"), "\(run.error)")
+                let saved = sandbox.path("saved \(state) \(missing)")
+                let salvage = try sandbox.fails(3, "something is missing or not proven", "salvage", "--output", saved)
+                #expect(salvage.error.contains("no commit proves the header that was used"))
+                #expect(salvage.error.contains("this machine has seen generation") == (state == "state"))
+                #expect(try names(sandbox, vault: saved) == ["a", "b", "c"])
+            }
+        }
+    }
+
     @Test("a file that was cut off is called damaged, not rolled back, and verify does not call it sound")
     func cut() throws {
         let sandbox = try sandbox()

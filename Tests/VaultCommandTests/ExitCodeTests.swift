@@ -32,7 +32,7 @@ struct ExitCodeTests {
         try sandbox.fails(64, "takes only 'off'", "update", "a", "--attribute", "check=ignore")
         try sandbox.fails(64, "--remove-attribute file:FILE", "update", "a", "--detach", "b")
         try sandbox.fails(64, "'vaultfmt compact'", "rm", "--purge", "a")
-        try sandbox.fails(64, "vaultfmt set --vault FILE NAME", "move", "a", "--to-vault", "b")
+        try sandbox.fails(64, "vaultfmt copy NAME --to FILE", "move", "a", "--to-vault", "b")
         let terminal = try PseudoTerminal(sandbox, shell: #""$0" get $'\xff'; echo "ended: $?""#)
         try terminal.expect("not valid UTF-8")
         try terminal.expect("ended: 64")
@@ -69,7 +69,7 @@ struct ExitCodeTests {
         try sandbox.ok("rekey", "--kdf", "testing")
         let after = try sandbox.read("test.vault")
         try sandbox.write("test.vault", before.prefix(8192) + after.dropFirst(8192))
-        try sandbox.fails(65, "this file was deliberately modified", "list")
+        try sandbox.fails(65, "put together from two files (at byte", "list")
     }
 
     @Test("66: no such file")

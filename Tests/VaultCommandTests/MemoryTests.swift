@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import VaultFmt
 
@@ -23,6 +24,63 @@ struct MemoryTests {
         try sandbox.fails(65, "rolled back", "anchor")
         try sandbox.ok("anchor", "--accept")
         #expect(try sandbox.ok("get", "svc").output == "old")
+    }
+
+    @Test(
+        "N2: a stranger's vault with the same id is refused, whichever slot the same key opens in it, and the honest one opens again",
+        arguments: [true, false])
+    func stranger(knownAsScoped: Bool) throws {
+        let sandbox = try Sandbox.withVault()
+        let key = try sandbox.write("key", [UInt8](repeating: 7, count: 32))
+        try sandbox.ok("set", "svc", "--group", "ci", input: "honest".utf8)
+        let empty = try sandbox.read("test.vault")
+        let grant = { (isScoped: Bool) in
+            let scope = isScoped ? ["--grant-group", "ci"] : []
+            let run = try sandbox.run(["slot", "add", "--new-raw-key-file", key] + scope)
+            #expect(run.status == 0, "\(run.error)")
+        }
+        try grant(knownAsScoped)
+        let honest = try sandbox.read("test.vault")
+        /// Runs commands with a memory of their own.
+        func on(_ state: String, _ body: () throws -> Void) rethrows {
+            let before = sandbox.environment
+            sandbox.environment["XDG_STATE_HOME"] = sandbox.path(state)
+            try body()
+            sandbox.environment = before
+        }
+        func get() throws -> Run {
+            sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+            return try sandbox.run("get", "svc", "--raw-key-file", key)
+        }
+        try on("victim") {
+            let run = try get()
+            #expect(run.output == "honest")
+        }
+        for strangersIsScoped in [true, false] {
+            try sandbox.write("test.vault", empty)
+            try on("stranger \(strangersIsScoped)") {
+                try sandbox.ok("rekey", "--rotate")
+                try sandbox.ok("set", "svc", "--group", "ci", input: "forged".utf8)
+                try grant(strangersIsScoped)
+            }
+            let forged = try StrangersVault.withoutHandOvers(
+                try sandbox.read("test.vault"), .passphrase(Array(Sandbox.passphrase.utf8)))
+            try sandbox.write("test.vault", forged)
+            try on("a new machine") {
+                let run = try get()
+                #expect(run.output == "forged", "the key opens it")
+            }
+            try on("victim") {
+                let refused = try get()
+                #expect(refused.status == 65 && refused.bytes == [] && refused.error.contains("other owners"))
+            }
+            try FileManager.default.removeItem(atPath: sandbox.path("a new machine"))
+            try sandbox.write("test.vault", honest)
+            try on("victim") {
+                let run = try get()
+                #expect(run.output == "honest")
+            }
+        }
     }
 
     @Test("a vault that was continued from an older state is forked, and refused")

@@ -102,6 +102,70 @@ struct MergeTests {
         #expect(try sandbox.ok("conflicts", "settle", "--all").error.contains("settled 0 items"))
     }
 
+    @Test("U26: an item whose value stayed is not called taken, whether the other value is to settle or in its history")
+    func supplemented() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try sandbox.ok("set", "mail", input: "start".utf8)
+        let copy = try machines.copy("copy.vault") { sandbox, path in
+            try sandbox.ok("set", "mail", "--vault", path, input: "there".utf8)
+        }
+        try sandbox.ok("set", "mail", input: "here".utf8)
+        for isRehearsal in [true, false] {
+            let run = try sandbox.run(["merge", sandbox.vault, copy] + (isRehearsal ? ["--dry-run"] : []))
+            #expect(run.status == 3 && run.output.contains("both changed: generic-password 'mail': secret"))
+            #expect(run.output.contains("0 items taken, 0 items removed, 1 item with other values kept"))
+            #expect(run.output.contains("  unchanged, but with other values in its history or to settle: "))
+            #expect(!run.output.contains("taken:"))
+        }
+        #expect(try machines.secret("mail") == "here")
+        // The same vaults from the other side: there, the value changes.
+        let other = try machines.copy("other.vault")
+        try machines.change("copy.vault") { sandbox, path in
+            let json = try #require(
+                try sandbox.run("merge", path, other, "--json").json() as? [[String: Any]])
+            #expect(try sandbox.ok("get", "mail", "--vault", path).output == "here")
+            #expect(json.first?["outcome"] as? String == "theirs")
+        }
+    }
+
+    @Test("B6: damage in the vault that merging does not replace is named, with exit code 3, and the copy stays")
+    func damaged() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try sandbox.ok("set", "later", input: "three".utf8)
+        let name = "test.sync-conflict-20260101-101010-ABCDEFG.vault"
+        let copy = try machines.copy(name)
+        var bytes = try sandbox.read("test.vault")
+        let record = try #require(bytes.firstRange(of: Array("vREC".utf8)))
+        bytes[record.lowerBound + 100] ^= 1
+        try sandbox.write("test.vault", bytes)
+        func expectNamed(_ arguments: String...) throws {
+            let run = try sandbox.run(["merge"] + arguments)
+            #expect(run.status == 3 && run.error.contains("contains damaged data"), "\(arguments): \(run.error)")
+            #expect(run.output.contains("damaged in the vault: the secret of generic-password 'svc' 'ann'"))
+        }
+        try expectNamed(sandbox.vault, copy)
+        try expectNamed(sandbox.vault, copy, "--dry-run")
+        try expectNamed(sandbox.vault, "--conflicts")
+        #expect(machines.exists(name))
+        // The same with changes on both sides.
+        try machines.change(name) { sandbox, path in
+            try sandbox.ok("set", "new", "--vault", path, input: "new".utf8)
+        }
+        try sandbox.ok("set", "own", input: "own".utf8)
+        try expectNamed(sandbox.vault, "--conflicts")
+        #expect(try machines.secret("new") == "new" && machines.exists(name))
+        // What the message says.
+        try sandbox.fails(65, "problems in", "verify")
+        try sandbox.ok("verify", copy)
+        let good = try sandbox.ok("get", "svc", "--vault", copy).output
+        try sandbox.ok("set", "svc", "ann", input: good.utf8)
+        try sandbox.ok("merge", sandbox.vault, "--conflicts")
+        #expect(!machines.exists(name))
+        #expect(try machines.secret("svc") == "one")
+    }
+
     @Test("what is no copy is refused with one line, and nothing changes: another vault, damage, other keys, no file")
     func refused() throws {
         let machines = try Machines()
@@ -272,6 +336,71 @@ struct MergeTests {
         #expect(run.output.contains("another vault"))
         #expect(try machines.secret("new") == "n")
         #expect(machines.exists("test.vault.merged/test (zz conflict).vault"))
+    }
+
+    @Test("G16: a copy with any computer's name is merged but stays; a backup of that form is left alone, unnamed")
+    func otherComputers() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try machines.copy("test-backup.vault")
+        for (number, name) in ["test-LAPTOP.vault", "test-Alices-MacBook-Pro.vault"].enumerated() {
+            try machines.copy(name) { sandbox, path in
+                try sandbox.ok("set", "new\(number)", "--vault", path, input: "n\(number)".utf8)
+            }
+        }
+        try sandbox.write("test-notes.vault", "not a vault".utf8)
+        try sandbox.ok("create", "test-other.vault", "--kdf", "testing")
+        try sandbox.okShell("mkdir test-folder.vault; ln -s test.vault test-link.vault")
+        try sandbox.ok("set", "here", input: "h".utf8)
+        let run = try sandbox.ok("merge", "--conflicts")
+        for number in 0..<2 { #expect(try machines.secret("new\(number)") == "n\(number)") }
+        #expect(run.output.contains("test-LAPTOP.vault': left in place, because you may have named it"))
+        for name in ["backup", "notes", "other", "folder", "link"] { #expect(!run.output.contains("test-\(name)")) }
+        #expect(machines.exists("test-Alices-MacBook-Pro.vault") && !machines.exists("test.vault.merged"))
+        #expect(try sandbox.ok("merge", "--conflicts").error.contains("there are no conflict copies"))
+    }
+
+    @Test("G13: a copy that ends within a change is merged up to there, named, and stays in place (3), at every length")
+    func cutCopies() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try machines.copy("whole") { sandbox, path in
+            try sandbox.ok("set", "first", "--vault", path, input: "1".utf8)
+            try sandbox.write("after first", try sandbox.read("whole"))
+            try sandbox.ok("set", "second", "--vault", path, input: String(repeating: "2", count: 9000).utf8)
+        }
+        let (first, whole) = (try sandbox.read("after first").count, try sandbox.read("whole"))
+        let lengths = [
+            first + 1, first + 511, first + 4096, (first + whole.count) / 2, whole.count - 600, whole.count - 1,
+        ]
+        let before = try sandbox.read("test.vault")
+        for length in lengths {
+            try sandbox.write("test.vault", before)
+            try sandbox.ok("anchor", "--accept")
+            try sandbox.write("test.sync-conflict-a.vault", whole.prefix(length))
+            let run = try sandbox.fails(3, "was left unchanged", "merge", "--conflicts")
+            #expect(run.output.contains("test.sync-conflict-a.vault': "), "\(length)")
+            #expect(machines.exists("test.sync-conflict-a.vault"), "\(length)")
+        }
+        try sandbox.write("test.sync-conflict-a.vault", whole)
+        try sandbox.ok("merge", "--conflicts")
+        #expect(try machines.secret("second").count == 9000 && !machines.exists("test.sync-conflict-a.vault"))
+    }
+
+    @Test("G14: merge ends with 3 while conflicts are open, also if the other copy settled on them before")
+    func adoptedConflicts() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try machines.copy("b") { sandbox, path in try sandbox.ok("set", "svc", "ann", "-f", path, input: "b".utf8) }
+        try machines.copy("c") { sandbox, path in try sandbox.ok("set", "svc", "ann", "-f", path, input: "c".utf8) }
+        try machines.change("c") { sandbox, path in
+            try sandbox.fails(3, "conflicts to settle", "merge", path, sandbox.path("b"))
+        }
+        // The vault is behind, so it takes the copy's state as it is.
+        try sandbox.fails(3, "conflicts to settle", "merge", sandbox.vault, sandbox.path("c"))
+        try sandbox.fails(3, "conflicts to settle", "merge", sandbox.vault, sandbox.path("c"))
+        try sandbox.ok("conflicts", "settle", "--all")
+        try sandbox.ok("merge", sandbox.vault, sandbox.path("c"))
     }
 
     @Test("if the vault cannot be written, merge says so with exit 74, and leaves every copy")

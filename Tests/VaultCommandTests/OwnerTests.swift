@@ -81,6 +81,40 @@ struct OwnerTests {
         #expect(try sandbox.ok("repair").error.contains("is not damaged"))
     }
 
+    @Test(
+        "N11: what keeps every other command from finding the newest state, 'repair' sets aside",
+        arguments: [true, false])
+    func repairFarEnd(hasHeads: Bool) throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "a", input: "1".utf8)
+        let whole = try sandbox.read("test.vault")
+        let junk: [UInt8]
+        if hasHeads {
+            junk = (0..<64).flatMap { Array("vCMT".utf8) + [0, 2, 0, 0] + [UInt8](repeating: $0, count: 504) }
+            try sandbox.write("test.vault", whole + junk)
+        } else {
+            junk = [7]
+            #expect(truncate(sandbox.vault, 300 << 20) == 0)
+            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: sandbox.vault))
+            try file.seekToEnd()
+            try file.write(contentsOf: junk)
+            try file.close()
+        }
+        for command in ["list", "verify", "compact"] {
+            try sandbox.fails(65, "'vaultfmt repair' searches all of it", command)
+        }
+        let run = try sandbox.ok("repair")
+        #expect(run.error.contains("test.vault.damaged-3") && !run.error.contains("cannot be changed"))
+        #expect(try sandbox.read("test.vault") == whole)
+        #expect(try sandbox.ok("get", "a").output == "1")
+        try sandbox.ok("set", "b", input: "2".utf8)
+        try sandbox.ok("verify")
+        if hasHeads { #expect(try sandbox.read("test.vault.damaged-3") == junk) }
+        // It does not go back behind what this machine has seen.
+        try sandbox.write("test.vault", whole + junk)
+        try sandbox.fails(65, "damaged or cut off", "repair")
+    }
+
     @Test("a slot of a kind or factors that this version does not know is listed, of unknown strength")
     func unknownSlot() throws {
         let sandbox = try Sandbox.withVault()

@@ -178,6 +178,42 @@ struct MemoryTests {
         #expect(code { _ = try ci.open() } == .foreignOwner, "it is known to be another's now")
     }
 
+    @Test(
+        "N2: a stranger's vault with the same id is foreign, whichever kind of slot the same key opens in the two, and the honest one is not",
+        arguments: [true, false])
+    func strangerInOtherSlot(knownAsScoped: Bool) throws {
+        let vault = try one.open()
+        // The key of the person on the other machine, and the slots that the stranger gives it.
+        let grant = { (isScoped: Bool, vault: Vault) in
+            _ = try vault.addSlot(try Keys.raw(7), grantedGroups: isScoped ? [""] : nil)
+        }
+        let empty = try folder.read("a.vault")
+        try grant(knownAsScoped, vault)
+        let honest = try folder.read("a.vault")
+        let ci = Owner(folder, "ci")
+        #expect(try ci.open(key: 7, writable: false).text == "0")
+        let known = try [true, false].map { try ci.machine.remembered(vault.id, asOwner: $0) }
+        #expect((known[0] == nil) == knownAsScoped && (known[1] == nil) != knownAsScoped)
+        for strangersIsScoped in [true, false] {
+            try folder.write("a.vault", empty)
+            let copy = try plain(writable: true)
+            try copy.rotate(keeping: 1)
+            try copy.set(Keys.item, secret: Secret(text: "forged"))
+            try grant(strangersIsScoped, copy)
+            let forged = try StrangersVault.withoutHandOvers(try folder.read("a.vault"), rawKey: 1)
+            try folder.write("a.vault", forged)
+            #expect(try plain(7).text == "forged", "the key opens it")
+            #expect(code { _ = try ci.open(key: 7, writable: false) } == .foreignOwner)
+            #expect(code { _ = try ci.open(key: 7) } != nil)
+            try folder.write("a.vault", honest)
+            #expect(try ci.open(key: 7, writable: false).text == "0", "the honest vault opens as before")
+        }
+        #expect(ci.said.warnings == [])
+        #expect(try [true, false].map { try ci.machine.remembered(vault.id, asOwner: $0) } == known)
+        // The owner's first opening on that machine is checked too.
+        #expect(try ci.open().text == "0")
+    }
+
     @Test("M2: what this machine saw as an owner binds a scoped opening")
     func ownerBindsScoped() throws {
         let owner = try one.open()

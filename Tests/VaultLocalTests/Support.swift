@@ -86,16 +86,6 @@ extension Vault {
     }
 }
 
-/// A vault with the owners' id, states and factors, under another vault key.
-enum StrangersVault {
-    /// A file whose keyring no longer says that the owners handed the vault over.
-    static func withoutHandOvers(_ file: [UInt8], rawKey: UInt8) throws -> [UInt8] {
-        var forge = try Forge(file, .rawKey([UInt8](repeating: rawKey, count: 32)))
-        forge.onKeyring(try forge.last(.keyring)) { $0.handOvers = [] }
-        return try forge.assemble()
-    }
-}
-
 /// The code of the error that a call throws.
 func code(_ body: () throws -> Void) -> VaultError.Code? {
     do {

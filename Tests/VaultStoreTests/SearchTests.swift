@@ -48,8 +48,10 @@ struct SearchTests {
             (Self.head + junk, true),
             ([UInt8](repeating: 1, count: 512) + Self.head, true),
             ([UInt8](repeating: 1, count: 512) + Self.head.dropLast(), false),
-            // A head is only one at a multiple of 512.
-            ([UInt8](repeating: 1, count: 256) + Self.head + junk, false),
+            // At another offset than a multiple of 512, it is the head of a commit that something moved.
+            ([UInt8](repeating: 1, count: 256) + Self.head + junk, true),
+            ([UInt8](repeating: 1, count: 3 << 20) + Self.head, true),
+            ([UInt8](repeating: 1, count: (1 << 20) - 3) + Self.head, true),
             ([UInt8](repeating: 0, count: 512) + Self.head, true),
             (Array("vCMT".utf8) + [0, 2, 0, 1], false),
         ] as [([UInt8], Bool)] {
@@ -62,6 +64,36 @@ struct SearchTests {
                 store.tail == (hasHead ? .damaged(bytes: length) : .torn(bytes: length)),
                 "\(tail.prefix(12))… \(tail.count)")
             #expect(try wholeContents(path) == bytes + tail, "a reader changes nothing")
+        }
+    }
+
+    @Test("calls the rest damaged, never torn, where bytes were inserted or removed before commits (B5)")
+    func shifted() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let store = try Lab.create(path)
+        var ends = [try contents(path).count]
+        for mark in 1...4 as ClosedRange<UInt64> {
+            try store.append(mark, records: 3)
+            ends.append(try contents(path).count)
+        }
+        let bytes = try contents(path)
+        // In what the last three commits appended, and within their frames.
+        for place in stride(from: ends[1], to: ends[4] - 8, by: 123) {
+            for count in [1, 8, 64, 511, 512, 700] {
+                let junk = [UInt8](repeating: 0xA7, count: count)
+                let longer = bytes[..<place] + junk + bytes[place...]
+                let shorter = bytes[..<place] + bytes[min(place + count, ends[4] - 8)...]
+                for altered in [longer, shorter] {
+                    try write(Array(altered), path)
+                    let served = try Lab.open(path, writable: false)
+                    let isDamaged = if case .damaged = served.tail { true } else { false }
+                    // Without the head of the last commit, nothing shows that there was one.
+                    let isHeadLost = place > ends[3] && place < ends[4] - 504 && place + count > ends[4] - 512
+                    #expect(isDamaged || isHeadLost, "\(count) bytes at \(place): \(served.tail)")
+                    #expect(Lab.mark(served) <= 3)
+                }
+            }
         }
     }
 

@@ -157,17 +157,53 @@ struct WriterTests {
         fails(.readOnly) { _ = try Lab.open(path, writable: false).repair(wait: 0) }
     }
 
-    @Test("keeps no more beside the vault than the vault has itself, or 64 MiB")
-    func boundOfAside() throws {
+    @Test("keeps beside the vault all that follows the newest state, and its holes as holes")
+    func holesAside() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let (bytes, ends) = try sample(path)
         try write(Array(bytes[..<ends[2]]) + Self.deadCommit, path)
         try write([1], path, at: 80 << 20)
-        fails(.limitExceeded, "copy the file") { _ = try Lab.open(path).repair(wait: 0) }
-        #expect(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 80 << 20 + 1)
-        #expect(try folder.names == ["a.vault"])
-        #expect(truncate(path, 0) == 0)
+        let aside = try #require(try Lab.open(path).repair(wait: 0))
+        #expect(try contents(path) == Array(bytes[..<ends[2]]))
+        var status = stat()
+        #expect(lstat(aside, &status) == 0)
+        #expect(Int(status.st_size) == (80 << 20) + 1 - ends[2] && status.st_blocks * 512 < 4 << 20)
+        let kept = try FileHandle(forReadingFrom: URL(fileURLWithPath: aside))
+        #expect(try Array(kept.read(upToCount: 512) ?? Data()) == Self.deadCommit)
+        try kept.seek(toOffset: UInt64((80 << 20) - ends[2]))
+        #expect(try Array(kept.readToEnd() ?? Data()) == [1])
+        try kept.close()
+        #expect(truncate(aside, 0) == 0)
+    }
+
+    @Test("N11: repairs a vault that more heads, or more bytes, follow than the search passes, by searching all of it")
+    func beyondSearch() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let (bytes, _) = try sample(path)
+        var place = Store.Place()
+        place.searchesWholeFile = true
+        for (heads, end) in [(64, 0), (700, 0), (0, 300 << 20), (64, 300 << 20)] as [(Int, UInt64)] {
+            try write(bytes + (0..<heads).flatMap { _ in Self.deadCommit }, path)
+            if end > 0 { try write([1], path, at: end) }
+            fails(.authenticationFailed, "'vaultfmt repair' searches all of it") {
+                _ = try Lab.open(path, writable: false)
+            }
+            let size = try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
+            let found = try Lab.open(path, place: place)
+            #expect(found.tail == .damaged(bytes: UInt64(size - bytes.count)))
+            #expect(throws: VaultError.self) { try found.append(9) }
+            let aside = try #require(try found.repair(wait: 0))
+            #expect(try FileManager.default.attributesOfItem(atPath: aside)[.size] as? Int == size - bytes.count)
+            #expect(try wholeContents(path) == bytes)
+            try found.append(9)
+            #expect(Lab.mark(try Lab.open(path)) == 9)
+            try FileManager.default.removeItem(atPath: aside)
+        }
+        // Where there is no commit at all, a search of the whole file does not promise one.
+        try write(Array(bytes[..<8192]) + [UInt8](repeating: 0x11, count: 40_000), path)
+        fails(.authenticationFailed, "damaged, cut off or altered") { _ = try Lab.open(path, place: place) }
     }
 
     @Test("locks the one byte at 2^48 (section 7.4)")

@@ -34,11 +34,11 @@ class Check:
 
 # Parts of the harness, with the minutes of their long budgets.
 PARTS = {
-    "crash": 20, "faults": 3, "disk": 1, "kill": 8, "power": 2, "files": 1, "mutation": 8, "flips": 5, "bounds": 3,
+    "crash": 20, "faults": 3, "disk": 1, "kill": 8, "syncing": 60, "power": 2, "files": 1, "mutation": 8, "flips": 5, "cuts": 10, "bounds": 3,
     "concurrency": 2, "scopes": 45, "machines": 8, "hosts": 20, "memory": 1, "terminal": 12, "descriptors": 1,
     "meetings": 12, "sanitizers": 15,
 }  # fmt: skip
-AREAS = {"hosts": C, "memory": COMMAND, "terminal": COMMAND, "descriptors": COMMAND, "meetings": COMMAND, "kill": COMMAND}
+AREAS = {"hosts": C, "memory": COMMAND, "terminal": COMMAND, "descriptors": COMMAND, "meetings": COMMAND, "kill": COMMAND, "syncing": COMMAND}
 # Parts of Tests/Harness/Clients/run and merging.
 PROGRAMS = {
     "read-run-inject": 1, "git": 1, "restic": 1, "borg": 1, "ansible": 1, "msmtp": 1, "aws": 1, "docker": 1, "bindfs": 1, "ntfs-3g": 1,
@@ -63,6 +63,10 @@ def checks() -> Iterator[Check]:
     yield Check(
         "altered imports", f"{TESTS} ReplayTests", COMMAND, 30, "imports that are truncated or altered",
         environment=(("VAULTFMT_ALTERED_IMPORTS", "100000"),),
+    )  # fmt: skip
+    yield Check(
+        "import sweep", f"{TESTS} ImportSweepTests", COMMAND, 40, "5,000 alterations of each importer's source; every limit on memory and descriptors",
+        environment=(("VAULTFMT_IMPORT_SWEEP", "5000"),),
     )  # fmt: skip
     yield Check(
         "merge histories", f"{TESTS} MergeCommitTests", CORE, 15, "10,000 random histories of branches",

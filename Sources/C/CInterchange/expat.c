@@ -17,7 +17,7 @@ static struct {
 } expat;
 
 int interchange_load_expat(void) {
-    void *library = dlopen("libexpat.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *library = interchange_open("libexpat.so.1");
     return library != NULL && FIND(library, expat, XML_ParserCreate_MM) && FIND(library, expat, XML_SetUserData) &&
            FIND(library, expat, XML_SetElementHandler) && FIND(library, expat, XML_SetCharacterDataHandler) &&
            FIND(library, expat, XML_SetStartDoctypeDeclHandler) && FIND(library, expat, XML_StopParser) &&
@@ -92,6 +92,11 @@ void interchange_xml_stop(void *handle) {
     struct parser *parser = handle;
     parser->is_stopped = 1;
     expat.XML_StopParser(parser->expat, XML_FALSE);
+}
+
+int interchange_xml_lacks_memory(void *handle) {
+    struct parser *parser = handle;
+    return expat.XML_GetErrorCode(parser->expat) == XML_ERROR_NO_MEMORY;
 }
 
 uint64_t interchange_xml_line(void *handle) {

@@ -1,7 +1,9 @@
 #include "load.h"
 #include <gcrypt.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct {
     __typeof__(gcry_check_version) *gcry_check_version;
@@ -17,8 +19,19 @@ static struct {
     __typeof__(gcry_cipher_close) *gcry_cipher_close;
 } gcrypt;
 
+/* libgcrypt aborts if it cannot open the file that says whether FIPS mode is on, after a line of its own. Nothing has been
+   written by then, so the program ends as for any file that cannot be opened. */
+static void end_of_start(int signal) {
+    enum { EX_IOERR = 74 };
+    static const char message[] = "vaultfmt: libgcrypt, which reads this format, cannot start; raise the limits on open files and "
+                                  "memory, and try again\n";
+    (void)signal;
+    if (write(STDERR_FILENO, message, sizeof message - 1) < 0) _exit(EX_IOERR);
+    _exit(EX_IOERR);
+}
+
 int interchange_load_gcrypt(void) {
-    void *library = dlopen("libgcrypt.so.20", RTLD_NOW | RTLD_LOCAL);
+    void *library = interchange_open("libgcrypt.so.20");
     if (library == NULL) return 0;
     if (!(FIND(library, gcrypt, gcry_check_version) && FIND(library, gcrypt, gcry_control) &&
           FIND(library, gcrypt, gcry_md_hash_buffer) && FIND(library, gcrypt, gcry_md_hash_buffers) &&
@@ -27,14 +40,17 @@ int interchange_load_gcrypt(void) {
           FIND(library, gcrypt, gcry_cipher_encrypt) && FIND(library, gcrypt, gcry_cipher_decrypt) &&
           FIND(library, gcrypt, gcry_cipher_close)))
         return 0;
-    if (gcrypt.gcry_check_version("1.9.0") == NULL) return 0;
-    if (!gcrypt.gcry_control(GCRYCTL_INITIALIZATION_FINISHED_P)) {
+    struct sigaction before, during = {.sa_handler = end_of_start, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGABRT, &during, &before);
+    int is_ready = gcrypt.gcry_check_version("1.9.0") != NULL;
+    if (is_ready && !gcrypt.gcry_control(GCRYCTL_INITIALIZATION_FINISHED_P)) {
         /* libgcrypt has only 32 KiB of locked memory and ends the program when that is used up; contexts are wiped
            anyway. */
         gcrypt.gcry_control(GCRYCTL_DISABLE_SECMEM, 0);
         gcrypt.gcry_control(GCRYCTL_INITIALIZATION_FINISHED, 0);
     }
-    return 1;
+    sigaction(SIGABRT, &before, NULL);
+    return is_ready;
 }
 
 void interchange_sha256(const void *bytes, size_t size, void *digest) {
@@ -65,23 +81,32 @@ int interchange_pbkdf2_sha256(const void *password, size_t size, const void *sal
                                        (unsigned long)rounds, key_size, key);
 }
 
-static void *open_cipher(int algorithm, int mode, unsigned flags, const void *key, const void *iv, size_t iv_size) {
-    gcry_cipher_hd_t handle = NULL;
-    if (gcrypt.gcry_cipher_open(&handle, algorithm, mode, flags) != 0) return NULL;
-    if (gcrypt.gcry_cipher_setkey(handle, key, 32) == 0 && gcrypt.gcry_cipher_setiv(handle, iv, iv_size) == 0)
-        return handle;
-    gcrypt.gcry_cipher_close(handle);
-    return NULL;
+int interchange_is_memory(int error) { return (error & GPG_ERR_CODE_MASK) == GPG_ERR_ENOMEM; }
+
+static int open_cipher(int algorithm, int mode, unsigned flags, const void *key, const void *iv, size_t iv_size,
+                       void **handle) {
+    gcry_cipher_hd_t opened = NULL;
+    int result = (int)gcrypt.gcry_cipher_open(&opened, algorithm, mode, flags);
+    if (result != 0) return result;
+    result = (int)gcrypt.gcry_cipher_setkey(opened, key, 32);
+    if (result == 0) result = (int)gcrypt.gcry_cipher_setiv(opened, iv, iv_size);
+    if (result == 0) *handle = opened;
+    if (result != 0) gcrypt.gcry_cipher_close(opened);
+    return result;
 }
 
-void *interchange_cipher_open(enum interchange_cipher cipher, const void *key, const void *iv, size_t iv_size) {
-    switch (cipher) {
-    case INTERCHANGE_AES256_CBC: return open_cipher(GCRY_CIPHER_AES256, GCRY_CIPHER_MODE_CBC, 0, key, iv, iv_size);
-    case INTERCHANGE_TWOFISH_CBC: return open_cipher(GCRY_CIPHER_TWOFISH, GCRY_CIPHER_MODE_CBC, 0, key, iv, iv_size);
-    case INTERCHANGE_CHACHA20: return open_cipher(GCRY_CIPHER_CHACHA20, GCRY_CIPHER_MODE_STREAM, 0, key, iv, iv_size);
-    case INTERCHANGE_SALSA20: return open_cipher(GCRY_CIPHER_SALSA20, GCRY_CIPHER_MODE_STREAM, 0, key, iv, iv_size);
-    }
-    return NULL;
+int interchange_cipher_open(enum interchange_cipher cipher, const void *key, const void *iv, size_t iv_size,
+                            void **handle) {
+    static const struct {
+        int algorithm, mode;
+    } ciphers[] = {
+        [INTERCHANGE_AES256_CBC] = {GCRY_CIPHER_AES256, GCRY_CIPHER_MODE_CBC},
+        [INTERCHANGE_TWOFISH_CBC] = {GCRY_CIPHER_TWOFISH, GCRY_CIPHER_MODE_CBC},
+        [INTERCHANGE_CHACHA20] = {GCRY_CIPHER_CHACHA20, GCRY_CIPHER_MODE_STREAM},
+        [INTERCHANGE_SALSA20] = {GCRY_CIPHER_SALSA20, GCRY_CIPHER_MODE_STREAM},
+    };
+    *handle = NULL;
+    return open_cipher(ciphers[cipher].algorithm, ciphers[cipher].mode, 0, key, iv, iv_size, handle);
 }
 
 int interchange_cipher_encrypt(void *handle, void *bytes, size_t size) {
@@ -99,10 +124,10 @@ void interchange_cipher_close(void *handle) { gcrypt.gcry_cipher_close(handle); 
 static int iterate(const void *seed, void *block, uint64_t rounds) {
     enum { step = 4096 };
     static const unsigned char zeros[step * 16];
-    void *handle = open_cipher(GCRY_CIPHER_AES256, GCRY_CIPHER_MODE_CBC, GCRY_CIPHER_CBC_MAC, seed, block, 16);
-    if (handle == NULL) return -1;
+    void *handle = NULL;
+    int result = open_cipher(GCRY_CIPHER_AES256, GCRY_CIPHER_MODE_CBC, GCRY_CIPHER_CBC_MAC, seed, block, 16, &handle);
+    if (result != 0) return result;
     unsigned char last[16];
-    int result = 0;
     while (rounds > 0 && result == 0) {
         size_t count = rounds < step ? (size_t)rounds : step;
         result = (int)gcrypt.gcry_cipher_setiv(handle, block, 16);

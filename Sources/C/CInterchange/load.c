@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
 #include "load.h"
 #include <argon2.h>
+#include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +16,29 @@ static int (*const loaders[])(void) = {
 };
 enum { library_count = sizeof loaders / sizeof loaders[0] };
 
-int interchange_load(enum interchange_library library) {
+/* Why the last library could not be opened, if it is installed. Accessed only while the lock of interchange_load is held. */
+static char failure[256];
+
+void *interchange_open(const char *name) {
+    dlerror();
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    const char *words = library == NULL ? dlerror() : NULL;
+    /* The dynamic loader has no error codes, but ends its message with the system's words. */
+    if (words != NULL && strstr(words, strerror(ENOENT)) == NULL) snprintf(failure, sizeof failure, "%s", words);
+    return library;
+}
+
+enum interchange_loading interchange_load(enum interchange_library library, char *reason, size_t size) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static int loaded[library_count];
-    if ((size_t)library >= library_count) return 0;
+    if (size > 0) reason[0] = 0;
+    if ((size_t)library >= library_count) return INTERCHANGE_MISSING;
     pthread_mutex_lock(&lock);
+    failure[0] = 0;
     if (!loaded[library]) loaded[library] = loaders[library]();
-    int result = loaded[library];
+    enum interchange_loading result = INTERCHANGE_LOADED;
+    if (!loaded[library]) result = failure[0] == 0 ? INTERCHANGE_MISSING : INTERCHANGE_FAILED;
+    if (result == INTERCHANGE_FAILED) snprintf(reason, size, "%s", failure);
     pthread_mutex_unlock(&lock);
     return result;
 }
@@ -58,6 +76,8 @@ void interchange_free(void *block) {
 
 /* The maximum number of threads: unlike the number of lanes, the number of threads does not affect the result. */
 enum { most_threads = 16 };
+
+int interchange_argon2_lacks_memory(int error) { return error == ARGON2_MEMORY_ALLOCATION_ERROR || error == ARGON2_THREAD_FAIL; }
 
 int interchange_argon2(const struct interchange_argon2 *p, void *key) {
     argon2_context context = {

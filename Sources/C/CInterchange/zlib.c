@@ -15,7 +15,7 @@ static struct {
 } zlib;
 
 int interchange_load_zlib(void) {
-    void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *library = interchange_open("libz.so.1");
     return library != NULL && FIND(library, zlib, inflateInit2_) && FIND(library, zlib, inflate) &&
            FIND(library, zlib, inflateEnd) && FIND(library, zlib, deflateInit2_) && FIND(library, zlib, deflate) &&
            FIND(library, zlib, deflateEnd);
@@ -69,6 +69,7 @@ static enum interchange_flow flow(int result) {
     case Z_OK:
     case Z_BUF_ERROR: return INTERCHANGE_MORE;
     case Z_STREAM_END: return INTERCHANGE_END;
+    case Z_MEM_ERROR: return INTERCHANGE_NO_MEMORY;
     default: return INTERCHANGE_BROKEN;
     }
 }

@@ -8,7 +8,7 @@ static struct {
 } zxcvbn;
 
 int interchange_load_zxcvbn(void) {
-    void *library = dlopen("libzxcvbn.so.0", RTLD_NOW | RTLD_LOCAL);
+    void *library = interchange_open("libzxcvbn.so.0");
     return library != NULL && FIND(library, zxcvbn, ZxcvbnMatch);
 }
 

@@ -5,11 +5,16 @@
 
 void *vault_wiping_realloc(void *block, size_t size)
 {
-    void *larger = malloc(size);
-    if (larger == NULL || block == NULL)
-        return larger;
+    if (block == NULL)
+        return malloc(size);
+    /* Doubled, because callers grow by small steps: otherwise a long block would take quadratic time. */
     size_t used = malloc_usable_size(block);
-    memcpy(larger, block, used < size ? used : size);
+    if (size <= used)
+        return block;
+    void *larger = malloc(size / 2 > used ? size : 2 * used);
+    if (larger == NULL)
+        return NULL;
+    memcpy(larger, block, used);
     vault_wiping_free(block);
     return larger;
 }

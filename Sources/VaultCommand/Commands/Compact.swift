@@ -9,7 +9,7 @@ struct Compact: ParsableCommand {
         abstract: "Rewrite a vault without its replaced and removed data.",
         discussion: """
             Older copies of the file still contain the dropped data. Anyone with an older copy and its passphrase can \
-            also open later states, until 'vaultfmt rekey --rotate' is run.
+            also open later states, until 'vaultfmt rekey --rotate' is run. Earlier values of items stay: 'vaultfmt forget' drops them.
 
             Examples:
               vaultfmt compact
@@ -27,5 +27,17 @@ struct Compact: ParsableCommand {
         Terminal.note(
             "compacted \(TerminalText.path(opened.path)): \(MemorySize.text(bytes: report.bytesBefore)) before, "
                 + "\(MemorySize.text(bytes: report.bytesAfter)) now; older copies still contain the removed data")
+        let kept = try Self.itemsWithEarlierValues(in: opened)
+        guard kept > 0 else { return }
+        Terminal.note(
+            "\(kept == 1 ? "1 item keeps" : "\(kept) items keep") earlier values; 'vaultfmt forget' drops those of an item"
+        )
+    }
+
+    private static func itemsWithEarlierValues(in vault: Vault) throws -> Int {
+        var cursor = try vault.items()
+        var count = 0
+        while let item = try cursor.next() { count += item.earlierValues > 0 ? 1 : 0 }
+        return count
     }
 }

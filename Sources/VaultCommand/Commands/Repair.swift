@@ -13,6 +13,9 @@ struct Repair: ParsableCommand {
             the vault, as FILE.damaged-GENERATION, and then removes them from it. To recover what is intact in them, \
             run 'vaultfmt salvage' on a copy of the vault made before the repair.
 
+            It also repairs a vault that no longer opens because too many bytes were appended to it: it searches the \
+            whole file for the newest state, which takes time in proportion to the file's length.
+
             Examples:
               vaultfmt repair
               vaultfmt repair work.vault
@@ -21,7 +24,7 @@ struct Repair: ParsableCommand {
     @OptionGroup var vault: VaultFileOptions
 
     func run() throws {
-        let opened = try vault.openVault(writable: true)
+        let opened = try vault.access.openForRepair(vault.path)
         let kept = try Progress.during("repairing") { try opened.repair() }
         guard let kept else {
             return Terminal.note("the end of \(TerminalText.path(opened.path)) is not damaged; nothing was set aside")

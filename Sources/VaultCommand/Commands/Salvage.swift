@@ -49,6 +49,27 @@ struct Salvage: ParsableCommand {
                 "New passphrase for \(TerminalText.escaped(output))", mayAsk: !access.noInput)
             return try salvage(file, given, to: new)
         }
+        tell(report)
+        let values = report.recoveredEarlierValues
+        let items = "\(report.recovered) \(report.recovered == 1 ? "item" : "items")"
+        let earlier = values == 0 ? "" : " and \(values) earlier \(values == 1 ? "value" : "values")"
+        Terminal.note(
+            "recovered \(items)\(earlier) into \(TerminalText.path(output)), lost \(UInt64(report.lost.count) + report.unnamed)"
+        )
+        let isNothingLeft = report.recovered == 0 && report.unproven.isEmpty
+        if isNothingLeft, !report.lost.isEmpty || report.unnamed > 0 || report.generation == nil {
+            throw CommandFailure(
+                .damaged, "nothing in \(TerminalText.path(file)) could be recovered; try another copy")
+        }
+        guard !report.isComplete else { return }
+        throw CommandFailure(
+            .incomplete,
+            "\(TerminalText.path(output)) was created, but something is missing or not proven (see above); look for an intact copy"
+        )
+    }
+
+    /// Names everything that the new vault lacks or that is not proven.
+    private func tell(_ report: SalvageReport) {
         for note in report.notes { Terminal.note(note) }
         for key in report.withoutIndex { Terminal.note("recovered without its attributes: \(ItemText.summary(key))") }
         for key in report.uncommitted {
@@ -65,6 +86,10 @@ struct Salvage: ParsableCommand {
             Terminal.warning("not proven to come from an owner, \(fate): \(ItemText.summary(key))")
         }
         for key in report.partial { Terminal.warning("recovered in part: \(ItemText.summary(key))") }
+        tellLosses(report)
+    }
+
+    private func tellLosses(_ report: SalvageReport) {
         for slot in report.otherSlots {
             Terminal.note("not in the new vault: slot \(SlotText.short(slot)); 'vaultfmt slot add' recreates it")
         }
@@ -72,6 +97,16 @@ struct Salvage: ParsableCommand {
             Terminal.warning("not in the new vault: slot \(SlotText.short(slot)), which this version cannot create")
         }
         for loss in report.lost { Terminal.warning("lost: \(ItemText.summary(loss.key)): \(loss.reason)") }
+        if report.unnamed > 0 {
+            Terminal.warning(
+                "lost: \(report.unnamed) more \(report.unnamed == 1 ? "item" : "items"), of which not even the name is left"
+            )
+        }
+        if report.hasOtherOwners {
+            Terminal.warning(
+                "this machine has seen the vault under another key of its owners: the keys were rotated since, or before, or this file is someone else's; "
+                    + "its owners' public key is \(report.owners.map { "\($0)" } ?? "unknown")")
+        }
         if let seen = report.missingUpTo {
             Terminal.warning(
                 "this machine has seen generation \(seen) of the vault, but the newest commit in the file is \(report.generation.map { "of generation \($0)" } ?? "lost"): later changes are missing, unless they are listed above"
@@ -81,19 +116,6 @@ struct Salvage: ParsableCommand {
                 "the file ends with \(report.bytesAfterNewest) bytes of a change that no commit completes: it was interrupted, or its commit is damaged or cut off"
             )
         }
-        let values = report.recoveredEarlierValues
-        let items = "\(report.recovered) \(report.recovered == 1 ? "item" : "items")"
-        let earlier = values == 0 ? "" : " and \(values) earlier \(values == 1 ? "value" : "values")"
-        Terminal.note("recovered \(items)\(earlier) into \(TerminalText.path(output)), lost \(report.lost.count)")
-        if report.recovered == 0 && !report.lost.isEmpty {
-            throw CommandFailure(
-                .damaged, "nothing in \(TerminalText.path(file)) could be recovered; try another copy")
-        }
-        guard !report.isComplete else { return }
-        throw CommandFailure(
-            .incomplete,
-            "\(TerminalText.path(output)) was created, but something is missing or not proven (see above); look for an intact copy"
-        )
     }
 
     private func salvage(

@@ -110,7 +110,7 @@ struct StatusView {
             try machine.remembered(id, at: path)?.anchor.generation,
             try machine.remembered(id, at: path, asOwner: false)?.anchor.generation
         )
-        copies = try ConflictCopies.paths(of: path)
+        copies = try ConflictCopies.candidates(of: path).filter { !$0.mayBeNamedByPerson }.map(\.path)
     }
 
     private static func lock(_ id: VaultID) throws -> Lock {

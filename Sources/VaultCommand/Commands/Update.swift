@@ -86,6 +86,27 @@ struct Update: ParsableCommand {
                 "\(whose) has \(items.count == 1 ? "no" : "an") attribute \(TerminalText.quoted(name)) to remove")
         }
         for (name, value) in try attributes.named() { reportReplaced(name, value, in: items) }
+        for name in changes.remove { try reportKept(name, of: items, in: opened) }
+    }
+
+    /// Says where an attribute that was removed is still to be found: whoever removed it may be about to share the vault.
+    private func reportKept(_ name: String, of items: [Item], in vault: Vault) throws {
+        var kept: [(item: Item, numbers: [String])] = []
+        for item in items where item.attributes.attribute(name) != nil {
+            let values = try EarlierValues.newestFirst(of: item.key, in: vault).enumerated()
+            let numbers = values.filter { $0.element.attributes.attribute(name) != nil }.map { "\($0.offset + 1)" }
+            if !numbers.isEmpty { kept.append((item, numbers)) }
+        }
+        guard let first = kept.first else { return }
+        let whose =
+            kept.count > 1
+            ? "of \(kept.count) items"
+            : "\(first.numbers.joined(separator: ", ")) of \(ItemText.summary(first.item.key))"
+        let values = kept.count == 1 && first.numbers.count == 1 ? "earlier value" : "earlier values"
+        Terminal.note(
+            "\(values) \(whose) still \(values.hasSuffix("s") ? "contain" : "contains") \(TerminalText.quoted(name)), also after 'vaultfmt compact'; "
+                + "'vaultfmt forget' drops earlier values, and 'vaultfmt copy' copies items to another vault without them"
+        )
     }
 
     /// Names a value that was replaced: whoever meant to add a second one would otherwise not learn of it.

@@ -2,7 +2,7 @@ import FoundationEssentials
 import VaultFmt
 
 /// Writes items as CSV (RFC 4180), for spreadsheets and other password managers. The format is lossy: of the
-/// attributes, only label, comment, description and otp are included.
+/// attributes, only label, comment, description, otp and the first address in url are included.
 ///
 /// The first six columns are those of Apple Passwords, which browsers and password managers can read. Values are not
 /// altered for spreadsheets, even if they start with "=".
@@ -31,7 +31,11 @@ struct CSVExport {
         let isText = SecretText.isUTF8(opened.secret)
         var values = Self.values(item.key)
         values["Title"] = item.attributes.label ?? item.key.service ?? ""
-        values["Username"] = item.key.account
+        // What the source said is more than the parts of it that are in the key.
+        if let address = item.attributes.string(AttributeName.address)?.split(separator: "\n").first {
+            values["URL"] = String(address)
+        }
+        values["Username"] = TwinName.userName(item.key, item.attributes)
         values["Notes"] = item.attributes.comment
         values["OTPAuth"] =
             item.attributes.string(AttributeName.oneTimePassword)

@@ -113,19 +113,21 @@ struct KDBXExport: ~Copyable {
     private func states(of opened: borrowing OpenedItem) throws -> [KDBXItemState] {
         let item = opened.item
         let vault = vault
+        let userName = TwinName.userName(item.key, item.attributes) ?? ""
         var states: [KDBXItemState] = []
         for state in try EarlierState.all(of: opened, in: vault) {
             states.append(
                 try KDBXItemState(
-                    key: item.key, accessibility: item.accessibility, secret: state.secret,
+                    key: item.key, userName: userName, accessibility: item.accessibility, secret: state.secret,
                     attributes: state.attributes, created: item.created, modified: state.modified,
                     replaced: state.replaced
                 ) { _ in nil })
         }
         states.append(
             try KDBXItemState(
-                key: item.key, accessibility: item.accessibility, secret: SharedSecret(opened.secret.copy()),
-                attributes: item.attributes, created: item.created, modified: item.modified, replaced: nil
+                key: item.key, userName: userName, accessibility: item.accessibility,
+                secret: SharedSecret(opened.secret.copy()), attributes: item.attributes, created: item.created,
+                modified: item.modified, replaced: nil
             ) { try vault.attribute($0, of: item) })
         return states
     }
@@ -162,8 +164,8 @@ struct KDBXItemState {
     ]
 
     init(
-        key: ItemKey, accessibility: Accessibility, secret: SharedSecret, attributes: Attributes, created: Int64,
-        modified: Int64, replaced: Int64?, _ read: (String) throws -> Secret?
+        key: ItemKey, userName: String, accessibility: Accessibility, secret: SharedSecret, attributes: Attributes,
+        created: Int64, modified: Int64, replaced: Int64?, _ read: (String) throws -> Secret?
     ) throws {
         entry = KDBXNewEntry(uuid: [], created: created, modified: modified)
         taken = Self.reserved
@@ -177,7 +179,7 @@ struct KDBXItemState {
             let plain = KDBXText.isPlain(text) ? text : ""
             entry.strings.append(KDBXString(name: name, value: SharedSecret(text: plain), isProtected: isProtected))
         }
-        string(KDBXString.userName, key.account ?? "")
+        string(KDBXString.userName, userName)
         if secret.withBytes({ KDBXText.isPlain($0) }) {
             entry.strings.append(KDBXString(name: KDBXString.password, value: secret, isProtected: true))
         } else {
@@ -255,6 +257,9 @@ struct KDBXItemState {
             guard let number = Int(text), (1...68).contains(number), String(number) == text else { return nil }
             entry.icon = number
             return .icon
+        case AttributeName.autoType:
+            entry.autoType = text
+            return .autoType
         default: return nil
         }
     }

@@ -11,7 +11,7 @@ struct PasswordEstimate {
     private static let longest = 96
 
     /// Whether libzxcvbn is installed.
-    let isExact = interchange_load(INTERCHANGE_ZXCVBN) == 1
+    let isExact = interchange_load(INTERCHANGE_ZXCVBN, nil, 0) == INTERCHANGE_LOADED
 
     /// The package to install for better estimates.
     static let package = String(cString: interchange_package(INTERCHANGE_ZXCVBN))

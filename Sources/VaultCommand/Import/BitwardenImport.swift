@@ -34,17 +34,20 @@ struct BitwardenImport: ~Copyable, EntrySource {
                 "this Bitwarden export is encrypted with the account's key, which only Bitwarden has; export it again "
                     + "as 'Password protected', or without encryption")
         }
-        guard let passphrase = try access.passphrase(for: name) else {
-            throw CommandFailure(.usage, "this Bitwarden export needs a passphrase; give --source-passphrase-file")
-        }
-        let keys = try BitwardenKeys(passphrase, start.kdf, access)
-        guard let check = start.check, try keys.decrypt(check) != nil else {
-            throw CommandFailure(
-                .noAccess, "the passphrase does not open this Bitwarden export; check --source-passphrase-file")
-        }
-        guard let plain = try keys.decrypt(data) else {
-            throw CommandFailure.damaged(
-                "member 'data'", "the passphrase is correct, but the encrypted data was altered")
+        let plain = try access.withPassphrase(for: name) { passphrase throws -> Secret in
+            guard let passphrase = passphrase?.copy() else {
+                throw CommandFailure(.usage, "this Bitwarden export needs a passphrase; give --source-passphrase-file")
+            }
+            let keys = try BitwardenKeys(passphrase, start.kdf, access)
+            guard let check = start.check, try keys.decrypt(check) != nil else {
+                throw CommandFailure(
+                    .noAccess, "the passphrase does not open this Bitwarden export; check --source-passphrase-file")
+            }
+            guard let plain = try keys.decrypt(data) else {
+                throw CommandFailure.damaged(
+                    "member 'data'", "the passphrase is correct, but the encrypted data was altered")
+            }
+            return plain
         }
         var buffer = SecretBuffer(capacity: plain.count)
         buffer.append(plain)
@@ -58,7 +61,7 @@ struct BitwardenImport: ~Copyable, EntrySource {
     }
 
     mutating func read(_ take: (consuming ImportedEntry) throws -> Void) throws -> [Omission] {
-        var inTrash = 0
+        var inTrash = OmittedEntries()
         var number = 0
         var isElement = start.hasItem
         while true {
@@ -66,7 +69,7 @@ struct BitwardenImport: ~Copyable, EntrySource {
                 number += 1
                 let item = try splitter.decode(BitwardenItem.self)
                 if item.deletedDate != nil, !includesTrash {
-                    inTrash += 1
+                    inTrash.add(item.name ?? "", "item \(number)")
                 } else {
                     let others = item.isKnown ? [:] : try splitter.decode([String: JSONValue].self)
                     try take(item.entry("item \(number)", start.folders, start.collections, others: others))
@@ -76,10 +79,7 @@ struct BitwardenImport: ~Copyable, EntrySource {
             isElement = piece == .element
             if case .member(let name) = piece { try start.take(name, splitter) }
         }
-        guard inTrash > 0 else { return [] }
-        return [
-            .intended("\(inTrash) \(inTrash == 1 ? "item" : "items") in the trash; --recycle-bin imports them too")
-        ]
+        return inTrash.omission("item", "items", "in the trash; --recycle-bin imports them too")
     }
 
     /// The members that precede the items.
@@ -178,6 +178,7 @@ private struct BitwardenKeys: ~Copyable {
                         key.count)
                 }
             }
+            guard interchange_is_memory(result) == 0 else { throw ForeignLibrary.outOfMemory("libgcrypt") }
             guard result == 0 else { throw CommandFailure(.unavailable, "libgcrypt cannot derive this file's key") }
             return key
         case 1:

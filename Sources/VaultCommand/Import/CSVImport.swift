@@ -55,7 +55,8 @@ struct CSVImport: ~Copyable, EntrySource {
             }
             // Some programs leave out empty fields at the end of a row. But an entry normally has a password, so a row
             // that ends before it has been truncated.
-            guard row.count <= 1 || columns[.password].map({ $0 < row.count }) ?? true else {
+            guard row.count > 1 || !row[0].trimmed.isEmpty else { return losses.withoutContent.append(line) }
+            guard columns[.password].map({ $0 < row.count }) ?? true else {
                 throw CommandFailure.damaged(
                     "line \(line)",
                     "the row ends after \(row.count) of \(table.header.count) fields, before its password")
@@ -128,11 +129,15 @@ struct CSVLosses {
     var omissions: [Omission] {
         var lines: [Omission] = []
         if !withoutContent.isEmpty {
-            lines.append(.intended("\(Self.places(withoutContent)): nothing to keep; left out"))
+            lines.append(
+                .intended(
+                    "\(Self.places(withoutContent)): nothing to keep; left out", entries: withoutContent.count))
         }
         if !ofFolders.isEmpty {
             lines.append(
-                .intended("\(Self.places(ofFolders)): a folder, which is created along with its entries; left out"))
+                .intended(
+                    "\(Self.places(ofFolders)): a folder, which is created along with its entries; left out",
+                    entries: ofFolders.count))
         }
         if !withBadTime.isEmpty {
             lines.append(.loss("\(Self.places(withBadTime)): a time that cannot be parsed; left out"))
@@ -140,9 +145,25 @@ struct CSVLosses {
         return lines
     }
 
+    /// Names all lines, the first thousand runs of them: "lines 2, 3, 7 to 90".
     private static func places(_ lines: [Int]) -> String {
-        let shown = lines.prefix(10).map(String.init).joined(separator: ", ")
-        let more = lines.count > 10 ? " and \(lines.count - 10) more" : ""
-        return (lines.count == 1 ? "line " : "lines ") + shown + more
+        var runs: [ClosedRange<Int>] = []
+        for line in lines {
+            if let last = runs.last, last.upperBound + 1 == line {
+                runs[runs.count - 1] = last.lowerBound...line
+            } else {
+                runs.append(line...line)
+            }
+        }
+        let shown = runs.prefix(1000).map { run in
+            switch run.count {
+            case 1: "\(run.lowerBound)"
+            case 2: "\(run.lowerBound), \(run.upperBound)"
+            default: "\(run.lowerBound) to \(run.upperBound)"
+            }
+        }
+        let rest = runs.dropFirst(1000).reduce(0) { $0 + $1.count }
+        let more = rest > 0 ? " and \(rest) more" : ""
+        return (lines.count == 1 ? "line " : "lines ") + shown.joined(separator: ", ") + more
     }
 }

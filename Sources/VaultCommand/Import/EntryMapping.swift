@@ -10,8 +10,8 @@ struct EntryMapping {
     private static let meaningful: Set<String> = [
         AttributeName.label, AttributeName.notes, AttributeName.oneTimePassword, AttributeName.folder,
         AttributeName.tags, AttributeName.address, AttributeName.expires, AttributeName.kind, AttributeName.origin,
-        AttributeName.realm, AttributeName.more, AttributeName.icon, "comment", "creator", "type",
-        "favorite",
+        AttributeName.realm, AttributeName.more, AttributeName.icon, AttributeName.userName,
+        AttributeName.autoType, "comment", "creator", "type", "favorite",
     ]
 
     private let entry: ImportedEntry
@@ -96,7 +96,9 @@ struct EntryMapping {
         put(.folder) { out.put(AttributeName.folder, FolderPath.text(entry.folder)) }
         put(.tags) { out.put(AttributeName.tags, entry.tags.joined(separator: "\n")) }
         put(.expiry) { if let expires = entry.expires { out.put(AttributeName.expires, Timestamp.text(expires)) } }
-        put(.icon) { for (name, value) in entry.properties { out.put(name, value) } }
+        for (name, value) in entry.properties {
+            put(name == AttributeName.autoType ? .autoType : .icon) { out.put(name, value) }
+        }
         put(.string(KDBXString.notes)) { if let notes = entry.notes { out.put(AttributeName.notes, notes, .sealed) } }
         put(.string(KDBXString.otp)) {
             if let otp = entry.oneTimePassword { out.put(AttributeName.oneTimePassword, otp, .sealed) }

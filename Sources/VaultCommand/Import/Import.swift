@@ -37,16 +37,19 @@ struct Import: ParsableCommand {
 
     @Option(
         help: """
-            What to do with an item that already exists, in the vault or earlier in the source: fail, skip, replace, keep-both, which adds a \
-            number to the account, or update-newer, which replaces items that were changed later in the source and leaves the rest \
-            unchanged. Items that are not simply added are listed.
+            What to do with an item that already exists in the vault: fail, skip, replace, keep-both, which adds a number to the account, \
+            or update-newer, which replaces items that were changed later in the source and leaves the rest unchanged. Items that are not \
+            simply added are listed. Entries of one name in the source are all added, with their folders, titles or numbers in the account.
             """)
     var onDuplicate: DuplicatePolicy = .fail
 
     @Flag(help: "Show what would change and what would be lost, without changing anything.")
     var dryRun = false
 
-    @Flag(help: "Write the numbers of imported, skipped and changed items as a JSON object; not with --dry-run.")
+    @Flag(
+        help:
+            "Write how many entries were imported, changed, skipped and omitted, as JSON; not with --dry-run."
+    )
     var json = false
 
     @OptionGroup(title: "Source") var sourceOptions: SourceOptions

@@ -12,6 +12,9 @@ struct ImportRecord: ~Copyable {
     var origin = ""
     /// The key that the item had in the vault, if one of our exports records it.
     var formerKey: ItemKey?
+    /// Whether a second entry of the same name is a second item, which gets another name. In our own exports and in PEM,
+    /// names are exact.
+    var mayHaveTwins = true
     var accessibility = Accessibility.whenUnlocked
     /// Milliseconds since 1970; nil means now.
     var created: Int64?

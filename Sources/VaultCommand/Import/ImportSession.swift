@@ -1,7 +1,7 @@
 import VaultFmt
 import VaultLocal
 
-/// What to do with an item that already exists in the vault, or occurs twice in the source.
+/// What to do with an item that already exists in the vault.
 enum DuplicatePolicy: String, CaseIterable {
     case fail
     case skip
@@ -16,12 +16,18 @@ struct ImportSession {
     let group: GroupChoice
     private var tally = ImportTally()
     private var omissions: [Omission] = []
+    private var twins = Twins()
     /// The items of the vault by their origin, loaded when first needed.
     private var origins: [String: ItemKey]?
+    private var room = EntryRoom()
 
-    init(policy: DuplicatePolicy, group: GroupChoice = .own) {
+    /// What happens to the items, such as "imported".
+    private let participle: String
+
+    init(policy: DuplicatePolicy, group: GroupChoice = .own, participle: String = "imported") {
         self.policy = policy
         self.group = group
+        self.participle = participle
     }
 
     /// Imports everything.
@@ -34,6 +40,7 @@ struct ImportSession {
                 do {
                     omissions = try source.read { record in
                         try put(record, into: transaction)
+                        try room.note(tally.seen)
                         progress?.count(tally.seen)
                     }
                     try refuseDuplicates()
@@ -81,13 +88,16 @@ struct ImportSession {
             let before = try decision.changes ? vault.item(decision.old ?? decision.target) : nil
             tally.note(decision, record, before, policy)
             tally.earlierValues += decision.adds ? record.earlier.count : 0
-            seen[decision.target] = .some(record.modified)
-            let names = record.attributes.names.joined(separator: ", ")
+            if decision.action != .copy { seen[decision.target] = .some(record.modified) }
+            var attributes = record.attributes
+            TwinName.note(key, decision.target, in: &attributes)
+            let names = attributes.names.joined(separator: ", ")
             let kept = before.map { KeptProtection.text(of: $0, despite: record, now: decision.target) } ?? ""
             try output.line(
                 "\(decision.action.rawValue)\t\(ItemText.summary(decision.target, label: record.attributes.label))"
                     + (names.isEmpty && kept.isEmpty ? "" : "\t\(TerminalText.escaped(names))")
                     + (kept.isEmpty ? "" : "\t\(kept)"))
+            try room.note(tally.seen)
             progress?.count(tally.seen)
         }
         try output.flush()
@@ -99,21 +109,27 @@ struct ImportSession {
         let more = tally.duplicates > 5 ? " and \(tally.duplicates - 5) more" : ""
         throw CommandFailure(
             .noSuchItem,
-            "items that already exist, in the vault or earlier in the source: \(tally.named.prefix(5).joined(separator: ", "))\(more); nothing was imported; "
-                + "choose --on-duplicate skip, replace, keep-both or update-newer")
+            "items that already exist, in the vault or earlier in the source: \(tally.duplicateNames.joined(separator: ", "))\(more); nothing was \(participle); "
+                + "choose --on-duplicate skip, replace, keep-both or update-newer, or put these into access groups of their own "
+                + "with --group or --group-from-folder")
     }
 
     /// Reports the items lost, skipped or replaced, and the number of items imported.
     func report(verb: String) {
-        for omission in omissions { Terminal.warning("not imported: \(omission.text)") }
-        tally.report(verb: verb, policy)
+        for omission in omissions { Terminal.warning("not \(participle): \(omission.text)") }
+        tally.report(verb: verb, participle, policy, omitted: omitted)
     }
 
-    /// Writes the number of items for each outcome, and the losses.
+    /// The number of entries of the source that were left out.
+    private var omitted: Int { omissions.reduce(0) { $0 + $1.entries } }
+
+    /// Writes the number of the source's entries, the number of items for each outcome, and the losses.
     func writeJSON() throws {
         var writer = JSONWriter(Output.standard())
         try writer.object { writer in
+            try writer.member("entries", tally.seen + omitted)
             for (name, count) in tally.members { try writer.member(name, count) }
+            try writer.member("omitted", omitted)
             try writer.array("notImported") { writer in for omission in omissions { try writer.value(omission.text) } }
         }
         try writer.finish()
@@ -144,6 +160,8 @@ struct ImportSession {
 
     enum Action: String {
         case add, replace, skip, duplicate, update, unchanged
+        /// An earlier entry of the source is equal in everything.
+        case copy
         case keepBoth = "keep-both"
         /// The item in the vault was changed later, or the source has no time for it.
         case keep
@@ -173,10 +191,21 @@ struct ImportSession {
             let found = try group.key(former, record.attributes)
             if try isKnown(found) { old = found }
         }
-        let isTaken = try isKnown(key)
-        guard let found = old ?? (isTaken ? key : nil) else { return Decision(action: .add, target: key) }
+        var name = key
+        if let old {
+            twins.note(old, record)
+        } else if record.mayHaveTwins {
+            switch try twins.verdict(on: key, record) {
+            case .copy: return Decision(action: .copy, target: key)
+            case .new(let own): name = own
+            }
+        }
+        let isTaken = try isKnown(name)
+        guard let found = old ?? (isTaken ? name : nil) else {
+            return Decision(action: name == key ? .add : .keepBoth, target: name)
+        }
         // Its name in the source may have changed. If the new name is taken, or the class differs, it keeps its name.
-        let named = try group.isOwn ? key.replacing(group: found.group) : key
+        let named = try group.isOwn ? name.replacing(group: found.group) : name
         let isFree = try !isKnown(named)
         let target = found.itemClass == key.itemClass && isFree ? named : found
         switch policy {
@@ -192,15 +221,15 @@ struct ImportSession {
         case .keepBoth: break
         }
         // A certificate, key or identity with the same key is the same item.
-        guard let account = key.account else { return Decision(action: .skip, target: key) }
-        for number in 2...Self.mostOfOneName {
-            let other = try key.with(account: account.isEmpty ? "(\(number))" : "\(account) (\(number))")
-            if try !isKnown(other) { return Decision(action: .keepBoth, target: other) }
+        guard key.account != nil else { return Decision(action: .skip, target: key) }
+        for number in 2...Twins.most {
+            if let other = try TwinName.key(key, String(number)), try !isKnown(other) {
+                twins.note(other, record)
+                return Decision(action: .keepBoth, target: other)
+            }
         }
-        throw VaultError(.limitExceeded, "there are \(Self.mostOfOneName) items with the same name")
+        throw VaultError(.limitExceeded, "there are \(Twins.most) items with the same name")
     }
-
-    private static let mostOfOneName = 1000
 
     private static func origins(of cursor: consuming ItemCursor) throws(VaultError) -> [String: ItemKey] {
         var origins: [String: ItemKey] = [:]
@@ -240,6 +269,8 @@ struct ImportSession {
                 })
         }
         let target = decision.target
+        var attributes = record.attributes
+        TwinName.note(record.key, target, in: &attributes)
         var earlier = record.earlier
         // What the source says of an existing item never lets anyone read more of it than before.
         let before = try decision.changes ? importing(place) { try transaction.item(decision.old ?? target) } : nil
@@ -248,7 +279,7 @@ struct ImportSession {
         case .add, .keepBoth:
             try importing(place) {
                 try transaction.add(
-                    target, secret: record.secret, attributes: record.attributes, accessibility: record.accessibility,
+                    target, secret: record.secret, attributes: attributes, accessibility: record.accessibility,
                     created: record.created, modified: record.modified)
             }
         case .replace, .update:
@@ -256,7 +287,7 @@ struct ImportSession {
                 let old = decision.old ?? target
                 let known = before?.modified ?? .min
                 var changes = AttributeChanges(
-                    set: record.attributes.protected(like: before), replaceAll: decision.action == .replace)
+                    set: attributes.protected(like: before), replaceAll: decision.action == .replace)
                 try changes.keepDate(ofSecretOf: old, unlessNew: record.secret, in: transaction)
                 // The item is stored both before and after it is moved, so that the earlier value keeps its own time.
                 for key in old == target ? [target] : [old, target] {
@@ -269,7 +300,7 @@ struct ImportSession {
             }
             // The value from the last import and all values before it are already stored as earlier values.
             if decision.action == .update { earlier.removeAll { $0.modified <= known } }
-        case .skip, .duplicate, .unchanged, .keep: return
+        case .skip, .copy, .duplicate, .unchanged, .keep: return
         }
         guard !earlier.isEmpty else { return }
         let kept = try importing(place) {
@@ -287,6 +318,8 @@ private struct ImportTally {
     var droppedEarlierValues = 0
     /// The outcomes for items that already existed, with their places in the source; only the first few.
     private(set) var named: [String] = []
+    /// The first few of those because of which an import is refused.
+    private(set) var duplicateNames: [String] = []
 
     /// The maximum number of skipped, replaced or renamed items that are listed by name. A dry run lists all of them on
     /// standard output.
@@ -307,10 +340,14 @@ private struct ImportTally {
         case .replace: what = "replaced: "
         case .update: what = "updated: "
         case .skip: what = "skipped: "
+        case .copy: what = "skipped, an exact copy of an earlier entry: "
         case .keep where record.modified == nil:
             what = "left unchanged because the source does not say when it was changed: "
         case .keep: what = "left unchanged because it was changed later in the vault: "
-        case .duplicate: what = ""
+        case .duplicate:
+            guard duplicateNames.count < 5 else { return }
+            duplicateNames.append("\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place))")
+            return
         }
         guard named.count < Self.mostNamed else { return }
         let kept = before.map { KeptProtection.text(of: $0, despite: record, now: decision.target) } ?? ""
@@ -323,32 +360,38 @@ private struct ImportTally {
     var members: [(String, Int)] {
         let actions: [(String, ImportSession.Action)] = [
             ("added", .add), ("keptBoth", .keepBoth), ("replaced", .replace), ("updated", .update), ("skipped", .skip),
-            ("unchanged", .unchanged), ("left", .keep),
+            ("copies", .copy), ("unchanged", .unchanged), ("left", .keep),
         ]
         return actions.map { ($0, counts[$1] ?? 0) } + [
             ("earlierValues", earlierValues), ("droppedEarlierValues", droppedEarlierValues),
         ]
     }
 
-    func report(verb: String, _ policy: DuplicatePolicy) {
-        if policy != .fail { for line in named { Terminal.note(line) } }
+    func report(verb: String, _ participle: String, _ policy: DuplicatePolicy, omitted: Int) {
+        for line in named { Terminal.note(line) }
         let count = { (action: ImportSession.Action) in counts[action] ?? 0 }
         let (added, replaced) = (count(.add) + count(.keepBoth), count(.replace))
-        let (updated, skipped) = (count(.update), count(.skip))
-        let unnamed = replaced + skipped + updated + count(.keep) - named.count
-        if policy != .fail, policy != .keepBoth, unnamed > 0 { Terminal.note("… and \(unnamed) more") }
-        var text = "\(verb) \(Self.items(added + replaced + updated))"
+        let (updated, skipped, copies) = (count(.update), count(.skip), count(.copy))
+        let unnamed = count(.keepBoth) + replaced + skipped + copies + updated + count(.keep) - named.count
+        if unnamed > 0 { Terminal.note("… and \(unnamed) more") }
+        let imported = added + replaced + updated
+        var text = "\(verb) \(Self.items(imported))"
         if replaced > 0 { text += ", \(replaced) of them replacing others" }
         if updated > 0 { text += ", \(updated) of them changed since" }
         if earlierValues > 0 { text += ", with \(earlierValues) earlier \(earlierValues == 1 ? "value" : "values")" }
         if droppedEarlierValues > 0 {
             Terminal.warning(
-                "not imported: \(droppedEarlierValues) earlier values, because the vault keeps fewer ('vaultfmt rekey --keep')"
+                "not \(participle): \(droppedEarlierValues) earlier values, because the vault keeps fewer ('vaultfmt rekey --keep')"
             )
         }
         if skipped > 0 { text += "; skipped \(skipped) that already existed" }
+        if copies > 0 { text += "; skipped \(copies) exact \(copies == 1 ? "copy" : "copies")" }
         if count(.unchanged) > 0 { text += "; \(count(.unchanged)) unchanged" }
         if count(.keep) > 0 { text += "; kept the vault's version of \(Self.items(count(.keep)))" }
+        if count(.duplicate) > 0 { text += "; \(count(.duplicate)) already exist" }
+        if omitted > 0 { text += "; left out \(omitted)" }
+        let entries = seen + omitted
+        if entries != imported { text += "; \(entries) \(entries == 1 ? "entry" : "entries") in the source" }
         Terminal.note(text)
     }
 

@@ -74,7 +74,7 @@ struct JSONImport: ~Copyable, ImportSource {
         }
         return ImportRecord(
             place: place, key: key, secret: Secret(copying: item.secret), attributes: attributes,
-            accessibility: item.accessibility, created: item.created, modified: item.modified,
+            mayHaveTwins: false, accessibility: item.accessibility, created: item.created, modified: item.modified,
             earlier: zip(item.earlier, earlier).map { value, attributes in
                 let secret = SharedSecret(Secret(copying: value.secret))
                 return ImportRecord.Earlier(

@@ -42,9 +42,9 @@ struct KDBXConversion {
         entry.modified = Self.exactly(source.own("modified"), source.modified)
         if source.expires { entry.expires = source.expiry }
         let icon = source.customIcon.isEmpty ? (source.icon == 0 ? "" : String(source.icon)) : source.customIcon
-        for (name, value) in [("icon", icon), ("override-url", source.overrideURL)] where !value.isEmpty {
-            entry.properties.append((name, value))
-        }
+        for (name, value) in [
+            (AttributeName.icon, icon), ("override-url", source.overrideURL), (AttributeName.autoType, source.autoType),
+        ] where !value.isEmpty { entry.properties.append((name, value)) }
         let otp = OneTimePassword.found(in: source)
         entry.oneTimePassword = otp?.address
         let used = Set(Self.standard + further.map(\.name) + (otp?.fields ?? []))

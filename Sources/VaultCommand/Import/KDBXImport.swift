@@ -19,9 +19,12 @@ struct KDBXImport: ~Copyable, EntrySource {
         bytes = source.withUnsafeBytes { Array($0) }
         // An unreadable file is refused before any prompt.
         _ = try KDBXHeader(bytes)
-        let key = try KDBXKey(passphrase: try access.passphrase(for: name), keyFile: try access.readKeyFile())
-        file = try KDBXFile.open(
-            bytes, key: key, limits: access.limits, mostRounds: access.mostRounds, mostAttached: access.mostMemory)
+        let keyFile = try access.readKeyFile()
+        file = try access.withPassphrase(for: name) { passphrase in
+            let key = try KDBXKey(passphrase: passphrase?.copy(), keyFile: keyFile?.copy())
+            return try KDBXFile.open(
+                bytes, key: key, limits: access.limits, mostRounds: access.mostRounds, mostAttached: access.mostMemory)
+        }
         includesRecycleBin = access.includesRecycleBin
     }
 
@@ -51,22 +54,21 @@ enum KDBXReading {
         _ take: (consuming ImportedEntry) throws -> Void
     ) throws -> [Omission] {
         let waiting = WaitingEntries()
-        var inBin = 0
+        var inBin = OmittedEntries()
         try withoutActuallyEscaping(take) { take in
             try KDBXDocument.read(file) { entry, binaries in
-                guard includesRecycleBin || !entry.isInRecycleBin else { return inBin += 1 }
-                guard !KDBXReference.areIn(entry) else { return waiting.add(entry, binaries) }
+                guard includesRecycleBin || !entry.isInRecycleBin else {
+                    return inBin.add(entry.text(KDBXString.title), "entry \(entry.number)")
+                }
+                guard !KDBXReference.areIn(entry) else { return try waiting.add(entry, binaries) }
                 try take(KDBXConversion(entry, binaries).entry())
             }
         }
         try waiting.resolve(in: file)
-        for (entry, binaries) in waiting.entries { try take(KDBXConversion(entry, binaries).entry()) }
-        var losses: [Omission] = []
-        if inBin > 0 {
-            losses.append(
-                .intended(
-                    "\(inBin) \(inBin == 1 ? "entry" : "entries") in the recycle bin; --recycle-bin imports them too"))
+        for (entry, binaries) in waiting.entries {
+            try take(KDBXConversion(waiting.filled(entry), binaries).entry())
         }
+        var losses = inBin.omission("entry", "entries", "in the recycle bin; --recycle-bin imports them too")
         if waiting.unresolved > 0 {
             losses.append(
                 .intended(
@@ -90,9 +92,12 @@ private final class WaitingEntries {
     /// The maximum length of a value with its references resolved, in bytes.
     private static let longestValue = 65_536
 
-    func add(_ entry: KDBXEntry, _ binaries: KDBXBinaries) { entries.append((entry, binaries)) }
+    func add(_ entry: KDBXEntry, _ binaries: KDBXBinaries) throws {
+        try binaries.memory.take(entry.size)
+        entries.append((entry, binaries))
+    }
 
-    /// Reads the file repeatedly until every reference is found or known to be missing, and fills in the values.
+    /// Reads the file repeatedly until every reference is found or known to be missing.
     func resolve(in file: borrowing KDBXFile) throws {
         var open = Set(entries.flatMap { KDBXReference.all(in: $0.0) })
         var searched: Set<KDBXReference> = []
@@ -103,11 +108,13 @@ private final class WaitingEntries {
             targets.merge(search.found) { first, _ in first }
             open = Set(search.found.values.flatMap { KDBXReference.all(in: $0) }).subtracting(searched)
         }
-        for index in entries.indices {
-            for field in entries[index].0.strings.indices {
-                entries[index].0.strings[field].value = filled(entries[index].0.strings[field].value)
-            }
-        }
+    }
+
+    /// Returns an entry with its references resolved.
+    func filled(_ entry: KDBXEntry) -> KDBXEntry {
+        var entry = entry
+        for field in entry.strings.indices { entry.strings[field].value = filled(entry.strings[field].value) }
+        return entry
     }
 
     /// Returns a value with its references resolved.

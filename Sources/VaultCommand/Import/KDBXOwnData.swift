@@ -16,8 +16,7 @@ enum KDBXOwnData {
         guard let encoded = source.own(Key.item).flatMap({ KDBXPlacement.decodedBytes($0) }),
             let list = KDBXPlacement.list(source.own(Key.attributes) ?? ""), list.count <= 64,
             let accessibility = Accessibility(name: source.own(Key.accessibility) ?? ""),
-            !accessibility.isThisDeviceOnly, let former = formerKey(encoded),
-            let key = key(former, list, entry)
+            !accessibility.isThisDeviceOnly, let former = formerKey(encoded)
         else { return nil }
         func value(_ place: KDBXPlacement.Place) -> SharedSecret? {
             switch place {
@@ -30,6 +29,7 @@ enum KDBXOwnData {
             case .folder: text(FolderPath.text(entry.folder))
             case .expiry: entry.expires.flatMap { text(Timestamp.text($0)) }
             case .icon: text(source.icon == 0 ? "" : String(source.icon))
+            case .autoType: text(source.autoType)
             }
         }
         let secretPlace: KDBXPlacement.Place
@@ -44,6 +44,7 @@ enum KDBXOwnData {
             let flags = Attribute.Flags(rawValue: placement.flags)
             attributes.set(Attribute(placement.name, secret: value.secret.copy(), flags: flags))
         }
+        guard let key = key(former, list, entry, attributes) else { return nil }
         var placed = Set(list.map(\.place))
         placed.insert(secretPlace)
         if isEarlier { placed.insert(.folder) }
@@ -67,10 +68,14 @@ enum KDBXOwnData {
     }
 
     /// Returns the recorded key, updated with later changes to the account and address.
-    private static func key(_ former: ItemKey, _ list: [KDBXPlacement], _ entry: ImportedEntry) -> ItemKey? {
+    private static func key(
+        _ former: ItemKey, _ list: [KDBXPlacement], _ entry: ImportedEntry, _ attributes: Attributes
+    ) -> ItemKey? {
         do throws(VaultError) {
             var key = former
-            if let account = key.account, KDBXText.isPlain(account), !account.utf8.elementsEqual(entry.userName.utf8) {
+            if let written = TwinName.userName(key, attributes), KDBXText.isPlain(written),
+                !written.utf8.elementsEqual(entry.userName.utf8)
+            {
                 key = try key.with(account: entry.userName)
             }
             let hasAddresses = list.contains { $0.place == .addresses }

@@ -46,17 +46,63 @@ final class OpenSSHKey {
             guard try reader.number() == 1 else {
                 throw CommandFailure.damaged(place, "this OpenSSH key file contains several keys; only one can be read")
             }
-            _ = try reader.string()
+            // It is not encrypted, so a key that cannot be read is named before any passphrase is asked for.
+            try requireKnown(SSHReader(try reader.string(), place))
             let section = try reader.string()
             guard cipher == "none" else {
                 var options = SSHReader(options, place)
-                guard derivation == "bcrypt", try !options.string().isEmpty else { throw damaged(place) }
+                guard derivation == "bcrypt" else {
+                    throw unknown(place, "a key derivation", derivation, "only bcrypt can be used")
+                }
+                guard ciphers.contains(cipher) else {
+                    throw unknown(
+                        place, "a cipher", cipher, "encrypt the key with another: 'ssh-keygen -p -Z aes256-ctr'")
+                }
+                guard try !options.string().isEmpty else { throw damaged(place) }
                 try opener.check(rounds: try options.number(), place)
                 return nil
             }
             guard reader.isAtEnd else { throw damaged(place) }
             return try key(SSHReader(section, place))
         }
+    }
+
+    /// The ciphers of OpenSSH 6.5 and later.
+    private static let ciphers: Set<String> = [
+        "3des-cbc", "aes128-cbc", "aes192-cbc", "aes256-cbc", "aes128-ctr", "aes192-ctr", "aes256-ctr",
+        "aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "chacha20-poly1305@openssh.com",
+    ]
+
+    private static func unknown(_ place: String, _ what: String, _ name: String, _ advice: String) -> CommandFailure {
+        .damaged(place, "this OpenSSH key uses \(what) that is not known, \(TerminalText.quoted(name)); \(advice)")
+    }
+
+    /// Refuses a public key of a type that cannot be read, or of a size that no library of ours reads.
+    private static func requireKnown(_ publicKey: SSHReader) throws {
+        var reader = publicKey
+        let type = try reader.text()
+        guard types.contains(type) else { throw cannotRead(type, reader.place) }
+        guard type == rsa else { return }
+        _ = try reader.magnitude()
+        let modulus = try reader.magnitude()
+        guard modulus.count >= Int(PrivateKeyFields.leastRSABits) / 8 else {
+            throw CommandFailure.damaged(
+                reader.place,
+                "an RSA key of \(modulus.count * 8) bits is too small to be imported; "
+                    + "replace it with one of at least 2048 bits")
+        }
+    }
+
+    private static let rsa = "ssh-rsa"
+    private static let types: Set<String> = [
+        "ssh-ed25519", rsa, "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
+    ]
+
+    private static func cannotRead(_ type: String, _ place: String) -> CommandFailure {
+        .damaged(
+            place,
+            "an OpenSSH key of the type \(TerminalText.quoted(type)) cannot be imported; only RSA, ECDSA and Ed25519 keys can"
+        )
     }
 
     /// Reads the part that is encrypted if the file has a passphrase.
@@ -83,7 +129,7 @@ final class OpenSSHKey {
             }
             let seed = UnsafeRawBufferPointer(rebasing: both.prefix(32))
             return ("PRIVATE KEY", SharedSecret(DERText.ed25519(seed)))
-        case "ssh-rsa":
+        case rsa:
             let (n, e, d) = (try reader.magnitude(), try reader.magnitude(), try reader.magnitude())
             let (coefficient, p, q) = (try reader.magnitude(), try reader.magnitude(), try reader.magnitude())
             // OpenSSH allows at most 16,384 bits. p and q must be odd, so that subtracting one only clears a bit.
@@ -98,11 +144,7 @@ final class OpenSSHKey {
                 point.count == 1 + 2 * curve.size
             else { throw damaged(reader.place) }
             return ("EC PRIVATE KEY", SharedSecret(DERText.curve(curve, d: d, point: point)))
-        case let other:
-            throw CommandFailure.damaged(
-                reader.place,
-                "an OpenSSH key of the type \(TerminalText.quoted(other)) cannot be read; only RSA, ECDSA and Ed25519 keys can"
-            )
+        case let other: throw cannotRead(other, reader.place)
         }
     }
 

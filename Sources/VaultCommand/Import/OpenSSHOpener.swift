@@ -19,10 +19,11 @@ struct OpenSSHOpener {
 
     /// Returns the decrypted form of a block with an encrypted key.
     func decrypted(_ block: borrowing Secret, _ place: String) throws -> SecretBuffer {
-        guard let passphrase = try access.passphrase(for: name) else {
-            throw CommandFailure(.usage, "this OpenSSH key needs a passphrase; give --source-passphrase-file")
-        }
-        guard let text = try SSHKeygen.decrypted(block, passphrase, limit: PEMBlocks.longest, place) else {
+        let text = try access.withPassphrase(for: name) { passphrase throws -> Secret in
+            guard let passphrase = passphrase?.copy() else {
+                throw CommandFailure(.usage, "this OpenSSH key needs a passphrase; give --source-passphrase-file")
+            }
+            if let text = try SSHKeygen.decrypted(block, passphrase, limit: PEMBlocks.longest, place) { return text }
             throw CommandFailure(
                 .noAccess,
                 "\(place): the passphrase does not open this OpenSSH key, or the key is damaged; "

@@ -7,8 +7,10 @@ struct PEMBlock: ~Copyable {
     let label: String
     /// The number of its BEGIN line.
     let line: Int
-    /// Whether it has headers as defined in RFC 1421, which old versions of OpenSSL use to mark encrypted keys.
+    /// Whether it has headers as defined in RFC 1421.
     let hasHeaders: Bool
+    /// The cipher that the header `DEK-Info` names, with which old versions of OpenSSL encrypt keys.
+    let cipher: String?
     /// The block with lines of 64 characters, as swift-asn1 requires.
     let text: Secret
 
@@ -49,6 +51,8 @@ struct PEMBlocks: ~Copyable {
     /// Non-blank lines outside blocks, such as remarks.
     private(set) var remarks = 0
 
+    /// The maximum length of a label: the longest known ones have 24 bytes.
+    private static let longestLabel = 64
     /// The maximum length of a text, which is held in memory.
     static let longest = 64 << 20
 
@@ -56,14 +60,15 @@ struct PEMBlocks: ~Copyable {
         text = try reader.readAll(limit: Self.longest)
     }
 
-    /// Whether a text contains the first line of a block.
+    /// Whether a text contains the first line of a block, or its first words at the end of the text.
     static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
-        start.split(separator: 0x0A).contains { $0.starts(with: begin) }
+        start.split { $0 == 0x0A || $0 == 0x0D }.contains { $0.starts(with: begin) }
     }
 
-    /// Passes each block to `body`.
+    /// Passes each block to `body`; throws `damaged` if there is none, or if a BEGIN or END line has no counterpart.
     mutating func forEach(_ body: (consuming PEMBlock) throws -> Void) throws {
         var remarks = 0
+        var count = 0
         try text.withUnsafeBytes { bytes in
             var number = 0
             // It is changed in place: copying its lines for each new line would take quadratic time.
@@ -81,15 +86,21 @@ struct PEMBlocks: ~Copyable {
                         throw CommandFailure.damaged(
                             "line \(number)", "this does not end the block that began on line \(block.line)")
                     }
+                    count += 1
                     try body(Self.closed(block))
+                } else if line.starts(with: Self.begin) {
+                    throw CommandFailure.damaged("line \(number)", "the BEGIN line is truncated or damaged")
                 } else if open != nil {
                     open?.lines.append(line)
+                } else if line.starts(with: Self.end) {
+                    throw CommandFailure.damaged("line \(number)", "this ends a block that has no BEGIN line")
                 } else if !line.isEmpty {
                     remarks += 1
                 }
             }
             if let open { throw CommandFailure.damaged("line \(open.line)", "the block that starts here has no end") }
         }
+        guard count > 0 else { throw CommandFailure.damaged("line 1", "there is no PEM block in this text") }
         self.remarks = remarks
     }
 
@@ -107,7 +118,7 @@ struct PEMBlocks: ~Copyable {
             return nil
         }
         let label = line.dropFirst(prefix.count).dropLast(dashes.count)
-        guard label.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return nil }
+        guard label.count <= longestLabel, label.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return nil }
         return String(decoding: label, as: UTF8.self)
     }
 
@@ -125,7 +136,17 @@ struct PEMBlocks: ~Copyable {
         text.append(0x0A)
         text.append(contentsOf: end + Array(block.label.utf8) + dashes)
         text.append(0x0A)
-        let hasHeaders = block.lines.contains { $0.contains(UInt8(ascii: ":")) }
-        return PEMBlock(label: block.label, line: block.line, hasHeaders: hasHeaders, text: text.secret())
+        let headers = block.lines.filter { $0.contains(UInt8(ascii: ":")) }
+        return PEMBlock(
+            label: block.label, line: block.line, hasHeaders: !headers.isEmpty, cipher: cipher(headers),
+            text: text.secret())
+    }
+
+    /// Returns the cipher in the header "DEK-Info: AES-128-CBC,…", or nil if there is none.
+    private static func cipher(_ headers: [Slice<UnsafeRawBufferPointer>]) -> String? {
+        let start = Array("DEK-Info:".utf8)
+        guard let header = headers.first(where: { $0.starts(with: start) }) else { return nil }
+        let value = header.dropFirst(start.count).prefix(64).prefix { $0 != UInt8(ascii: ",") }
+        return String(String(decoding: value, as: UTF8.self).trimmed)
     }
 }

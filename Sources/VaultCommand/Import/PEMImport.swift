@@ -58,11 +58,11 @@ private struct PEMContents {
             let document = try block.document()
             if isNew(document, block.line) { certificates.append(try CertificateBlock(block, document)) }
         case "PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY":
-            guard !block.hasHeaders else { throw Self.encrypted(block.place) }
+            if let cipher = block.cipher { throw Self.encrypted(block.place, "OpenSSL's old form, \(cipher)") }
             let document = try block.document()
             if isNew(document, block.line) { keys.append(try KeyBlock(block, document)) }
         case OpenSSHKey.label: try sort(openSSH: block)
-        case "ENCRYPTED PRIVATE KEY": throw Self.encrypted(block.place)
+        case "ENCRYPTED PRIVATE KEY": throw Self.encrypted(block.place, "PKCS #8")
         case let label where label.hasSuffix("PRIVATE KEY"):
             throw CommandFailure.damaged(
                 block.place,
@@ -71,7 +71,9 @@ private struct PEMContents {
         case let label:
             // An example is curve parameters; a key that needs them also contains them.
             losses.append(
-                .intended("\(block.place): \(TerminalText.quoted(label)) is neither a certificate nor a private key"))
+                .intended(
+                    "\(block.place): \(TerminalText.quoted(label)) is neither a certificate nor a private key",
+                    entries: 1))
         }
     }
 
@@ -84,15 +86,18 @@ private struct PEMContents {
     private mutating func isNew(_ document: PEMDocument, _ line: Int) -> Bool {
         let digest = SHA256.hash(data: document.derBytes)
         if let first = lines[digest] {
-            losses.append(.intended("line \(line): a duplicate of line \(first)"))
+            losses.append(.intended("line \(line): a duplicate of line \(first)", entries: 1))
             return false
         }
         lines[digest] = line
         return true
     }
 
-    private static func encrypted(_ place: String) -> CommandFailure {
-        .damaged(place, "the private key is encrypted; decrypt it first, for example with 'openssl pkey -in FILE'")
+    private static func encrypted(_ place: String, _ form: String) -> CommandFailure {
+        .damaged(
+            place,
+            "the private key is encrypted (\(TerminalText.singleLine(form))); decrypt it into an in-memory file system first: "
+                + "'openssl pkey -in FILE -out /dev/shm/key.pem'")
     }
 }
 
@@ -116,7 +121,9 @@ private struct CertificateBlock {
         let key = try importing(place) {
             try ItemKey.certificate(type: fields.type, issuer: fields.issuer, serialNumber: fields.serialNumber)
         }
-        return ImportRecord(place: place, key: key, secret: Secret(copying: document.derBytes), attributes: attributes)
+        return ImportRecord(
+            place: place, key: key, secret: Secret(copying: document.derBytes), attributes: attributes,
+            mayHaveTwins: false)
     }
 
     /// The certificate followed by its private key, both in PEM.
@@ -127,7 +134,7 @@ private struct CertificateBlock {
         var both = SecretBuffer()
         both.append(contentsOf: (document.pemString + "\n").utf8)
         both.append(privateKey.text)
-        return ImportRecord(place: place, key: key, secret: both.secret(), attributes: attributes)
+        return ImportRecord(place: place, key: key, secret: both.secret(), attributes: attributes, mayHaveTwins: false)
     }
 
     private var attributes: Attributes {
@@ -159,8 +166,11 @@ private final class KeyBlock {
         self.text = text
         self.comment = comment
         der = Secret(copying: document.derBytes)
-        do {
-            fields = try PrivateKeyFields(Certificate.PrivateKey(pemDocument: document))
+        do { fields = try PrivateKeyFields(document) } catch let refused as PrivateKeyFields.TooSmall {
+            throw CommandFailure.damaged(
+                place,
+                "an RSA key of \(refused.bits) bits is too small to be imported; replace it with one of at least 2048 bits"
+            )
         } catch {
             throw CommandFailure.damaged(
                 place, "this private key is damaged, or not an RSA, P-256, P-384, P-521 or Ed25519 key")
@@ -177,6 +187,6 @@ private final class KeyBlock {
         }
         var attributes = Attributes()
         attributes.label = label ?? (comment.isEmpty ? fields.label : comment)
-        return ImportRecord(place: place, key: key, secret: der.copy(), attributes: attributes)
+        return ImportRecord(place: place, key: key, secret: der.copy(), attributes: attributes, mayHaveTwins: false)
     }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import CryptoExtras
 import SwiftASN1
 import X509
 
@@ -35,7 +36,32 @@ struct PrivateKeyFields {
         }
     }
 
-    init(_ key: Certificate.PrivateKey) throws {
+    /// An RSA key with so few bits that no library of ours checks it.
+    struct TooSmall: Error {
+        let bits: UInt32
+    }
+
+    /// Reads a private key in PKCS #1, SEC 1 or PKCS #8.
+    /// - Throws: ``TooSmall``; any other error means that the key is damaged or of another kind.
+    init(_ document: PEMDocument) throws {
+        do { self = try Self(Certificate.PrivateKey(pemDocument: document)) } catch {
+            // swift-certificates refuses RSA keys of less than 2048 bits, but old ones must not be lost.
+            guard let bits = Self.rsaBits(document.derBytes), bits < 2048 else { throw error }
+            guard bits >= Self.leastRSABits else { throw TooSmall(bits: bits) }
+            self = try Self(_RSA.Signing.PrivateKey(unsafeDERRepresentation: document.derBytes))
+        }
+    }
+
+    private init(_ key: _RSA.Signing.PrivateKey) throws {
+        keyType = .rsa
+        publicKey = Array(key.publicKey.pkcs1DERRepresentation)
+        sizeInBits = try Self.modulusBits(publicKey)
+    }
+
+    /// The smallest RSA key that can be read.
+    static let leastRSABits: UInt32 = 1024
+
+    private init(_ key: Certificate.PrivateKey) throws {
         publicKey = Array(key.publicKey.subjectPublicKeyInfoBytes)
         var serializer = DER.Serializer()
         try serializer.serialize(key.publicKey)
@@ -78,8 +104,31 @@ struct PrivateKeyFields {
             while nodes.next() != nil {}
             return modulus
         }
-        let significant = modulus.drop { $0 == 0 }
+        return bits(modulus)
+    }
+
+    private static func bits(_ number: ArraySlice<UInt8>) -> UInt32 {
+        let significant = number.drop { $0 == 0 }
         guard let first = significant.first else { return 0 }
         return UInt32(clamping: significant.count * 8 - first.leadingZeroBitCount)
+    }
+
+    /// Returns the size of an RSA key in PKCS #1 or PKCS #8, or nil if it is not one.
+    private static func rsaBits(_ der: [UInt8], isInner: Bool = false) -> UInt32? {
+        do {
+            return try DER.sequence(try DER.parse(der), identifier: .sequence) { nodes in
+                _ = try Int(derEncoded: &nodes)
+                guard let second = nodes.next() else { return nil }
+                defer { while nodes.next() != nil {} }
+                guard second.identifier != .integer else { return bits(try ArraySlice<UInt8>(derEncoded: second)) }
+                let kind = try DER.sequence(second, identifier: .sequence) { nodes in
+                    let kind = try ASN1ObjectIdentifier(derEncoded: &nodes)
+                    while nodes.next() != nil {}
+                    return kind
+                }
+                guard kind == .AlgorithmIdentifier.rsaEncryption, !isInner else { return nil }
+                return rsaBits(Array(try ASN1OctetString(derEncoded: &nodes).bytes), isInner: true)
+            }
+        } catch { return nil }
     }
 }

@@ -39,12 +39,13 @@ enum SourceFormat: String, CaseIterable {
 
     /// Detects the format from the first bytes of a source.
     init(detecting reader: inout SourceReader) throws {
-        var (isArchive, isFrom1Password, isVault) = (false, false, false)
+        var (isArchive, isFrom1Password, isVault, isUTF16) = (false, false, false, false)
         let found = try reader.withStart { start -> SourceFormat? in
             var text = start[...]
             if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
             text = text.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
             let rest = UnsafeRawBufferPointer(rebasing: text)
+            isUTF16 = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
             isVault = start.starts(with: [0x89, 0x56, 0x41, 0x55, 0x4C, 0x54, 0x0D, 0x0A])
             if start.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
                 isArchive = true
@@ -54,6 +55,11 @@ enum SourceFormat: String, CaseIterable {
             return [.kdbx, .bitwarden, .json, .enpass, .csv, .pem].first { $0.recognizes(start, rest) }
         }
         guard let found else {
+            guard !isUTF16 else {
+                throw CommandFailure(
+                    .damaged,
+                    "\(reader.name) is UTF-16 text; convert it to UTF-8 first: 'iconv -f UTF-16 -t UTF-8 FILE'")
+            }
             guard !isVault else {
                 throw CommandFailure(
                     .damaged,

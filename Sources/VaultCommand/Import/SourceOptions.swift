@@ -17,7 +17,7 @@ struct SourceOptions: ParsableArguments {
     var sourceKeyFile: String?
 
     @Option(
-        "The maximum size of a KDBX source's attachments together; by default, twice the file and 32 MiB.",
+        "The maximum size of a KDBX source's attachments together, and of an entry; by default, twice the file and 32 MiB.",
         value: "size")
     var maxSourceMemory: MemorySize?
 
@@ -58,22 +58,39 @@ struct SourceAccess {
     var mostBcryptRounds: UInt32 = 512
     var mayAsk = true
 
-    /// Returns the passphrase of the source, prompting for it if no factor is given; nil if only a key file is given.
+    /// Calls `open` with the passphrase of the source, prompting for it if no factor is given, or with nil if only a key
+    /// file is given. A passphrase that was typed and that is wrong, for which `open` throws `noAccess`, can be retried
+    /// twice.
     ///
     /// `source`: the name of the source in messages.
-    func passphrase(for source: String) throws -> Secret? {
-        if let passphrase { return passphrase.secret.copy() }
+    func withPassphrase<R: ~Copyable>(
+        for source: String, _ open: (borrowing Secret?) throws -> R
+    ) throws -> R {
+        if let passphrase { return try open(passphrase.secret.copy()) }
         if let passphraseFile {
-            return FactorInput.withoutLineEnd(
-                try Descriptor.readFile(passphraseFile, what: "the source's passphrase file", limit: 1 << 20))
+            return try open(
+                FactorInput.withoutLineEnd(
+                    try Descriptor.readFile(passphraseFile, what: "the source's passphrase file", limit: 1 << 20)))
         }
-        guard keyFile == nil else { return nil }
+        guard keyFile == nil else { return try open(nil) }
         let instead = "give --source-passphrase-file or --source-key-file"
         guard mayAsk else {
             throw CommandFailure(.noAccess, "\(source) is encrypted, and --no-input forbids prompting; \(instead)")
         }
-        return try Prompt.secret("Passphrase for \(source)", instead: instead)
+        ControllingTerminal.beginSeries()
+        defer { ControllingTerminal.endSeries() }
+        var tries = 1
+        while true {
+            let passphrase: Secret? = try Prompt.secret("Passphrase for \(source)", instead: instead)
+            do { return try open(passphrase) } catch let failure as CommandFailure {
+                guard failure.status == .noAccess, tries < Self.mostTries else { throw failure }
+            }
+            tries += 1
+            Terminal.note("wrong passphrase; try again")
+        }
     }
+
+    private static let mostTries = 3
 
     /// Returns the contents of the key file, or nil if none is given.
     func readKeyFile() throws -> Secret? {

@@ -8,27 +8,41 @@ struct SourceReader: ~Copyable {
     /// Its name in messages.
     let name: String
     private let descriptor: Int32
+    /// The size of a regular file; nil for other sources.
+    private let size: Int?
     private var chunk: Secret
     private var position = 0
     private var end = 0
     private var bytesBefore: UInt64 = 0
+    /// The size of a part of the source for which there is enough memory.
+    private var expectedPart = 1 << 20
 
     /// Opens a file; `-` is standard input.
     /// - `capacity`: The number of bytes read at once, which is also the most that `withStart` can pass to its body.
     init(_ source: String, capacity: Int = 65_536) throws {
-        if source == "-" {
-            descriptor = STDIN_FILENO
-            name = "standard input"
-        } else {
-            name = TerminalText.quoted(source)
-            descriptor = vault_open(source, O_RDONLY, 0)
-            guard descriptor >= 0 else {
-                throw CommandFailure(
-                    descriptor == -ENOENT ? .noSuchFile : .io,
-                    "cannot open \(name): \(Descriptor.message(-descriptor)); check the path")
-            }
-        }
+        let opened = try Self.opened(source)
+        (name, descriptor) = (opened.name, opened.descriptor)
+        size = Self.size(opened.descriptor)
         chunk = Secret(count: capacity)
+    }
+
+    private static func opened(_ source: String) throws -> (name: String, descriptor: Int32) {
+        let name = source == "-" ? "standard input" : TerminalText.quoted(source)
+        try SourceMemory.require(SourceMemory.base, for: name)
+        guard source != "-" else { return (name, STDIN_FILENO) }
+        let descriptor = vault_open(source, O_RDONLY, 0)
+        guard descriptor >= 0 else {
+            throw CommandFailure(
+                descriptor == -ENOENT ? .noSuchFile : .io,
+                "cannot open \(name): \(Descriptor.message(-descriptor)); check the path")
+        }
+        return (name, descriptor)
+    }
+
+    private static func size(_ descriptor: Int32) -> Int? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int(status.st_size)
     }
 
     /// Reads a part of a source that is already in memory.
@@ -36,6 +50,7 @@ struct SourceReader: ~Copyable {
     init(_ part: borrowing SecretBuffer, at offset: UInt64) {
         name = "a part of the source"
         descriptor = -1
+        size = nil
         chunk = part.secret()
         end = chunk.count
         bytesBefore = offset
@@ -75,6 +90,10 @@ struct SourceReader: ~Copyable {
                 return to
             }
             position = found
+            if target.count > expectedPart {
+                expectedPart = 2 * target.count
+                try SourceMemory.require(SourceMemory.base + SourceMemory.timesDecoded * expectedPart, for: name)
+            }
             guard found == end else { return }
         }
     }
@@ -87,19 +106,33 @@ struct SourceReader: ~Copyable {
     }
 
     /// Consumes the remaining bytes.
-    /// - `limit`: The maximum number of bytes; if there are more, an error is thrown.
+    /// - `limit`: The maximum number of bytes; if there are more, an error is thrown, as if there is too little memory to
+    ///   import that many.
     mutating func readAll(limit: Int) throws -> SecretBuffer {
-        var all = SecretBuffer(capacity: chunk.count)
+        var expected = max(size ?? 0, chunk.count)
+        try requireMemory(expected, limit: limit)
+        var all = SecretBuffer(capacity: expected + 1)
         while try peek() != nil {
             let (from, to) = (position, end)
+            if all.count + to - from > expected {
+                expected = 2 * (all.count + to - from)
+                try requireMemory(expected, limit: 2 * limit)
+            }
             chunk.withUnsafeBytes { all.append(UnsafeRawBufferPointer(rebasing: $0[from..<to])) }
             position = end
-            guard all.count <= limit else {
-                throw CommandFailure(
-                    .usage, "\(name) is larger than \(limit >> 20) MiB, the maximum for this format; split it")
-            }
+            guard all.count <= limit else { throw tooLarge(limit) }
         }
         return all
+    }
+
+    private func requireMemory(_ count: Int, limit: Int) throws {
+        guard count <= max(limit, chunk.count) else { throw tooLarge(limit) }
+        guard descriptor >= 0 else { return }
+        try SourceMemory.require(SourceMemory.base + SourceMemory.times * count, for: name)
+    }
+
+    private func tooLarge(_ limit: Int) -> CommandFailure {
+        CommandFailure(.usage, "\(name) is larger than \(limit >> 20) MiB, the maximum for this format; split it")
     }
 
     private mutating func refill() throws -> Bool {
@@ -123,6 +156,42 @@ struct SourceReader: ~Copyable {
             }
             guard errno == EINTR else { throw CommandFailure(.io, "cannot read \(name): \(Descriptor.message(errno))") }
         }
+    }
+}
+
+/// The memory that an import takes, which is asked for before anything is read: Swift ends the program when one of its own
+/// allocations fails.
+enum SourceMemory {
+    /// What every import takes.
+    static let base = 16 << 20
+    /// How often the bytes of a source that is read whole can be in memory at the same time, in whatever form: seven times
+    /// for a list with a single field.
+    static let times = 8
+    /// The same for a part of a source that is decoded by Foundation.
+    static let timesDecoded = 12
+    /// What an entry takes until the end of its transaction: 370 bytes were measured for short ones, and a table that
+    /// grows is in memory twice.
+    static let entry = 768
+
+    /// Throws unless the process can have so much more memory.
+    static func require(_ count: Int, for name: String) throws {
+        guard vault_memory_has(count) == 0 else { return }
+        throw CommandFailure(
+            .io,
+            "there is too little memory to import \(name), which takes up to \(count >> 20) MiB; free some, or raise the limit "
+                + "('ulimit -v')")
+    }
+}
+
+/// Asks for the memory of as many entries again each time their number has doubled.
+struct EntryRoom {
+    private var expected = 16_384
+
+    /// Notes how many entries there are. Throws if there is too little memory for as many again.
+    mutating func note(_ count: Int) throws {
+        guard count >= expected else { return }
+        try SourceMemory.require(SourceMemory.base + SourceMemory.entry * count, for: "more than \(count) entries")
+        expected = 2 * count
     }
 }
 

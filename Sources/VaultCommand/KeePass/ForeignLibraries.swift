@@ -1,15 +1,33 @@
 import CInterchange
 import VaultFmt
+import VaultLocal
 
 /// A library that is needed only for files of other programs, loaded when the first such file is read or written.
 enum ForeignLibrary {
     case gcrypt, zlib, expat
 
-    /// Loads the library; throws `unavailable` with the name of its package if it is not installed.
+    /// Loads the library; throws `unavailable` with the name of its package if it is not installed, and `io` if it cannot
+    /// be loaded.
     func load() throws {
-        guard interchange_load(number) == 0 else { return }
-        throw CommandFailure(
-            .unavailable, "this format needs a library that is not installed; install the Debian package '\(package)'")
+        var reason = [CChar](repeating: 0, count: 256)
+        switch interchange_load(number, &reason, reason.count) {
+        case INTERCHANGE_LOADED: return
+        case INTERCHANGE_FAILED:
+            let words = String(decoding: reason.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            throw CommandFailure(
+                .io,
+                "a library that this format needs cannot be loaded: \(TerminalText.singleLine(words)); raise the limits on open files "
+                    + "and memory, and try again")
+        default:
+            throw CommandFailure(
+                .unavailable,
+                "this format needs a library that is not installed; install the Debian package '\(package)'")
+        }
+    }
+
+    /// The failure of a library that ran out of memory.
+    static func outOfMemory(_ library: String) -> CommandFailure {
+        CommandFailure(.io, "\(library) ran out of memory; free some and try again")
     }
 
     private var package: String { String(cString: interchange_package(number)) }
@@ -84,10 +102,12 @@ struct ForeignCipher: ~Copyable {
 
     init(_ cipher: interchange_cipher, key: borrowing Secret, iv: UnsafeRawBufferPointer) throws {
         precondition(key.count == 32, "these ciphers have a key of 32 bytes")
-        let handle = key.withUnsafeBytes {
-            interchange_cipher_open(cipher, $0.baseAddress, iv.baseAddress, iv.count)
+        var handle: UnsafeMutableRawPointer?
+        let result = key.withUnsafeBytes {
+            interchange_cipher_open(cipher, $0.baseAddress, iv.baseAddress, iv.count, &handle)
         }
-        guard let handle else {
+        guard interchange_is_memory(result) == 0 else { throw ForeignLibrary.outOfMemory("libgcrypt") }
+        guard result == 0, let handle else {
             throw CommandFailure(.unavailable, "libgcrypt does not support a cipher that this file uses")
         }
         self.handle = handle
@@ -123,7 +143,7 @@ struct Inflater: ~Copyable {
 
     init() throws {
         guard let stream = interchange_inflate_open() else {
-            throw CommandFailure(.io, "zlib ran out of memory; free some and try again")
+            throw ForeignLibrary.outOfMemory("zlib")
         }
         self.stream = stream
     }
@@ -145,6 +165,7 @@ struct Inflater: ~Copyable {
             let flow = chunk.withUnsafeMutableBytes {
                 interchange_inflate(stream, source.baseAddress, &left, $0.baseAddress, &room)
             }
+            guard flow != INTERCHANGE_NO_MEMORY else { throw ForeignLibrary.outOfMemory("zlib") }
             guard flow != INTERCHANGE_BROKEN else {
                 throw CommandFailure.damaged(place, "the compressed data is damaged")
             }
@@ -167,7 +188,7 @@ struct Deflater: ~Copyable {
 
     init() throws {
         guard let stream = interchange_deflate_open() else {
-            throw CommandFailure(.io, "zlib ran out of memory; free some and try again")
+            throw ForeignLibrary.outOfMemory("zlib")
         }
         self.stream = stream
     }
@@ -188,6 +209,7 @@ struct Deflater: ~Copyable {
             let flow = chunk.withUnsafeMutableBytes {
                 interchange_deflate(stream, source.baseAddress, &left, isLast ? 1 : 0, $0.baseAddress, &room)
             }
+            guard flow != INTERCHANGE_NO_MEMORY else { throw ForeignLibrary.outOfMemory("zlib") }
             guard flow != INTERCHANGE_BROKEN else { throw CommandFailure(.bug, "zlib cannot compress this") }
             rest = UnsafeRawBufferPointer(rebasing: rest[(rest.count - left)...])
             let written = chunk.count - room

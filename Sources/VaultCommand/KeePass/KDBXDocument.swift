@@ -22,6 +22,8 @@ final class KDBXDocument: XMLHandler {
         case customIcon = "CustomIconUUID"
         case tags = "Tags"
         case overrideURL = "OverrideURL"
+        case autoType = "AutoType"
+        case defaultSequence = "DefaultSequence"
         case times = "Times"
         case created = "CreationTime"
         case modified = "LastModificationTime"
@@ -44,6 +46,8 @@ final class KDBXDocument: XMLHandler {
         var uuid: [UInt8] = []
         var name = ""
         var isInRecycleBin = false
+        /// What its name takes.
+        var held = 0
     }
 
     private let take: (consuming KDBXEntry) throws -> Void
@@ -69,6 +73,9 @@ final class KDBXDocument: XMLHandler {
     private var binaryID = ""
     private var isBinaryCompressed = false
     private var number = 0
+    /// What the open entry and its earlier states take, and what the text of the open element takes.
+    private var held = 0
+    private var textHeld = 0
 
     private init(
         _ stream: consuming InnerStream, _ binaries: KDBXBinaries, _ places: [KDBXBinaries.Place],
@@ -136,11 +143,13 @@ final class KDBXDocument: XMLHandler {
         }
         let element = Element(rawValue: name) ?? .other
         path.append(Open(element: element, isProtected: attributes["Protected"] == "True"))
-        text.removeAll()
+        removeText()
         switch element {
         case .group where parent() == .root || parent() == .group:
             groups.append(Group(isInRecycleBin: groups.last?.isInRecycleBin ?? false))
-        case .entry where parent() == .group || parent() == .history: entries.append(KDBXEntry())
+        case .entry where parent() == .group || parent() == .history:
+            try hold(0)
+            entries.append(KDBXEntry())
         case .string, .item: (key, value) = ("", nil)
         case .binary where parent() == .binaries:
             binaryID = attributes["ID"] ?? ""
@@ -152,14 +161,34 @@ final class KDBXDocument: XMLHandler {
         }
     }
 
-    func text(_ bytes: UnsafeRawBufferPointer) throws { text.append(bytes) }
+    func text(_ bytes: UnsafeRawBufferPointer) throws {
+        // The text of an attachment is counted when it is decoded.
+        let isAttachment = path.last?.element == .binary || path.last?.element == .value && parent() == .binary
+        if !isAttachment {
+            try binaries.memory.take(bytes.count)
+            textHeld += bytes.count
+        }
+        text.append(bytes)
+    }
+
+    private func removeText() {
+        text.removeAll()
+        binaries.memory.release(textHeld)
+        textHeld = 0
+    }
+
+    /// Counts a part of the open entry.
+    private func hold(_ count: Int) throws {
+        try binaries.memory.take(count + KDBXMemory.head)
+        held += count + KDBXMemory.head
+    }
 
     func end() throws {
         guard let open = path.last else { return }
         protected = open.isProtected ? SharedSecret(try unprotected()) : nil
         try end(open)
         path.removeLast()
-        text.removeAll()
+        removeText()
     }
 
     private func end(_ open: Open) throws {
@@ -168,21 +197,34 @@ final class KDBXDocument: XMLHandler {
         case (.recycleBinEnabled, .meta): hasRecycleBin = plainText() != "False"
         case (.recycleBin, .meta): recycleBin = identifier()
         case (.uuid, .icon): iconID = identifier()
-        case (.name, .icon): iconNames[iconID] = plainText()
-        case (.binary, .binaries): binaryPlaces[binaryID] = try storedBinary()
+        case (.name, .icon):
+            try binaries.memory.take(text.count + KDBXMemory.head)
+            iconNames[iconID] = plainText()
+        case (.binary, .binaries):
+            try binaries.memory.take(KDBXMemory.head)
+            binaryPlaces[binaryID] = try storedBinary()
         case (.value, .binary) where parent(2) == .entry && reference.isEmpty: inlineBinary = try storedBinary()
         case (.uuid, .group) where !groups.isEmpty:
             groups[groups.count - 1].uuid = identifier()
             if hasRecycleBin, !recycleBin.isEmpty, groups.last?.uuid == recycleBin {
                 groups[groups.count - 1].isInRecycleBin = true
             }
-        case (.name, .group): if !groups.isEmpty { groups[groups.count - 1].name = plainText() }
-        case (.group, .root), (.group, .group): _ = groups.popLast()
+        case (.name, .group):
+            guard !groups.isEmpty else { return }
+            try binaries.memory.take(text.count)
+            groups[groups.count - 1].held += text.count
+            groups[groups.count - 1].name = plainText()
+        case (.group, .root), (.group, .group): binaries.memory.release(groups.popLast()?.held ?? 0)
         case (.entry, .group), (.entry, .history): try endEntry()
-        case (_, .entry): endField(open.element)
+        case (_, .entry):
+            // Tags and the like are a few bytes, unless somebody means harm; values have been counted.
+            try hold(text.count)
+            endField(open.element)
         case (_, .times) where parent(2) == .entry: endTime(open.element)
+        case (.defaultSequence, .autoType) where parent(2) == .entry: change { $0.autoType = plainText() }
         case (.key, .string), (.key, .item), (.key, .binary): key = plainText()
         case (.value, .string), (.value, .item):
+            try hold(text.count)
             value = (protected ?? SharedSecret(text.secret()), open.isProtected)
         case (.item, .customData) where parent(2) == .entry:
             if let value { change { $0.customData.append((key, value.secret.text ?? "")) } }
@@ -235,7 +277,10 @@ final class KDBXDocument: XMLHandler {
         entry.number = number
         entry.folder = groups.dropFirst().map(\.name)
         entry.isInRecycleBin = groups.last?.isInRecycleBin ?? false
+        entry.size = held
         try take(entry)
+        binaries.memory.release(held)
+        held = 0
     }
 
     // MARK: values

@@ -9,6 +9,8 @@ struct KDBXEntry {
     var customIcon = ""
     var tags = ""
     var overrideURL = ""
+    /// The keys that KeePass types into a form, if they are not the usual ones.
+    var autoType = ""
     /// Milliseconds since 1970.
     var created: Int64?
     var modified: Int64?
@@ -22,8 +24,10 @@ struct KDBXEntry {
     /// The names of the groups that contain the entry, except the outermost group.
     var folder: [String] = []
     var isInRecycleBin = false
-    /// The number of the XML line on which the entry ends.
+    /// Its number among the file's entries, from 1.
     var number = 0
+    /// What it takes in memory, with its earlier states.
+    var size = 0
 
     /// The value of a field.
     subscript(name: String) -> SharedSecret? { strings.first { $0.name == name }?.value }

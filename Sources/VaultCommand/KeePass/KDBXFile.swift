@@ -247,6 +247,31 @@ struct InnerStream: ~Copyable {
     }
 }
 
+/// The memory for the contents of a file, which has one bound: compressed contents could ask for gigabytes.
+final class KDBXMemory {
+    /// What a value takes beside its bytes.
+    static let head = 256
+
+    private let most: Int
+    private var total = 0
+
+    init(most: Int) { self.most = most }
+
+    /// Adds to the total, or throws `overLimit`.
+    func take(_ count: Int) throws {
+        guard count <= most - total else {
+            throw CommandFailure(
+                .overLimit,
+                "the attachments and an entry are larger than \(most >> 20) MiB together; allow more with --max-source-memory"
+            )
+        }
+        total += count
+    }
+
+    /// Subtracts what is no longer in memory.
+    func release(_ count: Int) { total -= count }
+}
+
 /// The attachments of a file, stored in a few large pieces of memory that is wiped after use.
 final class KDBXBinaries {
     /// The position of an attachment.
@@ -263,11 +288,11 @@ final class KDBXBinaries {
     private static let pieceSize = 4 << 20
     private var pieces: [Piece] = []
     private var start = 0
-    private let most: Int
-    private var total = 0
+    /// What the attachments and the entries that are in memory take together.
+    let memory: KDBXMemory
 
-    /// Makes an empty store for attachments of at most `most` bytes together.
-    init(most: Int) { self.most = most }
+    /// Makes an empty store for attachments and entries of at most `most` bytes together.
+    init(most: Int) { memory = KDBXMemory(most: most) }
 
     /// Begins an attachment.
     func begin() {
@@ -277,12 +302,7 @@ final class KDBXBinaries {
 
     /// Appends to the current attachment.
     func append(_ bytes: UnsafeRawBufferPointer) throws {
-        guard bytes.count <= most - total else {
-            throw CommandFailure(
-                .overLimit,
-                "the attachments are larger than \(most >> 20) MiB together; allow more with --max-source-memory")
-        }
-        total += bytes.count
+        try memory.take(bytes.count)
         pieces.last?.buffer.append(bytes)
     }
 

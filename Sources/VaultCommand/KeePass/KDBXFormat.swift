@@ -61,9 +61,11 @@ enum KDBX {
         static let unpackedAtLeast = 256 << 20
         static let unpackedTimes = 64
         static let unpackedAtMost = 2 << 30
-        /// The maximum size of all attachments of a file together, unless the user allows more: attachments of
-        /// version 3 are compressed one by one, so that a few kilobytes could ask for gigabytes.
+        /// The maximum size of all attachments of a file and one entry together, unless the user allows more:
+        /// attachments of version 3 are compressed one by one, so that a few kilobytes could ask for gigabytes.
         static func attached(_ file: Int) -> Int { (32 << 20) + 2 * min(file, Self.file) }
+        /// The maximum length of a tag or a comment, which expat holds in memory.
+        static let tag = 8 << 20
         /// The maximum nesting depth of elements.
         static let depth = 256
         /// The maximum number of rounds of AES-KDF.

@@ -43,6 +43,7 @@ struct KDBXKey: ~Copyable {
         }
         var key = composite.copy()
         let result = key.withUnsafeMutableBytes { interchange_aes_kdf(seed, $0.baseAddress, rounds) }
+        guard interchange_is_memory(result) == 0 else { throw ForeignLibrary.outOfMemory("libgcrypt") }
         guard result == 0 else { throw CommandFailure(.unavailable, "libgcrypt cannot derive this file's key") }
         return ForeignHash.sha256(key)
     }
@@ -78,9 +79,12 @@ extension KDBXArgon2 {
                 }
             }
         }
-        guard result == 0 else {
+        guard interchange_argon2_lacks_memory(result) == 0 else {
             throw CommandFailure(
-                .io, "the key derivation of this file failed: too little memory, or invalid parameters")
+                .io, "there is too little memory for this file's key derivation, which needs \(memoryBytes >> 20) MiB")
+        }
+        guard result == 0 else {
+            throw CommandFailure.damaged("byte 12", "the header's key derivation has invalid parameters")
         }
         return key
     }

@@ -9,8 +9,8 @@ struct KDBXPlacement: Equatable {
         case string(String), binary(String)
         /// `URL` and the fields for further addresses, one line each.
         case addresses
-        /// The tags, one line each; the path of the groups; the expiry time; the icon's number.
-        case tags, folder, expiry, icon
+        /// The tags, one line each; the path of the groups; the expiry time; the icon's number; the keys to type.
+        case tags, folder, expiry, icon, autoType
     }
 
     let name: String
@@ -73,6 +73,7 @@ extension KDBXPlacement.Place {
         case .folder: ("g", "")
         case .expiry: ("e", "")
         case .icon: ("i", "")
+        case .autoType: ("a", "")
         }
     }
 
@@ -85,6 +86,7 @@ extension KDBXPlacement.Place {
         case ("g", _): self = .folder
         case ("e", _): self = .expiry
         case ("i", _): self = .icon
+        case ("a", _): self = .autoType
         default: return nil
         }
     }

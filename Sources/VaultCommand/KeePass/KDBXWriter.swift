@@ -137,6 +137,13 @@ final class KDBXWriter {
             try value(string)
             try close("String")
         }
+        if !entry.autoType.isEmpty {
+            try open("AutoType")
+            try element("Enabled", "True")
+            try element("DataTransferObfuscation", "0")
+            try element("DefaultSequence", entry.autoType)
+            try close("AutoType")
+        }
         for (name, number) in entry.binaries {
             try open("Binary")
             try element("Key", name)
@@ -272,6 +279,7 @@ struct KDBXNewEntry {
     var uuid: [UInt8]
     var icon = 0
     var tags: [String] = []
+    var autoType = ""
     /// Milliseconds since 1970.
     var created: Int64
     var modified: Int64

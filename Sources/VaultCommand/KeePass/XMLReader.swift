@@ -28,6 +28,8 @@ final class XMLReader {
     private let handler: any XMLHandler
     private var failure: CommandFailure?
     private var depth = 0
+    /// The bytes since the last element or text, which may all be one tag.
+    private var unseen = 0
     private var parser: UnsafeMutableRawPointer?
 
     private init(_ handler: any XMLHandler) { self.handler = handler }
@@ -64,7 +66,7 @@ final class XMLReader {
                 }
             })
         guard let parser = interchange_xml_open(context, &handlers) else {
-            throw CommandFailure(.io, "expat ran out of memory; free some and try again")
+            throw ForeignLibrary.outOfMemory("expat")
         }
         reader.parser = parser
         defer { interchange_xml_close(parser) }
@@ -73,8 +75,11 @@ final class XMLReader {
     }
 
     private func feed(_ bytes: UnsafeRawBufferPointer, isLast: Bool) throws {
+        unseen += bytes.count
+        guard unseen <= KDBX.Limit.tag else { throw damaged("a tag or a comment is too long") }
         let isSound = interchange_xml_parse(parser, bytes.baseAddress, bytes.count, isLast ? 1 : 0) == 1
         if let failure { throw failure }
+        guard isSound || interchange_xml_lacks_memory(parser) == 0 else { throw ForeignLibrary.outOfMemory("expat") }
         guard isSound else { throw damaged(String(cString: interchange_xml_error(parser))) }
     }
 
@@ -83,6 +88,7 @@ final class XMLReader {
     }
 
     private func handle(_ body: (XMLReader) throws -> Void) {
+        unseen = 0
         do {
             try body(self)
         } catch {

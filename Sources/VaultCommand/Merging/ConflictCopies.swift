@@ -5,9 +5,16 @@ import VaultLocal
 
 /// The copies that file syncers create next to a file that was changed on two machines.
 enum ConflictCopies {
-    /// Returns the sorted paths of copies next to a vault. They are recognized by name only; the files have not been
-    /// read yet.
-    static func paths(of vault: String) throws -> [String] {
+    /// A file that may be a copy. It is recognized by name only, and has not been read yet.
+    struct Candidate {
+        let path: String
+        /// Whether a person could have given the file this name: OneDrive adds the name of a computer, which can be any
+        /// word.
+        let mayBeNamedByPerson: Bool
+    }
+
+    /// Returns the candidates next to a vault, sorted by path.
+    static func candidates(of vault: String) throws -> [Candidate] {
         let folder = UserFiles.parent(of: vault)
         let name = String(vault[(vault.lastIndex(of: "/").map { vault.index(after: $0) } ?? vault.startIndex)...])
         guard let directory = opendir(folder) else {
@@ -15,36 +22,43 @@ enum ConflictCopies {
         }
         defer { closedir(directory) }
         let host = hostName()
-        var found: [String] = []
+        var found: [Candidate] = []
         while true {
             errno = 0
             guard let entry = readdir(directory) else { break }
             let other = withUnsafePointer(to: &entry.pointee.d_name) { bytes in
                 bytes.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
             }
-            guard let other, isCopy(other, of: name, host: host) else { continue }
-            found.append(folder == "." && !vault.hasPrefix("./") ? other : folder + "/" + other)
+            guard let other, let middle = middle(of: other, beside: name) else { continue }
+            let isCertain = isCopy(middle, host: host)
+            guard isCertain || isWord(middle) else { continue }
+            let path = folder == "." && !vault.hasPrefix("./") ? other : folder + "/" + other
+            found.append(Candidate(path: path, mayBeNamedByPerson: !isCertain))
         }
         guard errno == 0 else {
             throw CommandFailure(system: errno, "cannot list the folder \(TerminalText.path(folder))")
         }
-        return found.sorted()
+        return found.sorted { $0.path < $1.path }
     }
 
-    /// Whether a file name follows a syncer's pattern for a copy of the other file.
+    /// Whether a file name follows a syncer's pattern for a copy of the other file, judged by what it adds to its name.
     ///
     /// - Syncthing: `work.sync-conflict-20260131-235959-ABCDEFG.vault`
     /// - Dropbox, Nextcloud, ownCloud, Seafile, Synology, Resilio and others: "conflict" in the user's language, such
     ///   as `work (Ann's conflicted copy 2026-01-31).vault` or `work_conflict-20260131-235959.vault`
     /// - OneDrive: `work-DESKTOP-1A2B3C4.vault`, where the last part is the name of a Windows computer or of this
-    ///   computer, possibly followed by a number
+    ///   computer, possibly followed by a number; other names of computers are not certain
     /// - iCloud and Google Drive: `work 2.vault` and `work (1).vault`
-    static func isCopy(_ other: String, of name: String, host: String) -> Bool {
+    private static func isCopy(_ middle: Substring, host: String) -> Bool {
+        isConflictMark(middle) || isNumber(middle) || isComputer(middle, host: host)
+    }
+
+    /// What a file name has between the two parts of another one.
+    private static func middle(of other: String, beside name: String) -> Substring? {
         let (stem, suffix) = split(name)
-        guard other != name, other.hasPrefix(stem), other.hasSuffix(suffix) else { return false }
+        guard other != name, other.hasPrefix(stem), other.hasSuffix(suffix) else { return nil }
         let middle = other.dropFirst(stem.count).dropLast(suffix.count)
-        guard !middle.isEmpty, stem.count + middle.count + suffix.count == other.count else { return false }
-        return isConflictMark(middle) || isNumber(middle) || isComputer(middle, host: host)
+        return !middle.isEmpty && stem.count + middle.count + suffix.count == other.count ? middle : nil
     }
 
     /// Splits a name at its last dot.
@@ -85,6 +99,12 @@ enum ConflictCopies {
         guard !host.isEmpty, text.hasPrefix(host.uppercased()) else { return false }
         let rest = text.dropFirst(host.count)
         return rest.isEmpty || (rest.first == "-" && rest.count > 1 && rest.dropFirst().allSatisfy(\.isNumber))
+    }
+
+    /// "-NAME", where NAME can be the name of any computer.
+    private static func isWord(_ middle: Substring) -> Bool {
+        middle.first == "-" && (2...64).contains(middle.count)
+            && middle.allSatisfy { $0.isLetter || $0.isNumber || "-_".contains($0) }
     }
 
     private static func hostName() -> String {

@@ -11,8 +11,10 @@ struct CopyOutcome {
     var movedTo: String?
     /// Whether the file is unrelated to the vault, although its name looks like that of a copy.
     var isUnrelated = false
-    /// Whether something is left to settle after this merge.
-    var hasConflicts = false
+    /// Whether it was left in place because a person may have named it.
+    var mayBeNamedByPerson = false
+    /// Whether the vault has conflicts to settle, from this copy or from before.
+    var leavesConflicts = false
 }
 
 /// Merges copies of a vault into it.
@@ -28,8 +30,8 @@ struct CopyMerger {
     var place: String?
     /// Whether this machine checks the vault against the state it remembers, and updates that state.
     var isWatched = true
-    /// Called with a copy's path for confirmation before anything from a branch under replaced keys is merged.
-    var confirm: (MergeReport, String) throws -> Bool = { _, _ in true }
+    /// Called for confirmation before anything from a branch under replaced keys is merged, with the path of the copy.
+    var confirm: (MergeReport, _ copy: String) throws -> Bool = { _, _ in true }
 
     private struct OtherVault: Error {
         let path: String
@@ -46,6 +48,10 @@ struct CopyMerger {
         let path: String
         let state: StateID
         let mark: FileMark?
+        /// Whether it ends within a change, because its writer was interrupted or because it was not copied to its end.
+        var isCut = false
+        /// Whether a person could have named it; see `ConflictCopies.Candidate`.
+        var mayBeNamedByPerson = false
         /// Opens the copy. There can be any number of copies, so those that syncers left are not kept open.
         let open: () throws -> Vault
     }
@@ -66,7 +72,7 @@ struct CopyMerger {
         for copy in copies {
             if let outcome = try merge(try copy.open(), copy.path, into: target.vault) { outcomes.append(outcome) }
         }
-        try finish(target)
+        try finish(target, &outcomes)
         return outcomes
     }
 
@@ -111,14 +117,21 @@ struct CopyMerger {
     /// not a copy, or that cannot be merged, is reported and left in place; no factor is tried on it.
     func mergeConflictCopies() throws -> [CopyOutcome] {
         let first = try access.open(path, anchors: .ignore)
-        let paths = try ConflictCopies.paths(of: path)
+        let candidates = try ConflictCopies.candidates(of: path)
         var outcomes: [CopyOutcome] = []
         var copies: [Copy] = []
-        for other in paths {
+        for candidate in candidates {
+            let other = candidate.path
             do {
                 let mark = try FileMark(other)
-                let state = try openLeft(other, of: first).state
-                copies.append(Copy(path: other, state: state, mark: mark) { try openLeft(other, of: first) })
+                let vault = try openLeft(other, of: first)
+                copies.append(
+                    Copy(
+                        path: other, state: vault.state, mark: mark, isCut: vault.tail != .clean,
+                        mayBeNamedByPerson: candidate.mayBeNamedByPerson
+                    ) { try openLeft(other, of: first) })
+            } catch  where candidate.mayBeNamedByPerson {
+                continue
             } catch let other as OtherVault {
                 outcomes.append(other.outcome)
             } catch {
@@ -127,38 +140,34 @@ struct CopyMerger {
         }
         Self.sort(&copies)
         let target = try target(first, copies)
-        let named = outcomes.count
+        var done: [(copy: Copy, index: Int)] = []
         for copy in copies {
             do {
                 let vault = try copy.open()
+                if copy.mayBeNamedByPerson, try !hasNews(vault, for: target.vault) { continue }
                 var outcome = try merge(vault, copy.path, into: target.vault) ?? CopyOutcome(path: copy.path)
-                outcome.failure = Self.failure(ofTail: vault)
+                outcome.mayBeNamedByPerson = copy.mayBeNamedByPerson
+                if copy.isCut { outcome.failure = Self.cut }
+                // What is damaged in the vault may be intact in the copy.
+                let isLeft = outcome.mayBeNamedByPerson || copy.isCut || outcome.report?.hasDamage == true
                 outcomes.append(outcome)
+                if !isLeft { done.append((copy, outcomes.endIndex - 1)) }
             } catch {
                 outcomes.append(CopyOutcome(path: copy.path, failure: CommandFailure(error)))
             }
         }
-        try finish(target)
+        try finish(target, &outcomes)
         // Only now: a copy may be what proves that the vault continues what this machine remembers.
-        if !options.isRehearsal { moveAside(copies, &outcomes[named...]) }
+        if !options.isRehearsal { moveAside(done, &outcomes) }
         return outcomes
     }
 
-    private func moveAside(_ copies: [Copy], _ outcomes: inout ArraySlice<CopyOutcome>) {
-        for (copy, index) in zip(copies, outcomes.indices) where outcomes[index].failure == nil {
+    private func moveAside(_ copies: [(copy: Copy, index: Int)], _ outcomes: inout [CopyOutcome]) {
+        for (copy, index) in copies {
             do { outcomes[index].movedTo = try moveAside(copy) } catch {
                 outcomes[index].failure = CommandFailure(error)
             }
         }
-    }
-
-    /// A copy that ends within a change may have been cut off, so it stays where it is.
-    private static func failure(ofTail vault: Vault) -> CommandFailure? {
-        guard case .torn(let bytes) = vault.tail else { return nil }
-        return CommandFailure(
-            .incomplete,
-            "its last \(bytes) bytes belong to no change that can be read: it may be cut off, so it was left in place; delete it if no better copy exists"
-        )
     }
 
     /// Opens a copy only with the key that opened the vault: a planted header must not trigger a key derivation.
@@ -179,6 +188,22 @@ struct CopyMerger {
         }
         return copy
     }
+
+    /// Whether a copy has changes that the vault lacks. A backup has none.
+    private func hasNews(_ copy: Vault, for vault: Vault) throws -> Bool {
+        var rehearsal = options
+        rehearsal.isRehearsal = true
+        do throws(VaultError) {
+            return ![.same, .ours].contains(try vault.merge(copy, options: rehearsal).outcome)
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private static let cut = CommandFailure(
+        .incomplete,
+        "ends within a change, so it was left in place; wait until the rest has been synced and merge again, or delete it"
+    )
 
     private func moveAside(_ copy: Copy) throws -> String {
         guard try FileMark(copy.path) == copy.mark else {
@@ -219,10 +244,12 @@ struct CopyMerger {
     }
 
     /// Checks that a vault that this machine would have refused continues the remembered state once the copies are
-    /// merged.
-    private func finish(_ target: (vault: Vault, needsCheck: Bool)) throws {
-        guard target.needsCheck, !options.isRehearsal else { return }
-        try ThisMachine.current().check(target.vault)
+    /// merged, and notes whether anything is left to settle: a copy may also have had conflicts already.
+    private func finish(_ target: (vault: Vault, needsCheck: Bool), _ outcomes: inout [CopyOutcome]) throws {
+        if target.needsCheck, !options.isRehearsal { try ThisMachine.current().check(target.vault) }
+        let isUnsettled = try outcomes.contains { $0.report != nil } && !target.vault.conflicts().isEmpty
+        guard isUnsettled else { return }
+        for index in outcomes.indices where outcomes[index].report != nil { outcomes[index].leavesConflicts = true }
     }
 
     private func reopen(_ vault: Vault, isWatched: Bool) throws -> Vault {
@@ -256,19 +283,8 @@ struct CopyMerger {
             if report.outcome == .adopted, try !confirm(report, name) { return nil }
         }
         let report = try merge(other, into: vault)
-        return CopyOutcome(
-            path: name, report: report, hasConflicts: try Self.hasConflicts(after: report, of: other, into: vault))
-    }
-
-    /// Whether something is left to settle after a merge that changed the vault.
-    private static func hasConflicts(
-        after report: MergeReport, of other: Vault, into vault: Vault
-    ) throws -> Bool {
-        switch report.outcome {
-        case .same, .ours: false
-        case .theirs: try !other.conflicts().isEmpty
-        case .merged, .adopted: try report.isRehearsal ? report.hasConflicts : !vault.conflicts().isEmpty
-        }
+        let leavesConflicts = try report.hasConflicts || report.outcome == .theirs && !other.conflicts().isEmpty
+        return CopyOutcome(path: name, report: report, leavesConflicts: leavesConflicts)
     }
 
     private func merge(_ other: Vault, into vault: Vault) throws -> MergeReport {

@@ -21,7 +21,8 @@ struct Merge: ParsableCommand {
             changes. With --accept-dropped, changes that you dropped with 'vaultfmt anchor --accept' are taken in again.
 
             --json writes an array with an object for each copy: copy, outcome (same, ours, theirs, merged or adopted), dryRun, taken, \
-            added, removed and notes; error and exitCode if it was left; movedTo. Docs/many-machines.md covers Syncthing, git, Dropbox and USB sticks.
+            added, supplemented (items whose shown values stayed), removed and notes; error and exitCode if it was left; movedTo. Docs/many-machines.md covers \
+            Syncthing, git, Dropbox and USB sticks.
 
             Examples:
               vaultfmt merge work.vault usb/work.vault
@@ -101,7 +102,7 @@ struct Merge: ParsableCommand {
         return (path, others)
     }
 
-    private func confirm(_ report: MergeReport, _ copy: String) throws -> Bool {
+    private func confirm(_ report: MergeReport, of copy: String) throws -> Bool {
         guard !yes else { return true }
         for line in MergeText.lines(CopyOutcome(path: copy, report: report), of: "") { Terminal.errorLine(line) }
         guard !access.noInput, Prompt.isPossible else {
@@ -143,7 +144,14 @@ struct Merge: ParsableCommand {
                 "\(left == 1 ? "1 file was left in place" : "\(left) files were left in place"); the reasons are above"
             )
         }
-        guard !outcomes.contains(where: \.hasConflicts) else {
+        guard outcomes.last(where: { $0.report != nil })?.report?.hasDamage != true else {
+            throw CommandFailure(
+                .incomplete,
+                "\(TerminalText.path(path)) contains damaged data (see above), which merging does not replace; set it again, from a copy that "
+                    + "'vaultfmt verify COPY' calls sound"
+            )
+        }
+        guard !outcomes.contains(where: \.leavesConflicts) else {
             throw CommandFailure(
                 .incomplete,
                 dryRun

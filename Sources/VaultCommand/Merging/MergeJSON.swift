@@ -42,7 +42,10 @@ extension JSONWriter {
     private mutating func members(of report: MergeReport) throws {
         try member("outcome", report.outcome.rawValue)
         try member("dryRun", report.isRehearsal)
-        for (name, keys) in [("taken", report.taken), ("added", report.added), ("removed", report.removed)] {
+        for (name, keys) in [
+            ("taken", report.taken), ("added", report.added), ("supplemented", report.supplemented),
+            ("removed", report.removed),
+        ] {
             try array(name) { writer in for key in keys { try writer.object(naming: key) } }
         }
         try array("notes") { writer in
@@ -82,6 +85,9 @@ extension JSONWriter {
         case .extensionDiffers(let name):
             try member("kind", "extensionDiffers")
             try member("extension", name)
+        case .damaged(let what):
+            try member("kind", "damaged")
+            try member("problem", what)
         }
     }
 

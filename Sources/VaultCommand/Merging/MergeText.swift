@@ -11,11 +11,17 @@ enum MergeText {
             lines.append("\(name): \(summary(report))")
             lines += report.added.map { "  added: \(ItemText.summary($0))" }
             lines += report.taken.map { "  changed: \(ItemText.summary($0))" }
+            lines += report.supplemented.map {
+                "  unchanged, but with other values in its history or to settle: \(ItemText.summary($0))"
+            }
             lines += report.removed.map { "  removed: \(ItemText.summary($0))" }
             lines += report.notes.map { "  \(note($0))" }
             if let limit = report.limit { lines.append("  earlier values kept: \(limit)") }
         }
         if let failure = outcome.failure { lines.append("\(name): \(failure.message)") }
+        if outcome.mayBeNamedByPerson, outcome.report?.isRehearsal == false {
+            lines.append("\(name): left in place, because you may have named it; everything in it is in the vault now")
+        }
         if let place = outcome.movedTo { lines.append("\(name): moved to \(TerminalText.path(place))") }
         return lines
     }
@@ -86,6 +92,7 @@ enum MergeText {
             "slot that was added, changed or removed under the old keys, which was not carried out: \(slot(id, name))"
         case .extensionDiffers(let name):
             "extension differs; this vault's version was kept: \(TerminalText.quoted(name))"
+        case .damaged(let what): "damaged in the vault: \(what)"
         }
     }
 

@@ -50,21 +50,39 @@ struct AccessOptions: ParsableArguments {
     func open(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
     ) throws -> Vault {
-        let kept = { () throws -> Vault? in
-            try openUnlocked(path, writable: writable, device: device, anchors: anchors)
-        }
+        let isAsked = anchors == .enforce && !noInput && Prompt.isPossible
+        let vault: Vault
         do {
-            if let vault = try kept() { return vault }
-            return try withFactors(path, unlessKept: kept) { given in
-                try open(path, with: given, writable: writable, device: device, anchors: anchors)
+            vault = try open(path, anchors) { machine throws(VaultError) in
+                try options(machine, writable: writable, device: device)
             }
-        } catch let failure as CommandFailure where anchors == .enforce {
-            guard try SecondCopy.isRefused(path, failure), !noInput, Prompt.isPossible else { throw failure }
-            let vault = try open(path, anchors: .ignore)
-            try SecondCopy.accept(vault, failure)
-            guard let again = try openCopy(path, of: vault, writable: writable, isWatched: true) else { throw failure }
+        } catch let failure as CommandFailure where isAsked {
+            guard try SecondCopy.isRefused(path, failure) else { throw failure }
+            let copy = try open(path, anchors: .ignore)
+            try SecondCopy.accept(copy, failure)
+            guard let again = try openCopy(path, of: copy, writable: writable, isWatched: true) else { throw failure }
             return again
         }
+        TailNotice.show(vault)
+        return vault
+    }
+
+    /// Opens a vault like `open`, for a repair: its newest state is searched for in the whole file, and its end is not
+    /// reported.
+    func openForRepair(_ path: String) throws -> Vault {
+        try open(path, .enforce) { machine throws(VaultError) in
+            var options = try self.options(machine, writable: true, device: .ifThere)
+            options.searchesWholeFile = true
+            return options
+        }
+    }
+
+    private func open(
+        _ path: String, _ anchors: AnchorPolicy, _ options: @escaping (Machine) throws(VaultError) -> OpenOptions
+    ) throws -> Vault {
+        let kept = { () throws -> Vault? in try openUnlocked(path, anchors, false, options) }
+        if let vault = try kept() { return vault }
+        return try withFactors(path, unlessKept: kept) { given in try open(path, given, anchors, options) }
     }
 
     /// Calls `body` with the factors for a vault, asking for those that are not given; a wrong passphrase can be
@@ -120,6 +138,17 @@ struct AccessOptions: ParsableArguments {
         _ path: String, with given: borrowing GivenFactors, writable: Bool, device: DeviceNeed = .ifThere,
         anchors: AnchorPolicy = .enforce
     ) throws -> Vault {
+        let vault = try open(path, given, anchors) { machine throws(VaultError) in
+            try options(machine, writable: writable, device: device)
+        }
+        TailNotice.show(vault)
+        return vault
+    }
+
+    private func open(
+        _ path: String, _ given: borrowing GivenFactors, _ anchors: AnchorPolicy,
+        _ options: (Machine) throws(VaultError) -> OpenOptions
+    ) throws -> Vault {
         let machine = try ThisMachine.current()
         let isKnown = try given.external == nil || Self.isRemembered(path, machine)
         var opener: FactorKinds = []
@@ -127,7 +156,7 @@ struct AccessOptions: ParsableArguments {
             try SecondCopy.advising(path) {
                 try given.tryEach { (factors, kinds) throws(VaultError) in
                     opener = kinds
-                    let options = try self.options(machine, writable: writable, device: device)
+                    let options = try options(machine)
                     switch anchors {
                     case .enforce: return try machine.open(path, factors: factors, options: options)
                     case .ignore: return try Vault.open(path, factors: factors, options: options)
@@ -136,7 +165,6 @@ struct AccessOptions: ParsableArguments {
             }
         }
         if !isKnown, opener.contains(.externalKey) { Self.warnOfMaker(vault) }
-        TailNotice.show(vault)
         return vault
     }
 
@@ -156,20 +184,30 @@ struct AccessOptions: ParsableArguments {
     }
 
     /// Opens a vault with its unlocked key; nil if there is none, or if factors are given.
+    /// - `despiteFactors`: Whether the given factors are meant for another vault.
     func openUnlocked(
-        _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
+        _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce,
+        despiteFactors: Bool = false
     ) throws -> Vault? {
-        guard !factors.isAnyGiven, try UserFiles.exists(path) else { return nil }
+        let vault = try openUnlocked(path, anchors, despiteFactors) { machine throws(VaultError) in
+            try options(machine, writable: writable, device: device)
+        }
+        if let vault { TailNotice.show(vault) }
+        return vault
+    }
+
+    private func openUnlocked(
+        _ path: String, _ anchors: AnchorPolicy, _ despiteFactors: Bool,
+        _ options: (Machine) throws(VaultError) -> OpenOptions
+    ) throws -> Vault? {
+        guard despiteFactors || !factors.isAnyGiven, try UserFiles.exists(path) else { return nil }
         let machine = try ThisMachine.current()
         do throws(VaultError) {
-            let options = try self.options(machine, writable: writable, device: device)
-            let vault: Vault?
+            let options = try options(machine)
             switch anchors {
-            case .enforce: vault = try machine.openUnlocked(path, options: options)
-            case .ignore: vault = try machine.openUnlocked(path, options: options, place: machine.place)
+            case .enforce: return try machine.openUnlocked(path, options: options)
+            case .ignore: return try machine.openUnlocked(path, options: options, place: machine.place)
             }
-            if let vault { TailNotice.show(vault) }
-            return vault
         } catch {
             if error.code == .noKernelKeyring { return nil }
             throw try SecondCopy.failure(error, path)

@@ -52,8 +52,6 @@ extension FactorSources {
 
     /// Asks twice for a new passphrase; an empty one is refused.
     private func askNew(_ question: String, mayAsk: Bool) throws -> Secret {
-        let instead =
-            "give \(twin.optionPrefix)passphrase-file, \(twin.variable("PASSPHRASE") ?? "") or \(twin.optionPrefix)key-file"
         guard mayAsk else {
             throw CommandFailure(.noAccess, "no factor is given, and --no-input forbids prompting; \(instead)")
         }
@@ -64,10 +62,15 @@ extension FactorSources {
         return passphrase
     }
 
+    /// What to give where nobody can be asked.
+    private var instead: String {
+        let ways = ["\(twin.optionPrefix)passphrase-file"] + (twin.variable("PASSPHRASE").map { [$0] } ?? [])
+        return "give \(ways.joined(separator: ", ")) or \(twin.optionPrefix)key-file"
+    }
+
     /// Asks for the passphrase of the vault at `path`.
     /// - `mayAsk`: False with `--no-input`.
     func ask(_ path: String, mayAsk: Bool) throws -> Secret {
-        let instead = "give --passphrase-file, VAULTFMT_PASSPHRASE or --key-file"
         guard mayAsk else {
             throw CommandFailure(.noAccess, "no passphrase is given, and --no-input forbids prompting; \(instead)")
         }

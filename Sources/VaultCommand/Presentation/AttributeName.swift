@@ -15,11 +15,17 @@ enum AttributeName {
     /// `off` excludes the item from `vaultfmt check`.
     static let check = "check"
     static let icon = "icon"
+    /// The keys that KeePass types into a form.
+    static let autoType = "auto-type"
     /// The kind of item, in words.
     static let kind = "description"
     /// The identifier that finds the item again in a later export from the same source.
     static let origin = "origin"
     static let realm = "realm"
+    /// The user name in the source, if an import added a suffix to the account to tell items apart.
+    static let userName = "user-name"
+    /// The values that the item lost in merges.
+    static let conflict = "conflict"
     /// Everything that does not fit into 64 attributes.
     static let more = "more-fields"
     /// The prefix of an attachment, followed by its name.

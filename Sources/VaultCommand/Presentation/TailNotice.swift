@@ -11,10 +11,11 @@ enum TailNotice {
             Terminal.note(
                 "\(bytes) bytes after generation \(served) belong to no change: an interrupted one left them, or the file was cut off; the next change removes them"
             )
-        case .damaged:
+        case .damaged(let bytes):
             Terminal.warning(
-                "the change after generation \(served) does not open: it was damaged, or written by someone else; generation \(served) is used instead, "
-                    + "and nothing can be changed until 'vaultfmt repair' has set the rest aside; 'vaultfmt salvage' recovers what authenticates"
+                "the file is damaged: the \(bytes) bytes after generation \(served) contain changes that do not open; they were altered, moved, or written "
+                    + "by someone else. Generation \(served) is used, and nothing can be changed until 'vaultfmt repair' has set these bytes aside; "
+                    + "look for an intact copy first; 'vaultfmt salvage' recovers what authenticates"
             )
         case .incomplete(let generation):
             Terminal.warning(

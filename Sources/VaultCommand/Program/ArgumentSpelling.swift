@@ -1,9 +1,9 @@
-/// Two options take optional values: `--generate[=LENGTH]` and `--clip [SECONDS]`. The argument parser would use the
+/// Two options take optional values: `--generate[=LENGTH]` and `--clip[=SECONDS]`. The argument parser would use the
 /// next word as the value even if it is an item's name, so the values are made explicit before parsing.
 enum ArgumentSpelling {
     /// Returns the arguments with both options in the form `--option=value`, a leading vault option moved behind the
     /// command, and other programs' words replaced by ours.
-    /// - Throws: `ExitStatus.usage` for a number after `--generate`, which may be a length or an item's name.
+    /// - Throws: `ExitStatus.usage` for a number after one of them, which may be its value or an item's name.
     static func normalized(_ all: [String]) throws -> [String] {
         if let driver = mergeDriver(all) { return driver }
         let arguments = CommandNames.withoutSynonym(CommandNames.vaultAfterCommand(all))
@@ -28,9 +28,12 @@ enum ArgumentSpelling {
             // The argument parser's name for the option.
             case "--help-all" where !isValue: result.append("--help-hidden")
             case "--clip" where !isValue, "-c" where !isValue:
-                let seconds = rest.first.flatMap { UInt32($0) }
-                if seconds != nil { rest = rest.dropFirst() }
-                result.append("--clip=\(seconds.map(Int.init) ?? Clipboard.standardSeconds)")
+                guard rest.first.flatMap({ UInt32($0) }) == nil else {
+                    throw CommandFailure(
+                        .usage,
+                        "a number after --clip may be a time or a name; write --clip=SECONDS, or put the name first")
+                }
+                result.append("--clip=\(Clipboard.standardSeconds)")
             default: result.append(argument)
             }
         }

@@ -62,9 +62,6 @@ enum Synonyms {
         "snapshot": backup,
         "clone": "a vault is a single file: copy it with cp, or see 'vaultfmt sync --help'",
         "config": "vaultfmt has no settings file; 'vaultfmt help environment' lists the variables it reads",
-        "copy":
-            "vaultfmt does not copy items; store the secret again with 'vaultfmt set', or see 'vaultfmt get --help'",
-        "cp": "vaultfmt does not copy items; store the secret again with 'vaultfmt set', or see 'vaultfmt get --help'",
         "attach": file,
         "document": file,
         "dump-keychain": "'vaultfmt list' shows items without secrets; see also 'vaultfmt export --help'",
@@ -172,7 +169,7 @@ enum Synonyms {
     private static let redirect = "secrets go to standard output: write '> FILE' after the command"
     private static let tags = "'vaultfmt update SERVICE ACCOUNT --add-tag TAG' adds a tag"
     private static let otherVault =
-        "pipe the secret to the other vault: 'vaultfmt get NAME | vaultfmt set --vault FILE NAME', then 'vaultfmt rm NAME'"
+        "'vaultfmt copy NAME --to FILE' copies items to another vault; 'vaultfmt rm NAME' then removes them from this one"
 
     /// Options of other programs that pass a secret as an argument, which every user of the machine could read.
     static let secretOptions: Set<String> = [

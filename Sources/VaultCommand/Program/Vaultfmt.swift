@@ -52,7 +52,7 @@ struct Vaultfmt: ParsableCommand {
 
     static let itemCommands: [any ParsableCommand.Type] = [
         SetItem.self, Add.self, Get.self, Show.self, OneTime.self, List.self, Edit.self, Update.self, Move.self,
-        Remove.self, History.self, Restore.self, Forget.self, Undo.self, Redo.self,
+        CopyItems.self, Remove.self, History.self, Restore.self, Forget.self, Undo.self, Redo.self,
     ]
     static let vaultCommands: [any ParsableCommand.Type] = [
         Create.self, Unlock.self, Lock.self, Status.self, Inspect.self, Check.self, Import.self, Export.self,

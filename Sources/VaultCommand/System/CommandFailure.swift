@@ -109,7 +109,7 @@ extension CommandFailure {
         case .authenticationFailed, .structureInvalid:
             "restore a backup; without one, 'vaultfmt salvage' recovers what still authenticates, and reports what is not proven"
         case .limitExceeded: "remove what is no longer needed, store less, or split it"
-        case .tampered: "this file was deliberately modified; restore a copy you trust"
+        case .tampered: "restore a copy you trust"
         // The file does not end with the state that it opens at.
         case .rolledBack where error.offset != nil:
             "nothing was changed; open a backup with '--vault BACKUP', go back to it with 'vaultfmt restore --from BACKUP', or recover "

@@ -68,6 +68,15 @@ extension Vault {
     }
 }
 
+extension VaultCore {
+    /// Verifies only the newest state, without dead objects and earlier commits.
+    func verifyState() throws(VaultError) -> VerifyReport {
+        var state = StateVerifier(self, VerifyReport())
+        try state.check()
+        return state.report
+    }
+}
+
 /// Verifies the file apart from the newest state: the header, the commits, and everything that the commits appended.
 private struct FileVerifier: ~Copyable {
     /// The bytes that one commit appended.
@@ -110,7 +119,7 @@ private struct FileVerifier: ~Copyable {
             report.add(what, at: end, isInterruption: true)
         case .damaged(let bytes):
             report.add(
-                "the \(bytes) bytes after the newest commit contain a commit that cannot be opened; the newest valid state is used",
+                "the \(bytes) bytes after the newest commit that opens contain commits that do not open, or too many bytes for a change",
                 at: end)
         case .incomplete(let generation):
             report.add("generation \(generation) is incomplete; the previous one is used", at: end)

@@ -52,7 +52,7 @@ struct ItemsMerge {
     ) throws(VaultError) {
         if let old = item.ours {
             let changed = try item.changedFields(view.shown)
-            if !changed.isEmpty { report.taken.append(key) }
+            if changed.isEmpty { report.supplemented.append(key) } else { report.taken.append(key) }
             if old.item.key != key { report.notes.append(.renamed(old.item.key, to: key)) }
             if view.shown.fields[.secret] == nil, !old.item.lacksSecret { report.notes.append(.withoutSecret(key)) }
         } else {

@@ -87,15 +87,25 @@ private struct Merging {
             try ours.refuseReadOnlyExtensions()
             var report = try merge()
             report.isRehearsal = true
+            report.notes += damage()
             return report
         }
         let before = ours.store.state
-        let report = try ours.writing { () throws(VaultError) in try merge() }
+        var report = try ours.writing { () throws(VaultError) in try merge() }
         if ours.store.state != before, report.outcome == .merged {
             // The merge is complete even if this fails; another writer will compact the file later.
             do throws(VaultError) { try ours.writing { () throws(VaultError) in ours.compactIfDue() } } catch {}
         }
+        report.notes += damage()
         return report
+    }
+
+    /// Returns what is damaged in our copy. Merging compares the two copies and reads only what differs, so it neither
+    /// notices nor replaces damaged data that both copies refer to.
+    private func damage() -> [MergeReport.Note] {
+        do throws(VaultError) {
+            return try ours.verifyState().problems.map { .damaged($0.description) }
+        } catch { return [.damaged(error.description)] }
     }
 
     private func merge() throws(VaultError) -> MergeReport {

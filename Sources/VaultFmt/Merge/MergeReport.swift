@@ -69,6 +69,8 @@ public struct MergeReport: Sendable, Equatable {
         case slotNotCarriedOut(SlotID, name: String)
         /// Both copies have an extension with different values; this copy's value is kept.
         case extensionDiffers(String)
+        /// Something that this copy now contains is damaged, as the description says; the merge did not replace it.
+        case damaged(String)
     }
 
     /// How the two copies are related.
@@ -77,6 +79,9 @@ public struct MergeReport: Sendable, Equatable {
     public internal(set) var taken: [ItemKey] = []
     /// Items that only the other copy had, and that were added here, with their current keys.
     public internal(set) var added: [ItemKey] = []
+    /// Items whose shown values stayed as they were, but which received earlier values or values to settle from the
+    /// other copy, with their current keys.
+    public internal(set) var supplemented: [ItemKey] = []
     /// Items that the other copy removed, with their former keys.
     public internal(set) var removed: [ItemKey] = []
     /// Findings that a user may want to know about.
@@ -87,6 +92,13 @@ public struct MergeReport: Sendable, Equatable {
     public internal(set) var isRehearsal = false
 
     init(_ outcome: Outcome) { self.outcome = outcome }
+
+    /// Whether something in this copy is damaged.
+    public var hasDamage: Bool {
+        notes.contains { note in
+            if case .damaged = note { true } else { false }
+        }
+    }
 
     /// Whether there are values for a user to settle; see `Vault.conflicts()`.
     public var hasConflicts: Bool {
@@ -109,7 +121,11 @@ public struct MergeReport: Sendable, Equatable {
                 added.append(after)
                 continue
             }
-            if !item.fields.isEmpty { taken.append(after) }
+            if !item.fields.isEmpty {
+                taken.append(after)
+            } else if item.hasOtherEarlierValues || item.hasOtherConflicts {
+                supplemented.append(after)
+            }
             if before != after { notes.append(.renamed(before, to: after)) }
         }
         limit = changes.keptVersions
@@ -119,6 +135,7 @@ public struct MergeReport: Sendable, Equatable {
     mutating func sort() {
         taken.sort()
         added.sort()
+        supplemented.sort()
         removed.sort()
     }
 }

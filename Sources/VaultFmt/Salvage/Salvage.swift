@@ -29,8 +29,18 @@ public struct SalvageReport: Sendable {
     public internal(set) var removedLater: [ItemKey] = []
     /// The number of bytes after the newest commit: a change that was being written, or whose commit is damaged.
     public internal(set) var bytesAfterNewest: UInt64 = 0
+    /// The number of items that the newest commit counts but that are in none of the lists above: nothing of them is
+    /// left, not even their names.
+    public internal(set) var unnamed: UInt64 = 0
+    /// Whether a commit proves the header: if not, the header or the change that made it is damaged or cut off, or the
+    /// header was put before the vault by someone else.
+    public internal(set) var isHeaderProven = true
     /// The id of the damaged vault.
     public internal(set) var vault: VaultID?
+    /// The owners' public key of the damaged vault.
+    public internal(set) var owners: OwnersPublicKey?
+    /// Whether the caller has seen the vault under the public key of other owners.
+    public private(set) var hasOtherOwners = false
     /// The generation of the newest commit that was found; nil if there is none.
     public internal(set) var generation: UInt64?
     /// The generation that the caller has seen of the vault, if it is greater than that of the newest commit: all
@@ -47,7 +57,8 @@ public struct SalvageReport: Sendable {
     /// missing.
     public var isComplete: Bool {
         lost.isEmpty && older.isEmpty && withoutIndex.isEmpty && unproven.isEmpty && partial.isEmpty
-            && uncommitted.isEmpty && bytesAfterNewest == 0 && missingUpTo == nil
+            && uncommitted.isEmpty && bytesAfterNewest == 0 && missingUpTo == nil && unnamed == 0 && isHeaderProven
+            && generation != nil && !hasOtherOwners
     }
 
     /// The new vault, the path of its file before it was complete, and its path.
@@ -58,8 +69,13 @@ public struct SalvageReport: Sendable {
     /// Records that the caller has seen a state of the vault. Changes are missing if the newest commit does not include
     /// all of it.
     package mutating func compare(withSeen seen: AnchorPoint) {
-        guard let newest, newest.ownersPublicKey == seen.ownersPublicKey else {
-            // Without a vector, or after a rotation, only the generations can be compared.
+        guard seen.ownersPublicKey == owners?.value else {
+            hasOtherOwners = true
+            if seen.generation > generation ?? 0 { missingUpTo = seen.generation }
+            return
+        }
+        guard let newest else {
+            // Without a vector, only the generations can be compared.
             if seen.generation > generation ?? 0 { missingUpTo = seen.generation }
             return
         }
@@ -201,6 +217,7 @@ struct SalvageSource: ~Copyable {
         }
         report.bytesAfterNewest = scan.bytesAfterNewest
         report.vault = VaultID(store.header.id)
+        report.owners = store.owners
         report.generation = scan.newest?.commit.generation
         report.newest = try newestPoint()
         let index = SalvageIndex(scan, store, withUnproven: false)
@@ -209,10 +226,12 @@ struct SalvageSource: ~Copyable {
         }
         report.lost += index.lost
         report.removedLater = index.removedLater.sorted()
+        report.unnamed = index.unnamed
         guard store.forgeable.hasIndex else {
             return index.items.values.sorted { $0.key < $1.key }.map { Candidate(proven: $0, unproven: nil) }
         }
         let all = SalvageIndex(scan, store, withUnproven: true)
+        report.unnamed = min(index.unnamed, all.unnamed)
         return try Set(index.items.keys).union(all.items.keys).sorted().map { (key) throws(VaultError) in
             try candidate(index.items[key], all.items[key])
         }

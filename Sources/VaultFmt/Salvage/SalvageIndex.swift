@@ -48,6 +48,8 @@ struct SalvageIndex {
     private(set) var items: [ItemKey: Found] = [:]
     private(set) var lost: [(key: ItemKey, reason: String)] = []
     private(set) var hasGaps = false
+    /// The number of items that the newest commit counts beyond those that were found.
+    private(set) var unnamed: UInt64 = 0
     /// Items that a change whose commit is damaged or missing removed.
     private(set) var removedLater: [ItemKey] = []
     /// Ranges that an older state covers, and the clock up to which that state includes every change.
@@ -74,7 +76,9 @@ struct SalvageIndex {
             if takesLeaves { readLooseLeaves() }
             addRecords()
         }
-        if let newest = scan.newest?.commit, scan.bytesAfterNewest > 0 { readTail(newest, takesLeaves: takesLeaves) }
+        guard let newest = scan.newest?.commit else { return }
+        unnamed = newest.items - min(newest.items, UInt64(items.count + lost.count))
+        if scan.bytesAfterNewest > 0 { readTail(newest, takesLeaves: takesLeaves) }
     }
 
     // MARK: states, newest first

@@ -10,6 +10,8 @@ final class SalvageStore: RecordReading {
     let pages: PageSource
     let finder: StateFinder
     private let slot: OpenedSlot
+    /// The owners' public key.
+    let owners: OwnersPublicKey
     /// The keyring in use; nil until one was found.
     private var keyring: Keyring?
     private(set) var view = SalvageStore.emptyView
@@ -33,6 +35,7 @@ final class SalvageStore: RecordReading {
         (locator, past) = try slot.keys.asOwner(else: Self.ownersOnly) { (owner) throws(VaultError) in
             (SecretBox(owner.locator.copy()), SecretBox(owner.past.copy()))
         }
+        owners = OwnersPublicKey(slot.keys.ownersPublicKey())
         self.file = file
         header = found.header
         sealing = Sealing(vault: header.id, random: .system)
@@ -81,8 +84,10 @@ final class SalvageStore: RecordReading {
         guard let first else {
             throw failure ?? VaultError(.headerInvalid, "neither the header nor its copy can be read")
         }
+        report.isHeaderProven = false
         report.notes.append(
-            "no commit proves the header that was used: its slots or extensions may have been damaged or altered")
+            "no commit proves the header that was used: it was damaged or altered, or the change that made it was cut off"
+        )
         first.store.distrust()
         return (first.store, first.scan)
     }

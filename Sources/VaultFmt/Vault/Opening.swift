@@ -15,6 +15,9 @@ public struct OpenOptions: ~Copyable, Sendable {
     /// The owners' public key that the vault must have; otherwise `foreignOwner` is thrown before any of its contents
     /// are returned.
     public var owners: OwnersPublicKey?
+    /// Whether to search the whole file for the newest state, and not only its end within the bounds of section 7.1.
+    /// Use it to call `repair` on a vault that bytes appended by others keep from opening.
+    public var searchesWholeFile = false
     /// The number of threads for lists, scans, compaction and rotation, 1 to 64; nil for one per processor, up to 16.
     /// Threads are started when there is work for them, and end with the call or cursor that uses them.
     public var threads: Int?
@@ -166,11 +169,12 @@ extension CreateOptions {
 extension OpenOptions {
     consuming func takeDevice() -> Device? { device }
 
-    /// Returns the place with the required owners' public key and the number of threads.
+    /// Returns the place with the required owners' public key, the extent of the search and the number of threads.
     borrowing func asked(at place: Store.Place) throws(VaultError) -> Store.Place {
         try Workers.check(threads: threads)
         var place = place
         if let owners { place.owner = owners.value }
+        place.searchesWholeFile = searchesWholeFile
         place.threads = threads ?? place.threads
         return place
     }

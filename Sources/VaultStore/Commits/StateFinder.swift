@@ -11,8 +11,8 @@ public enum TailState: Sendable, Equatable {
     /// A commit whose contents did not all reach the disk; the previous state is served. The next writer saves it as
     /// `FILE.incomplete-G` and truncates it.
     case incomplete(generation: UInt64)
-    /// Bytes that include the head of a commit that does not open: damage or foreign data, not the result of a crash.
-    /// Writing is refused until the tail is repaired.
+    /// Bytes that include the head of a commit that does not open, or more bytes than a change can leave: damage or
+    /// foreign data, not the result of a crash. Writing is refused until the tail is repaired.
     case damaged(bytes: UInt64)
     /// Another process is currently writing.
     case writeInProgress
@@ -27,6 +27,8 @@ package struct StateFinder {
     package let bodyStart: UInt64
     /// The header hash stored in the header.
     package let headerHash: Bytes32
+    /// Whether the whole file is searched, as a repair does, rather than the end within the bounds of step 5.
+    let searchesWholeFile: Bool
 
     package struct Found: Sendable {
         package let state: CommittedState
@@ -42,16 +44,18 @@ package struct StateFinder {
         let offset: UInt64
         let frame: [UInt8]
         let opened: OpenedCommit
-        /// The number of heads after it that did not open.
-        let unopened: Int
     }
 
-    package init(file: any FileHandle, codec: CommitCodec, vault: Bytes16, bodyStart: UInt64, headerHash: Bytes32) {
+    package init(
+        file: any FileHandle, codec: CommitCodec, vault: Bytes16, bodyStart: UInt64, headerHash: Bytes32,
+        searchesWholeFile: Bool = false
+    ) {
         self.file = file
         self.codec = codec
         self.vault = vault
         self.bodyStart = bodyStart
         self.headerHash = headerHash
+        self.searchesWholeFile = searchesWholeFile
     }
 
     package func newest() throws(VaultError) -> Found {
@@ -84,20 +88,21 @@ package struct StateFinder {
         let last = try search(end)
         let newest = try checked(last.opened, at: last.offset)
         if try isComplete(newest.commit) {
-            let tail = try tail(after: newest.commit.end, to: end, unopened: last.unopened)
+            let tail = try tail(after: newest.commit.end, to: end)
             return Found(state: newest, frame: last.frame, tail: tail, incomplete: nil)
         }
         let (before, frame) = try predecessor(ofIncomplete: newest)
-        let within = try unopenedHeads(before.commit.end..<newest.commit.offset)
-        let tail: TailState =
-            last.unopened + within > 0
-            ? .damaged(bytes: end - before.commit.end) : .incomplete(generation: newest.commit.generation)
+        var tail = try tail(after: before.commit.end, to: end)
+        if case .torn = tail { tail = .incomplete(generation: newest.commit.generation) }
         return Found(state: before, frame: frame, tail: tail, incomplete: newest)
     }
 
-    private func tail(after served: UInt64, to end: UInt64, unopened: Int) throws(VaultError) -> TailState {
+    private func tail(after served: UInt64, to end: UInt64) throws(VaultError) -> TailState {
         guard end > served else { return .clean }
-        return unopened > 0 ? .damaged(bytes: end - served) : .torn(bytes: end - served)
+        let bytes = end - served
+        // A change never appends as much as the search passes.
+        let isDamaged = bytes > Format.searchBound ? true : try hasUnopenedHead(served..<end)
+        return isDamaged ? .damaged(bytes: bytes) : .torn(bytes: bytes)
     }
 
     /// Returns the state before one whose contents are incomplete (step 8).
@@ -125,7 +130,8 @@ package struct StateFinder {
         let state = try state(opened, at: offset)
         guard state.commit.header == headerHash else {
             throw VaultError(
-                .tampered, "the newest commit belongs to another header: the file was assembled from two files",
+                .tampered,
+                "the newest commit belongs to another header: the file was cut off in a change to its slots, or put together from two files",
                 at: offset
             )
         }
@@ -152,6 +158,9 @@ package struct StateFinder {
         }
     }
 
+    /// Returns whether all bytes are zero.
+    static func isZero(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { isZero($0) } }
+
     /// Returns whether all bytes are zero: the first one is, and each byte equals the one before it.
     private static func isZero(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard !bytes.isEmpty, let start = bytes.baseAddress else { return true }
@@ -174,16 +183,13 @@ package struct StateFinder {
     /// Finds the last head that opens, at multiples of 512 before `end` (steps 4 and 5).
     private func search(_ end: UInt64) throws(VaultError) -> Candidate {
         let alignment = Format.commitAlignment
-        guard end >= bodyStart + UInt64(Format.commitSize) else { throw Self.nothingFound(bodyStart) }
+        guard end >= bodyStart + UInt64(Format.commitSize) else { throw Self.nothingFound(bodyStart, isBounded: false) }
         let last = (end - UInt64(Format.commitSize)) / alignment * alignment
-        let least = max(bodyStart, end > Format.searchBound ? Padding.commitOffset(end - Format.searchBound) : 0)
-        // A commit that extends past the end cannot open, and does not count as tried.
-        var unopened = try isHead(at: last + alignment, before: end) ? 1 : 0
+        let isFar = !searchesWholeFile && end > Format.searchBound
+        let least = max(bodyStart, isFar ? Padding.commitOffset(end - Format.searchBound) : 0)
         var tried = 0
         // The newest commit is usually the last thing in the file, so a single read finds it.
-        if let (frame, opened) = try read(at: last) {
-            return Candidate(offset: last, frame: frame, opened: opened, unopened: unopened)
-        }
+        if let (frame, opened) = try read(at: last) { return Candidate(offset: last, frame: frame, opened: opened) }
         var stop = last + alignment
         while stop > least {
             let from = max(least, stop > Self.piece ? stop - Self.piece : 0)
@@ -192,40 +198,61 @@ package struct StateFinder {
             where Self.isHead(bytes, at) {
                 let offset = from + UInt64(at)
                 if let (frame, opened) = try read(at: offset) {
-                    return Candidate(offset: offset, frame: frame, opened: opened, unopened: unopened)
+                    return Candidate(offset: offset, frame: frame, opened: opened)
                 }
-                unopened += 1
                 tried += 1
-                guard tried < Format.searchedHeads else { throw Self.nothingFound(offset) }
+                guard searchesWholeFile || tried < Format.searchedHeads else {
+                    throw Self.nothingFound(offset, isBounded: offset > bodyStart)
+                }
             }
             stop = from
         }
-        throw Self.nothingFound(least)
+        throw Self.nothingFound(least, isBounded: least > bodyStart)
     }
 
     private static let piece: UInt64 = 1 << 20
 
-    private static func nothingFound(_ offset: UInt64) -> VaultError {
-        VaultError(
-            .authenticationFailed,
-            "no commit of this vault was found near the end of the file: it is damaged or altered", at: offset
-        )
+    private static func nothingFound(_ offset: UInt64, isBounded: Bool) -> VaultError {
+        let what =
+            isBounded
+            ? "no commit of this vault was found near the end of the file, which is damaged or altered: 'vaultfmt repair' searches all of it"
+            : "no commit of this vault was found in the file: it is damaged, cut off or altered"
+        return VaultError(.authenticationFailed, what, at: offset)
     }
 
-    /// Returns whether a head starts at an offset, with all eight of its bytes before `end`.
-    private func isHead(at offset: UInt64, before end: UInt64) throws(VaultError) -> Bool {
-        guard offset < end, end - offset >= UInt64(Format.frameHeadSize) else { return false }
-        return Self.isHead(try file.bytes(Format.frameHeadSize, at: offset), 0)
-    }
-
-    /// Returns the number of heads in a region that do not open.
-    private func unopenedHeads(_ region: Range<UInt64>) throws(VaultError) -> Int {
-        var count = 0
-        for offset in stride(from: region.lowerBound, to: region.upperBound, by: Int(Format.commitAlignment)) {
-            guard try isHead(at: offset, before: region.upperBound) else { continue }
-            if try read(at: offset) == nil { count += 1 }
+    /// Returns whether a region contains the head of a commit, at any offset, where no commit opens: heads at odd
+    /// offsets are those of commits before which bytes were inserted or removed.
+    private func hasUnopenedHead(_ region: Range<UInt64>) throws(VaultError) -> Bool {
+        let size = UInt64(Format.frameHeadSize)
+        var from = region.lowerBound
+        while region.upperBound - from >= size {
+            let bytes = try file.bytes(Int(min(region.upperBound - from, Self.piece)), at: from)
+            var next = 0
+            while let at = Self.firstHead(bytes, from: next) {
+                if try read(at: from + UInt64(at)) == nil { return true }
+                next = at + 1
+            }
+            // A head may extend into the next piece.
+            from += UInt64(bytes.count) - size + 1
         }
-        return count
+        return false
+    }
+
+    /// Returns the index of the first head in the bytes from an index on.
+    private static func firstHead(_ bytes: [UInt8], from start: Int) -> Int? {
+        let first = Int32(truncatingIfNeeded: FrameHead.commit & 0xFF)
+        return bytes.withUnsafeBytes { buffer in
+            guard let base = buffer.baseAddress else { return nil }
+            var next = start
+            while buffer.count - next >= Format.frameHeadSize {
+                let count = buffer.count - next - Format.frameHeadSize + 1
+                guard let found = memchr(base + next, first, count) else { return nil }
+                let at = UnsafeRawPointer(found) - base
+                if isHead(bytes, at) { return at }
+                next = at + 1
+            }
+            return nil
+        }
     }
 
     private static func isHead(_ bytes: [UInt8], _ at: Int) -> Bool {

@@ -89,7 +89,8 @@ package final class CommitCodec: Sendable {
             }
         guard isProven else {
             throw VaultError(
-                .tampered, "a commit was not made by an owner of this vault: it is forged or damaged", at: offset)
+                .tampered, "a commit was not made by an owner of this vault: the file was deliberately modified",
+                at: offset)
         }
     }
 

@@ -16,6 +16,7 @@ package final class Store {
     /// The memory of the replica ids of this writer.
     package let replicas: any ReplicaMemory
     private let owner: Bytes32?
+    private let searchesWholeFile: Bool
 
     package internal(set) var file: any FileHandle {
         didSet { (fileIdentity, knownVector) = (nil, nil) }
@@ -78,6 +79,8 @@ package final class Store {
         package var owner: Bytes32?
         /// The number of threads for work on the whole vault; nil for one per processor.
         package var threads: Int?
+        /// Whether the newest state is searched for in the whole file, for a repair.
+        package var searchesWholeFile = false
 
         package init(
             fileSystem: any FileSystem = RealFileSystem(), random: Randomness = .system, cacheBytes: Int = 8 << 20,
@@ -104,6 +107,7 @@ package final class Store {
         replicas = place.replicas
         owner = place.owner
         threads = place.threads
+        searchesWholeFile = place.searchesWholeFile
         self.path = path
         self.isWritable = isWritable
         file = loaded.file
@@ -154,7 +158,8 @@ package final class Store {
             cacheBytes: place.cacheBytes)
         let hash = try HeaderSeal.checkHash(bytes)
         let finder = StateFinder(
-            file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: hash)
+            file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: hash,
+            searchesWholeFile: place.searchesWholeFile)
         let found = try finder.newest()
         let keyring = try readKeyring(of: found.state.commit, pages, header)
         return Loaded(
@@ -188,14 +193,17 @@ package final class Store {
     package var clock: UInt64 { state.commit.clock }
     package var tree: TreeReader { TreeReader(source: pages, root: state.commit.root) }
     package var finder: StateFinder {
-        StateFinder(file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: headerHash)
+        StateFinder(
+            file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: headerHash,
+            searchesWholeFile: searchesWholeFile)
     }
     var place: Place {
-        Place(
+        var place = Place(
             fileSystem: fileSystem, random: random, cacheBytes: cacheBytes, watch: watch, replicas: replicas,
-            owner: owner,
-            threads: threads
+            owner: owner, threads: threads
         )
+        place.searchesWholeFile = searchesWholeFile
+        return place
     }
 
     /// The key that verifies the owners' commits, derived only once.

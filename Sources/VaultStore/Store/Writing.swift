@@ -246,14 +246,6 @@ extension Store {
     func setAside(_ name: String, to end: UInt64?) throws(VaultError) -> String {
         let size = try file.size()
         let end = min(end ?? size, size)
-        let bytes = end - min(end, state.commit.end)
-        // At most as large as the vault itself, or as the largest change to a small vault: an attacker who can extend
-        // the file must not be able to fill the disk.
-        let most = max(state.commit.end, Self.longestAside)
-        guard bytes <= most else {
-            let what = "\(bytes) bytes follow generation \(state.commit.generation), more than can be set aside"
-            throw VaultError(.limitExceeded, "\(what); copy the file and salvage the copy", at: state.commit.end)
-        }
         try Temporary.removeStale(beside: path, fileSystem)
         let directory = try fileSystem.directory(of: path)
         let (copy, temporary) = try Temporary.create(beside: path, fileSystem, random)
@@ -270,15 +262,15 @@ extension Store {
         }
     }
 
-    private static let longestAside: UInt64 = 64 << 20
-
     private func copyTail(to copy: any FileHandle, _ end: UInt64) throws(VaultError) {
         var offset = state.commit.end
         while offset < end {
-            let count = Int(min(end - offset, 1 << 20))
-            try copy.write(try file.bytes(count, at: offset), at: offset - state.commit.end)
-            offset += UInt64(count)
+            let bytes = try file.bytes(Int(min(end - offset, 1 << 20)), at: offset)
+            // Holes stay holes: anyone who can extend the file can make one that is longer than the disk.
+            if !StateFinder.isZero(bytes) { try copy.write(bytes, at: offset - state.commit.end) }
+            offset += UInt64(bytes.count)
         }
+        if try copy.size() < end - state.commit.end { try copy.truncate(to: end - state.commit.end) }
     }
 
     /// Gives the copy the first name that is unused or whose file has the same contents, and returns the path.

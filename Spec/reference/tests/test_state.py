@@ -64,7 +64,14 @@ class States(unittest.TestCase):
             self.assertEqual(self.generation(self.files[2] + tail), (3, "damaged"))
         self.assertEqual(self.generation(self.files[2] + b"x" * 512 + HEAD + b"x"), (3, "damaged"))
         self.assertEqual(self.generation(self.files[2][:-1]), (2, "damaged"))
-        self.assertEqual(self.generation(self.files[2] + b"x" * 64 + HEAD + b"x"), (3, "torn"))
+        for offset in (1, 64, 511, 513):
+            self.assertEqual(self.generation(self.files[2] + b"x" * offset + HEAD + b"x"), (3, "damaged"))
+        self.assertEqual(self.generation(self.files[2] + b"x" * 64 + HEAD[:-1]), (3, "torn"))
+
+    def test_bytes_inserted_or_removed_before_a_commit_are_damage(self) -> None:
+        start = self.commits[2].start
+        for data in (self.files[2][:start] + b"x" * 64 + self.files[2][start:], self.files[2][: start + 8] + self.files[2][start + 16 :]):
+            self.assertEqual(self.generation(data), (2, "damaged"))
 
     def test_63_heads_that_do_not_open_are_passed_and_64_are_not(self) -> None:
         head = HEAD + b"x" * 504

@@ -64,6 +64,12 @@ class File:
     def head_at(self, offset: int) -> bool:
         return self.data[offset : offset + 8] == HEAD
 
+    def heads_in(self, start: int, end: int) -> Iterator[int]:
+        at = self.data.find(HEAD, start, end)
+        while at >= 0:
+            yield at
+            at = self.data.find(HEAD, at + 1, end)
+
     def open_at(self, offset: int) -> Opened | None:
         """None for what is no commit, or does not open."""
         frame = self.data[offset : offset + Limit.COMMIT]
@@ -172,9 +178,8 @@ def predecessor(file: File, incomplete: Commit) -> tuple[Opened, Commit]:
 
 
 def tail_of(file: File, start: int, end: int) -> str:
-    """What follows the served commit, up to the reserve."""
-    heads = [at for at in range(start, end, SECTOR) if file.head_at(at)]
-    opened = [file.open_at(at) for at in heads]
+    """What follows the served commit, up to the reserve. Heads count at any offset, but only at multiples of 512 do commits open."""
+    opened = [file.open_at(at) for at in file.heads_in(start, end)]
     if None in opened:
         return "damaged"
     if opened:

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -64,7 +65,9 @@ static long long milliseconds(void) {
     return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-int test_wait(pid_t pid) {
+int test_wait(pid_t pid) { return test_wait_measured(pid, NULL); }
+
+int test_wait_measured(pid_t pid, long *peak_kib) {
     int status = 0, failure = 0, process = (int)syscall(SYS_pidfd_open, pid, 0);
     if (process < 0) return -errno;
     const long long end = milliseconds() + test_patience * 1000LL;
@@ -78,8 +81,10 @@ int test_wait(pid_t pid) {
     }
     close(process);
     if (failure) return -failure;
-    while (waitpid(pid, &status, 0) < 0)
+    struct rusage usage;
+    while (wait4(pid, &status, 0, &usage) < 0)
         if (errno != EINTR) return -errno;
+    if (peak_kib != NULL) *peak_kib = usage.ru_maxrss;
     return test_exit_status(status);
 }
 

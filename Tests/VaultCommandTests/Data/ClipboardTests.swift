@@ -39,7 +39,7 @@ struct ClipboardTests {
         let sandbox = try sandbox()
         sandbox.environment["WAYLAND_DISPLAY"] = "wayland-0"
         sandbox.environment["DISPLAY"] = ":0"
-        let run = try sandbox.ok("get", "svc", "--clip", "2")
+        let run = try sandbox.ok("get", "svc", "--clip=2")
         #expect(run.bytes == [])
         #expect(run.error.contains("cleared in 2 s if unchanged"))
         #expect(try sandbox.read("given") == Array("hunter2".utf8))
@@ -55,7 +55,7 @@ struct ClipboardTests {
         try sandbox.write("bin/wl-copy", program.replacing("#!/bin/sh\n", with: "#!/bin/sh\n\(help)\n").utf8)
         chmod(sandbox.path("bin/wl-copy"), 0o700)
         sandbox.environment["WAYLAND_DISPLAY"] = "wayland-0"
-        try sandbox.ok("get", "svc", "--clip", "1")
+        try sandbox.ok("get", "svc", "--clip=1")
         try waitForBoard(sandbox, nil)
         #expect(try sandbox.read("calls") == Array("wl-copy --sensitive\nwl-copy --clear\n".utf8))
     }
@@ -66,7 +66,7 @@ struct ClipboardTests {
         try sandbox.write("bin/wl-paste", "#!/bin/sh\n\(reading)\n".utf8)
         chmod(sandbox.path("bin/wl-paste"), 0o700)
         sandbox.environment["WAYLAND_DISPLAY"] = "wayland-0"
-        try sandbox.ok("get", "svc", "--clip", "1")
+        try sandbox.ok("get", "svc", "--clip=1")
         try waitForBoard(sandbox, nil)
     }
 
@@ -79,8 +79,8 @@ struct ClipboardTests {
             unset TMUX
             tmux="tmux -S $HOME/socket -f /dev/null"
             trap '$tmux kill-server' EXIT
-            $tmux new-session -d "'\(Child.binary)' get svc --clip 977 2>said; echo >first; until [ -e held ]; do sleep 0.05; done
-              '\(Child.binary)' get svc --clip 1; echo >second; cat"
+            $tmux new-session -d "'\(Child.binary)' get svc --clip=977 2>said; echo >first; until [ -e held ]; do sleep 0.05; done
+              '\(Child.binary)' get svc --clip=1; echo >second; cat"
             until [ -e first ]; do sleep 0.05; done
             $tmux save-buffer -b vaultfmt held
             until [ -e second ] && [ -z "$($tmux list-buffers)" ]; do sleep 0.05; done
@@ -97,7 +97,7 @@ struct ClipboardTests {
     func x11() throws {
         let sandbox = try sandbox()
         sandbox.environment["DISPLAY"] = ":0"
-        try sandbox.ok("get", "svc", "--clip", "1")
+        try sandbox.ok("get", "svc", "--clip=1")
         #expect(try sandbox.read("given") == Array("hunter2".utf8))
         try waitForBoard(sandbox, "")
         let calls = String(decoding: try sandbox.read("calls"), as: UTF8.self)
@@ -114,7 +114,7 @@ struct ClipboardTests {
             "#!/bin/sh\nenv > \"$HOME/env$3\"\n: > \"$HOME/done$3\"\n[ \"$3\" = -out ] || cat > /dev/null\n".utf8)
         chmod(sandbox.path("bin/xclip"), 0o700)
         sandbox.environment["DISPLAY"] = ":0"
-        try sandbox.ok("get", "svc", "--clip", "1")
+        try sandbox.ok("get", "svc", "--clip=1")
         for use in ["-in", "-out"] {
             try Patience.until("xclip \(use)") { FileManager.default.fileExists(atPath: sandbox.path("done\(use)")) }
             let names = String(decoding: try sandbox.read("env\(use)"), as: UTF8.self).split(separator: "\n").map {
@@ -133,7 +133,7 @@ struct ClipboardTests {
         try sandbox.write("bin/xclip", program.replacing("-out)", with: copying).utf8)
         chmod(sandbox.path("bin/xclip"), 0o700)
         sandbox.environment["DISPLAY"] = ":0"
-        try sandbox.ok("get", "svc", "--clip", "1")
+        try sandbox.ok("get", "svc", "--clip=1")
         let clearing = {
             guard FileManager.default.fileExists(atPath: sandbox.path("clearing")) else { return nil as pid_t? }
             return pid_t(String(decoding: try sandbox.read("clearing"), as: UTF8.self).prefix { $0 != "\n" })
@@ -150,7 +150,7 @@ struct ClipboardTests {
     func waiting() throws {
         let sandbox = try sandbox()
         sandbox.environment["DISPLAY"] = ":0"
-        try sandbox.ok("get", "svc", "--clip", "977")
+        try sandbox.ok("get", "svc", "--clip=977")
         var waiting: [String] = []
         try Patience.until("a process waits") {
             waiting = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { process in
@@ -181,7 +181,7 @@ struct ClipboardTests {
     func terminal() throws {
         let sandbox = try sandbox()
         // A shell keeps the terminal, as it does for a person.
-        let terminal = try PseudoTerminal(sandbox, shell: "\"$0\" get svc --clip 1; read -r line")
+        let terminal = try PseudoTerminal(sandbox, shell: "\"$0\" get svc --clip=1; read -r line")
         try terminal.expect("\u{1B}]52;c;aHVudGVyMg==\u{07}")
         try terminal.expect(
             "the terminal does not report whether it was copied; it will be told to clear the clipboard in 1 s\r")

@@ -125,6 +125,21 @@ struct ExportTests {
                 "\r\n,https://s.example:8443/x,bob,\" two \",,,text,internet-password,,s.example,https,8443,/x,"))
     }
 
+    @Test("U31: the URL column has the first address of the attribute url, which says more than the key")
+    func csvAddresses() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok(
+            "set", "svc", "ann", "--attribute", "url=https://one.example\nhttps://two.example", input: "1".utf8)
+        try sandbox.write(
+            "list.csv", "title,url,username,password\nbank,https://bank.example/login?next=%2F#top,bob,2\n".utf8)
+        try sandbox.ok("import", "list.csv")
+        let text = try sandbox.ok("export", "--format", "csv").output
+        let rows = text.split(separator: "\r\n").dropFirst().map { line in
+            line.split(separator: ",", omittingEmptySubsequences: false)[1]
+        }
+        #expect(rows.sorted() == ["https://bank.example/login?next=%2F#top", "https://one.example"])
+    }
+
     @Test("the CSV export is no source: what it leaves out would be lost")
     func csvIsNoSource() throws {
         let sandbox = try sandbox()

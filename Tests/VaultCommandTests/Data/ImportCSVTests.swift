@@ -251,6 +251,10 @@ struct ImportCSVTests {
                 "name,url,username,password,note\na,u,n,p\nb,u\n",
                 "line 3: the row ends after 2 of 5 fields, before its password"
             ),
+            (
+                "name,url,username,password,note\na,u,n,p\nb\n",
+                "line 3: the row ends after 1 of 5 fields, before its password"
+            ),
         ]
         for (text, message) in cases {
             try sandbox.write("list.csv", text.utf8)

@@ -277,6 +277,50 @@ struct ImportKDBXTests {
         return bytes + Array(xml.utf8)
     }
 
+    @Test("U31: the keys that KeePass types are kept, and come out as they were")
+    func autoType() throws {
+        let sequence = "{USERNAME}{TAB}{PASSWORD}{TAB}<42>{ENTER}"
+        let xml = """
+            <?xml version="1.0"?><KeePassFile><Root><Group><Entry><UUID>AAAAAAAAAAAAAAAAAAAAAQ==</UUID>
+            <String><Key>Title</Key><Value>one</Value></String><AutoType><Enabled>True</Enabled>
+            <DefaultSequence>{USERNAME}{TAB}{PASSWORD}{TAB}&lt;42&gt;{ENTER}</DefaultSequence></AutoType></Entry>
+            </Group></Root></KeePassFile>
+            """
+        let front = contents(attached: []).prefix(14 + 32 + 5)
+        let items = try #require(
+            Interchange.items(in: front + Array(xml.utf8), format: Interchange.kdbxContents) { Issue.record("\($0)") })
+        #expect(items.map { $0.attributes.string("auto-type") } == [sequence])
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "one", "--attribute", "auto-type=\(sequence)", input: "p".utf8)
+        let passphrase = try sandbox.write("p", "kdbx".utf8)
+        try sandbox.ok(
+            "export", "--format", "kdbx", "--output", "out.kdbx", "--new-passphrase-file", passphrase, "--kdf",
+            "testing")
+        let copy = try Sandbox.withVault()
+        try copy.ok("import", sandbox.path("out.kdbx"), "--source-passphrase-file", passphrase)
+        #expect(try copy.ok("get", "one", "--field", "auto-type").output == sequence)
+    }
+
+    @Test("U31: at a terminal, a wrong passphrase can be given again, twice")
+    func retried() throws {
+        let sandbox = try Sandbox.withVault()
+        let file = "\(Self.folder)/4.0-aes256-argon2-gzip-passphrase.kdbx"
+        let good = try PseudoTerminal(sandbox, "import", file)
+        for answer in ["wrong", "wrong again", Self.passphrase] {
+            try good.expect("Passphrase for ")
+            try good.answerHidden(answer)
+        }
+        #expect(try good.finish() == 0)
+        #expect(good.screen.components(separatedBy: "wrong passphrase; try again").count == 3)
+        let bad = try PseudoTerminal(sandbox, "import", "--dry-run", file)
+        for _ in 0..<3 {
+            try bad.expect("Passphrase for ")
+            try bad.answerHidden("wrong")
+        }
+        #expect(try bad.finish() == 77)
+        #expect(bad.screen.contains("does not open this KDBX file"))
+    }
+
     @Test("attachments that together decompress to more memory than their file deserves are refused")
     func decompressed() throws {
         let sandbox = try Sandbox()

@@ -28,8 +28,8 @@ struct ImportOpenSSHTests {
     @Test(
         "a key arrives, encrypted or not, with its comment as label, and comes out as PEM that openssl finds valid",
         arguments: [
-            ("ed25519", 256, 0x8002_5519), ("rsa", 2048, 42), ("ecdsa", 256, 73), ("ecdsa", 384, 73),
-            ("ecdsa", 521, 73),
+            ("ed25519", 256, 0x8002_5519), ("rsa", 2048, 42), ("rsa", 1024, 42), ("ecdsa", 256, 73),
+            ("ecdsa", 384, 73), ("ecdsa", 521, 73),
         ])
     func arrives(type: String, bits: Int, number: Int) throws {
         let sandbox = try Sandbox.withVault()
@@ -89,6 +89,59 @@ struct ImportOpenSSHTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: memory).isEmpty)
         sandbox.environment["PATH"] = sandbox.path("nowhere")
         try sandbox.fails(69, "install Debian's openssh-client", "import", "key", "--source-passphrase-file", right)
+        #expect(try sandbox.ok("list").bytes == [])
+    }
+
+    /// A file with a key that is encrypted, or not, of which only the public part can be read.
+    private func block(cipher: String, derivation: String = "bcrypt", publicKey: [[UInt8]]) -> String {
+        func string(_ bytes: [UInt8]) -> [UInt8] {
+            (0..<4).reversed().map { UInt8(truncatingIfNeeded: bytes.count >> (8 * $0)) } + bytes
+        }
+        let options = string([UInt8](1...16)) + [0, 0, 0, 2]
+        var all = Array("openssh-key-v1\0".utf8) + string(Array(cipher.utf8)) + string(Array(derivation.utf8))
+        all += string(options) + [0, 0, 0, 1] + string(publicKey.flatMap(string))
+        all += string([UInt8](repeating: 7, count: 64))
+        return
+            "-----BEGIN OPENSSH PRIVATE KEY-----\n\(Data(all).base64EncodedString())\n-----END OPENSSH PRIVATE KEY-----\n"
+    }
+
+    @Test("X4: a key that cannot be read is refused by its name, before any passphrase is asked for")
+    func named() throws {
+        let sandbox = try Sandbox.withVault()
+        let ed25519 = [Array("ssh-ed25519".utf8), [UInt8](repeating: 1, count: 32)]
+        let small = [Array("ssh-rsa".utf8), [1, 0, 1], [UInt8](repeating: 0x7F, count: 96)]
+        for (text, message) in [
+            (
+                block(cipher: "aes256-ctr", publicKey: [Array("sk-ssh-ed25519@openssh.com".utf8), [1]]),
+                "line 1: an OpenSSH key of the type 'sk-ssh-ed25519@openssh.com' cannot be imported"
+            ),
+            (
+                block(cipher: "none", publicKey: [Array("ssh-dss".utf8), [1]]),
+                "line 1: an OpenSSH key of the type 'ssh-dss' cannot be imported"
+            ),
+            (block(cipher: "aes256-ctr", publicKey: small), "line 1: an RSA key of 768 bits is too small"),
+            (block(cipher: "rot13", publicKey: ed25519), "line 1: this OpenSSH key uses a cipher that is not known"),
+            (
+                block(cipher: "aes256-ctr", derivation: "md5", publicKey: ed25519),
+                "line 1: this OpenSSH key uses a key derivation that is not known"
+            ),
+        ] {
+            try sandbox.write("key", text.utf8)
+            try sandbox.fails(65, message, "import", "key", "--no-input")
+        }
+    }
+
+    @Test("B4: a file that is cut within its first or last line is damaged, not empty")
+    func cutLines() throws {
+        let sandbox = try Sandbox.withVault()
+        try makeKey(sandbox, "ed25519", 256)
+        let whole = try sandbox.read("key")
+        let first = try #require(whole.firstIndex(of: 0x0A))
+        for length in Array(11...first) + Array(whole.count - 34..<whole.count - 1) {
+            try sandbox.write("cut", whole[..<length])
+            let run = try sandbox.run("import", "cut")
+            #expect(run.status == 65 && run.error.contains("line "), "\(length): \(run.error)")
+        }
         #expect(try sandbox.ok("list").bytes == [])
     }
 

@@ -59,17 +59,15 @@ struct ImportTests {
         #expect(item["attributes"] as? [String: String] == ["label": "a"])
     }
 
-    @Test(
-        "an item that stands twice in the source is a duplicate of itself: the first stays with skip, the last with replace"
-    )
+    @Test("two entries of one name in the source are two items, whatever is done with items that exist")
     func twiceInSource() throws {
-        for (policy, secret) in [("skip", "1"), ("replace", "2")] {
+        for policy in ["fail", "skip", "replace", "keep-both", "update-newer"] {
             let sandbox = try Sandbox.withVault()
             try sandbox.write("list.csv", "title,password\na,1\na,2\n".utf8)
-            try sandbox.fails(1, "(line 3)", "import", "list.csv")
-            #expect(try sandbox.run("import", "--dry-run", "list.csv").status == 1)
+            #expect(try sandbox.ok("import", "--dry-run", "--on-duplicate", policy, "list.csv").lines.count == 2)
             try sandbox.ok("import", "--on-duplicate", policy, "list.csv")
-            #expect(try sandbox.ok("get", "a").output == secret)
+            #expect(try sandbox.ok("get", "a", "").output == "1")
+            #expect(try sandbox.ok("get", "a", "(2)").output == "2")
         }
     }
 

@@ -28,6 +28,8 @@ enum MistypedLines {
         64|set svc ann --generate=many
         64|set svc ann --generate 24
         64|get svc ann --clip=soon
+        64|get svc ann --clip 20
+        64|get --clip 2024 ann
         64|get svc --vault a.vault --vault b.vault
         64|run --env A=S3cret-Value-77 -- true
         64|list --class certifcate

@@ -1,53 +1,6 @@
 import Foundation
 import Testing
 
-/// Clones of a repository with a vault, each on a machine of its own.
-private struct Clones {
-    let sandbox: Sandbox
-
-    init() throws {
-        sandbox = try Sandbox()
-        try sandbox.linkPrograms()
-        sandbox.environment["GIT_CONFIG_NOSYSTEM"] = "1"
-        sandbox.environment["VAULTFMT_VAULT"] = nil
-        try sandbox.okShell(
-            """
-            git config --global user.email test@example.org
-            git config --global user.name Test
-            git config --global init.defaultBranch main
-            git config --global merge.renames false
-            git init -q --bare hub.git
-            git clone -q hub.git a 2>/dev/null
-            cd a
-            export XDG_STATE_HOME=$HOME/state-a
-            vaultfmt create 'my work.vault' --kdf testing
-            mv 'my work.vault' work.vault
-            printf one | vaultfmt set svc ann -f work.vault
-            vaultfmt git setup work.vault
-            git add .
-            git commit -q -m first
-            git push -q -u origin main
-            git clone -q ../hub.git ../b
-            cd ../b
-            vaultfmt git setup work.vault
-            """)
-    }
-
-    /// Runs a script with `on MACHINE COMMAND…`, which runs a command in that machine's clone, and `store MACHINE
-    /// SERVICE SECRET`.
-    @discardableResult
-    func run(_ script: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> Run {
-        try sandbox.okShell(
-            """
-            on() { (cd "$1"; export XDG_STATE_HOME=$HOME/state-$1; shift; "$@"); }
-            store() { printf %s "$3" | on "$1" vaultfmt set "$2" -f work.vault; }
-            commit() { on "$1" git commit -q -a -m change; }
-            has() { [[ $(on "$1" vaultfmt get "$2" -f work.vault) == "$3" ]] || { echo "$1 has no $2" >&2; exit 1; }; }
-            \(script)
-            """, sourceLocation: sourceLocation)
-    }
-}
-
 @Suite("git's merges of a vault", .enabled(if: Machine.has("git"), "no git here"))
 struct GitMergeTests {
     @Test("setup is done once for each clone, and says which file; the diff has names and no secrets")
@@ -183,6 +136,9 @@ struct GitMergeTests {
             on a vaultfmt sync work.vault
             has a b1 B
             cmp a/work.vault b/work.vault
+            store a a0 A; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            generation=$(on a vaultfmt inspect work.vault --json | grep -o '"generation": *[0-9]*' | grep -o '[0-9]*$' | sed -n 1p)
+            [[ $(git -C a log -1 --format=%s) == "work.vault: generation $generation" ]]
             before=$(git -C hub.git rev-parse main)
             on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
             [[ $before == $(git -C hub.git rev-parse main) ]]
@@ -203,7 +159,8 @@ struct GitMergeTests {
             store a svc-2 from-a; on a vaultfmt sync work.vault
             store b svc-2 from-b
             code=0; on b vaultfmt sync work.vault || code=$?; [[ $code == 3 ]]
-            on a vaultfmt sync work.vault
+            # The other clone takes the state as it is: there is still something to settle.
+            ends 3 on a vaultfmt sync work.vault; ends 3 on a vaultfmt sync work.vault
             [[ -n $(on a vaultfmt conflicts -f work.vault) ]]
             on a vaultfmt conflicts settle --all -f work.vault
             on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
@@ -270,10 +227,12 @@ struct GitMergeTests {
 
     // MARK: what somebody else can put into a repository
 
-    /// A name with every printable character that a file name may have, and one that git replaces in drivers.
+    /// Names with every printable character that a file name may have, with every control character, and with what git
+    /// replaces in drivers.
     private static let oddNames = [
         "100%Prod.vault", "%O%A%P.vault",
         String(decoding: (0x20...0x7E as ClosedRange<UInt8>).filter { $0 != 0x2F }, as: UTF8.self) + ".vault",
+        String(decoding: 0x01...0x1F as ClosedRange<UInt8>, as: UTF8.self) + "$(touch PWNED).vault",
     ]
 
     @Test("N3: no name of a vault or of another file becomes a command", arguments: oddNames)
@@ -282,7 +241,7 @@ struct GitMergeTests {
         try clones.sandbox.write("name", name.utf8)
         try clones.run(
             """
-            IFS= read -r name <name || true
+            name=$(cat name; printf x); name=${name%x}
             cp a/work.vault "a/$name"
             on a vaultfmt git setup -f "./$name"
             planted='$(touch PWNED);touch PWNED;x'

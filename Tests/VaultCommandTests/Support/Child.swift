@@ -43,9 +43,13 @@ struct Child {
 
     /// Waits for the end and returns the exit status, 128 and the number for a signal.
     /// - Throws: ``Failure`` if it does not end within ``Patience/limit``; its process group is then killed.
-    func wait() throws -> Int32 {
-        let status = test_wait(pid)
-        if status >= 0 { return status }
+    func wait() throws -> Int32 { try waitMeasuring().status }
+
+    /// Waits like ``wait()``, and returns the most memory that the process had at a time, too.
+    func waitMeasuring() throws -> (status: Int32, peakKiB: Int) {
+        var peak = 0
+        let status = test_wait_measured(pid, &peak)
+        if status >= 0 { return (status, peak) }
         guard status == -ETIMEDOUT else { throw Failure("cannot wait for a process: error \(-status)") }
         kill(-pid, SIGKILL)
         waitpid(pid, nil, 0)

@@ -75,9 +75,9 @@ final class Sandbox {
             close(writer)
         }
         feeder.start()
-        let status = try child.wait()
+        let (status, peakKiB) = try child.waitMeasuring()
         return Run(
-            arguments: arguments, status: status, bytes: try read(".out-\(runs)"),
+            arguments: arguments, status: status, peakKiB: peakKiB, bytes: try read(".out-\(runs)"),
             error: String(decoding: try read(".err-\(runs)"), as: UTF8.self))
     }
 
@@ -125,6 +125,8 @@ extension FileHandle {
 struct Run {
     let arguments: [String]
     let status: Int32
+    /// The most memory that it had at a time, or that the test's process had when it started it.
+    let peakKiB: Int
     let bytes: [UInt8]
     let error: String
 

@@ -13,6 +13,7 @@ struct SalvageTailTests {
         let end: Int
         let offset: Int
         let generation: UInt64
+        let anchor: Anchor
         let secrets: [String: String]
     }
 
@@ -29,7 +30,8 @@ struct SalvageTailTests {
             let commit = try vault.withCore { (core) throws(VaultError) in core.store.state.commit }
             past.append(
                 Past(
-                    end: Int(commit.end), offset: Int(commit.offset), generation: commit.generation, secrets: secrets))
+                    end: Int(commit.end), offset: Int(commit.offset), generation: commit.generation,
+                    anchor: vault.anchor, secrets: secrets))
         }
         func put(_ service: String, _ secret: String) throws {
             try vault.set(try name(service), secret: Secret(text: secret), attributes: setting(["label": service]))
@@ -99,10 +101,55 @@ struct SalvageTailTests {
                 #expect(secrets[service] == secret || isNewer, "\(service) at \(length): \(report)")
             }
             #expect(report.isComplete == (known.end == length), "\(length): \(report)")
-            report.compare(withSeen: last.generation)
+            report.compare(withSeen: last.anchor)
             let isWhole = last.secrets.allSatisfy { secrets[$0.key] == $0.value }
             #expect(isWhole || !report.isComplete, "\(length): \(report)")
             #expect((report.missingUpTo == nil) == (known.generation == last.generation))
+        }
+    }
+
+    /// A vault with these items, and its bytes without the frames that `isLost` chooses.
+    private func damaged(_ services: [String], _ isLost: (FrameType, Int) -> Bool) throws -> [UInt8] {
+        let vault = try memory.create()
+        try vault.transaction { (transaction) throws(VaultError) in
+            for service in services { try transaction.add(try name(service), secret: Secret(text: "of \(service)")) }
+        }
+        try vault.compact()
+        var bytes = try memory.bytes()
+        var counts: [FrameType: Int] = [:]
+        for frame in try frames(bytes) {
+            let number = counts[frame.type, default: 0]
+            counts[frame.type] = number + 1
+            if isLost(frame.type, number) { for place in frame.range { bytes[place] = 0xEE } }
+        }
+        return bytes
+    }
+
+    @Test("items of which not even the name is left are counted by the newest commit (U22)", arguments: [0, 3])
+    func unnamed(lost: Int) throws {
+        let services = (0..<8).map { "s\($0)" }
+        let bytes = try damaged(services) { type, number in type == .page || type == .record && number < lost }
+        let (secrets, report) = try salvaged(bytes)
+        #expect(secrets.count == 8 - lost && report.withoutIndex.count == 8 - lost)
+        #expect(report.unnamed == UInt64(lost) && !report.isComplete)
+        try memory.files.remove("a.vault")
+        // Half of the file: nothing but the keyring is left.
+        let none = try salvaged(try damaged(services) { type, _ in type == .page || type == .record })
+        #expect(none.secrets.isEmpty && none.report.unnamed == 8 && !none.report.isComplete)
+    }
+
+    @Test("a file that was cut off in a change to its slots is not complete, and its items are proven (U22)")
+    func cutSlotChange() throws {
+        let past = try filled()
+        _ = try memory.open().addSlot(try Fast.rawKey(9))
+        let bytes = try memory.bytes()
+        for length in [bytes.count - 1, bytes.count - 500, bytes.count - 511, try #require(past.last).end] {
+            memory.files.put("a.vault", Array(bytes[..<length]))
+            fails(.tampered, "the file was cut off in a change to its slots") { _ = try memory.open() }
+            let (secrets, report) = try salvaged(Array(bytes[..<length]))
+            #expect(secrets == past.last?.secrets, "\(length)")
+            #expect(report.uncommitted.isEmpty && report.unnamed == 0)
+            #expect(!report.isHeaderProven && !report.isComplete)
         }
     }
 

@@ -8,13 +8,19 @@
 
 enum interchange_library { INTERCHANGE_GCRYPT, INTERCHANGE_ZLIB, INTERCHANGE_EXPAT, INTERCHANGE_ZXCVBN };
 
-/* Loads a library unless it is already loaded; returns 1 if it is available. Load a library before calling any of its
-   functions below. */
-int interchange_load(enum interchange_library library);
+enum interchange_loading { INTERCHANGE_LOADED, INTERCHANGE_MISSING, INTERCHANGE_FAILED };
+
+/* Loads a library unless it is already loaded. Load a library before calling any of its functions below. If it is
+   installed but cannot be loaded, for example because the process has too many open files, the reason is stored in
+   `reason`. */
+enum interchange_loading interchange_load(enum interchange_library library, char *reason, size_t size);
 /* Returns the name of the Debian package that contains a library. */
 const char *interchange_package(enum interchange_library library);
 
 /* libgcrypt. Functions return 0, or libgcrypt's error code. */
+
+/* Returns 1 for the error code of too little memory. */
+int interchange_is_memory(int error);
 
 void interchange_sha256(const void *bytes, size_t size, void *digest);
 void interchange_sha512(const void *bytes, size_t size, void *digest);
@@ -31,8 +37,9 @@ enum interchange_cipher {
     INTERCHANGE_CHACHA20,
     INTERCHANGE_SALSA20,
 };
-/* Opens a cipher with a key of 32 bytes; returns NULL on failure. */
-void *interchange_cipher_open(enum interchange_cipher cipher, const void *key, const void *iv, size_t iv_size);
+/* Opens a cipher with a key of 32 bytes. */
+int interchange_cipher_open(enum interchange_cipher cipher, const void *key, const void *iv, size_t iv_size,
+                            void **handle);
 int interchange_cipher_encrypt(void *handle, void *bytes, size_t size);
 int interchange_cipher_decrypt(void *handle, void *bytes, size_t size);
 void interchange_cipher_close(void *handle);
@@ -48,10 +55,12 @@ struct interchange_argon2 {
     uint32_t password_size, salt_size, secret_size, associated_size;
 };
 int interchange_argon2(const struct interchange_argon2 *parameters, void *key);
+/* Returns 1 for the error code of too little memory, or of too few threads. */
+int interchange_argon2_lacks_memory(int error);
 
 /* zlib, in gzip's format. */
 
-enum interchange_flow { INTERCHANGE_MORE, INTERCHANGE_END, INTERCHANGE_BROKEN };
+enum interchange_flow { INTERCHANGE_MORE, INTERCHANGE_END, INTERCHANGE_BROKEN, INTERCHANGE_NO_MEMORY };
 void *interchange_inflate_open(void);
 void *interchange_deflate_open(void);
 /* Consumes as much input and fills as much output as possible; `input_size` and `output_size` are set to the numbers of
@@ -76,6 +85,8 @@ void *interchange_xml_open(void *context, const struct interchange_xml_handlers 
 int interchange_xml_parse(void *parser, const void *bytes, size_t size, int is_last);
 /* Called by a handler to stop the parser: no further handler is called, and the parse fails. */
 void interchange_xml_stop(void *parser);
+/* Returns 1 if the parse failed because there is too little memory. */
+int interchange_xml_lacks_memory(void *parser);
 /* Returns the current line number. */
 uint64_t interchange_xml_line(void *parser);
 /* Returns why the parse failed: expat's message, or that the file contains a document type. */

@@ -7,23 +7,19 @@ struct GitBranch {
     let git: GitProgram
     /// The commit, as git finds it.
     let commit: String
-    /// The folder for the temporary index.
-    let folder: String
+    /// The path for a temporary index.
+    let index: String
 
     /// Returns a commit on top of this one whose files of these names are as in HEAD, or this one if they already are.
     func replacing(_ names: [String]) throws -> String {
-        let index = folder + "/vaultfmt-index"
-        unlink(index)
         defer { unlink(index) }
         let settings = ["GIT_INDEX_FILE": index]
         try git.require(["read-tree", commit], "read the other side's files", settings: settings)
         for name in names {
-            let listed = try git.require(["ls-tree", "-z", "HEAD", "--", GitFile.pathspec(name)], "find \(name)").text
-            let fields = listed.split(separator: "\t").first?.split(separator: " ") ?? []
-            guard fields.count == 3, fields[1] == "blob" else {
+            guard let found = try GitEntry(name, at: "HEAD", git), found.isFile else {
                 throw CommandFailure(.io, "\(TerminalText.quoted(name)) is not a file in HEAD; see 'git status'")
             }
-            let entry = "\(fields[0]),\(fields[2]),\(name)"
+            let entry = "\(found.mode),\(found.id),\(name)"
             try git.require(
                 ["update-index", "--add", "--cacheinfo", entry], "prepare the merge", settings: settings)
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CVaultShim
 import Glibc
 import VaultFmt
 import VaultLocal
@@ -37,7 +38,14 @@ struct GitMergeDriver: ParsableCommand {
     func run() throws {
         do {
             Terminal.note("merging \(TerminalText.path(path ?? ours))")
-            guard try merge().contains(where: \.hasConflicts) else { return }
+            let outcomes = try merge()
+            guard !outcomes.contains(where: { $0.report?.hasDamage == true }) else {
+                Terminal.failure(
+                    "\(TerminalText.path(path ?? ours)) was merged, but contains damaged data; run 'vaultfmt verify' on both sides, and take an intact one"
+                )
+                end(1)
+            }
+            guard outcomes.contains(where: \.leavesConflicts) else { return }
             Terminal.note(
                 "\(TerminalText.path(path ?? ours)) was merged, with conflicts to settle; run 'vaultfmt conflicts', then 'git add' and 'git commit'"
             )
@@ -63,9 +71,61 @@ struct GitMergeDriver: ParsableCommand {
     /// Merges the versions. Git's versions of a file may be older than the state that this machine remembers, as they
     /// are during a rebase; the result is checked the next time the vault is opened.
     private func merge() throws -> [CopyOutcome] {
+        guard let path, try !Vault.isOne(at: ours) || !Vault.isOne(at: theirs) else { return try merge(ours, theirs) }
+        // Git hands over what it stores: a filter such as LFS stores something else in place of the vault.
+        let filter = try GitFilter(path)
+        let whole = [ours, theirs].map { $0 + ".vaultfmt" }
+        defer { whole.forEach { unlink($0) } }
+        for (stored, copy) in zip([ours, theirs], whole) { try filter.smudge(stored, to: copy) }
+        let outcomes = try merge(whole[0], whole[1])
+        try filter.clean(whole[0], to: ours)
+        return outcomes
+    }
+
+    private func merge(_ ours: String, _ theirs: String) throws -> [CopyOutcome] {
         var merger = CopyMerger(path: ours, access: access, options: MergeOptions())
         merger.place = path.flatMap(Self.canonical)
         merger.isWatched = false
         return try merger.merge([theirs])
+    }
+}
+
+/// The filter that git's configuration names for a file.
+private struct GitFilter {
+    private let git: GitProgram
+    private let name: String
+
+    init(_ name: String) throws {
+        git = try GitProgram(folder: ".")
+        self.name = name
+    }
+
+    /// Writes the vault in whose place git stores a file.
+    func smudge(_ stored: String, to copy: String) throws {
+        let id = try git.require(["hash-object", "-w", "--no-filters", "--", stored], "read a version").line
+        try write(["cat-file", "--filters", "--path=\(name)", id], to: copy)
+        guard try Vault.isOne(at: copy) else {
+            throw CommandFailure(
+                .damaged,
+                "a version is not a vault, nor does a filter of git make it one; see 'git log -- \(TerminalText.escaped(name))'"
+            )
+        }
+    }
+
+    /// Writes what git stores in place of a vault.
+    func clean(_ vault: String, to stored: String) throws {
+        let id = try git.require(["hash-object", "-w", "--path=\(name)", "--", vault], "store the result").line
+        try write(["cat-file", "blob", id], to: stored)
+    }
+
+    private func write(_ arguments: [String], to path: String) throws {
+        let descriptor = vault_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw CommandFailure(system: -descriptor, "cannot write \(TerminalText.path(path))")
+        }
+        defer { close(descriptor) }
+        guard try git.write(arguments, to: descriptor) == 0 else {
+            throw CommandFailure(.io, "git could not filter \(TerminalText.path(name)); see its messages above")
+        }
     }
 }

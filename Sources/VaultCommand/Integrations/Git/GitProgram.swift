@@ -19,108 +19,110 @@ struct GitProgram {
     struct Answer {
         let code: Int32
         let text: String
+        /// What git wrote to standard error. It is not part of the output: a remote can make git warn.
+        let errors: String
 
         var isSuccess: Bool { code == 0 }
 
         /// The first line, without its newline.
         var line: String { String(text.prefix { $0 != "\n" }) }
+
+        /// All of it without the newline at the end: the name of a folder can contain others.
+        var path: String { text.hasSuffix("\n") ? String(text.dropLast()) : text }
     }
 
-    /// Runs git and returns its output; error messages go to standard error.
+    /// Settings that no configuration changes: a folder that looks like a repository without a work tree is none, because
+    /// whoever can push can add one whose configuration names programs.
+    private static let settings = ["-c", "safe.bareRepository=explicit"]
+
+    /// The maximum length of git's output; a remote can write any number of messages.
+    private static let limit = 64 << 20
+
+    /// Runs git.
     ///
     /// Git, its hooks, filters and helpers get none of the factors that open vaults.
-    /// - `withErrors`: Whether error messages are included in the output.
     /// - `settings`: Environment variables for git.
-    func run(
-        _ arguments: [String], withErrors: Bool = false, limit: Int = 1 << 20, settings: [String: String] = [:]
-    ) throws -> Answer {
-        let pipe = try Pipe()
+    func run(_ arguments: [String], settings: [String: String] = [:]) throws -> Answer {
+        let (output, errors) = (GitOutput(try Pipe()), GitOutput(try Pipe()))
         let process = try Subprocess.start(
-            path, ["-C", folder] + arguments, input: nil, output: pipe.writing,
-            error: withErrors ? pipe.writing : STDERR_FILENO, settings: settings)
-        pipe.closeWriting()
-        let found = try Descriptor.readAll(pipe.reading, name: "git's output", limit: limit)
-        pipe.closeReading()
-        let text = found.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-        return Answer(code: Subprocess.wait(process), text: text)
+            path, Self.settings + ["-C", folder] + arguments, input: nil, output: output.pipe.writing,
+            error: errors.pipe.writing, settings: settings)
+        output.pipe.closeWriting()
+        errors.pipe.closeWriting()
+        // What git leaves running may keep a pipe open: a hook's child, or the master of an ssh connection.
+        var ending: Subprocess.Ending?
+        while try GitOutput.read([output, errors], isLast: ending != nil) {
+            guard output.bytes.count + errors.bytes.count <= Self.limit else {
+                Subprocess.end(process)
+                throw CommandFailure(.io, "git writes more than \(Self.limit >> 20) MiB of output; see 'git status'")
+            }
+            if ending == nil { ending = Subprocess.poll(process) }
+        }
+        return Answer(code: ending?.code ?? Subprocess.wait(process), text: output.text, errors: errors.text)
     }
 
-    /// Runs git and throws a failure with its messages if it fails. Waits a moment for another git to finish.
+    /// Runs git and throws a failure with its messages if it fails.
     @discardableResult
     func require(_ arguments: [String], _ purpose: String, settings: [String: String] = [:]) throws -> Answer {
-        var answer = try run(arguments, withErrors: true, settings: settings)
-        for _ in 0..<Self.mostWaits where !answer.isSuccess && Self.lock(in: answer) != nil {
-            usleep(Self.wait)
-            answer = try run(arguments, withErrors: true, settings: settings)
-        }
+        let answer = try run(arguments, settings: settings)
         guard answer.isSuccess else { throw Self.failure(answer, purpose) }
         return answer
     }
 
-    private static let mostWaits = 20
-    /// In microseconds.
-    private static let wait: useconds_t = 100_000
-
-    /// The path of the lock file that kept git from its work; nil if it was something else.
-    private static func lock(in answer: Answer) -> String? {
-        for line in answer.text.split(separator: "\n") where line.contains(".lock': File exists") {
-            guard let start = line.firstIndex(of: "'"), let end = line.lastIndex(of: "'"), start < end else { continue }
-            return String(line[line.index(after: start)..<end])
-        }
-        return nil
-    }
-
     /// Returns a failure that says in one line what git could not do, and why.
     static func failure(_ answer: Answer, _ purpose: String) -> CommandFailure {
-        if let lock = lock(in: answer) {
-            return CommandFailure(
-                .busy,
-                "git could not \(purpose): another git is running, or was killed and left \(TerminalText.path(lock)); if none is running, delete that file and try again"
-            )
-        }
-        let said = answer.text.split(separator: "\n").filter { !$0.hasPrefix("hint:") && !$0.isEmpty }
+        CommandFailure(.io, "git could not \(purpose): \(reason(answer)); see 'git status'")
+    }
+
+    /// Returns the first of git's messages in one line.
+    static func reason(_ answer: Answer) -> String {
+        let said = (answer.errors + answer.text).split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("hint:") }
         let reason = said.isEmpty ? "exit \(answer.code)" : said.prefix(4).joined(separator: "; ")
-        return CommandFailure(.io, "git could not \(purpose): \(TerminalText.singleLine(reason)); see 'git status'")
+        return TerminalText.singleLine(String(reason.prefix(1000)))
     }
 
     /// Runs git and writes its output to a descriptor.
     func write(_ arguments: [String], to descriptor: Int32) throws -> Int32 {
         Subprocess.wait(
             try Subprocess.start(
-                path, ["-C", folder] + arguments, input: nil, output: descriptor, error: STDERR_FILENO))
+                path, Self.settings + ["-C", folder] + arguments, input: nil, output: descriptor, error: STDERR_FILENO))
     }
 }
 
-/// A vault as a file in a git repository.
-struct GitFile {
-    let git: GitProgram
-    /// The vault's path, as the user gave it.
-    let path: String
-    /// The vault's path relative to the top of the repository.
-    let name: String
-    /// The top of the repository.
-    let top: String
+/// One of the two streams that git writes.
+private final class GitOutput {
+    let pipe: Pipe
+    private(set) var bytes: [UInt8] = []
+    private var isAtEnd = false
 
-    init(_ path: String) throws {
-        guard try UserFiles.exists(path) else {
-            throw CommandFailure(.noSuchFile, "there is no vault \(TerminalText.path(path)); check the path")
-        }
-        self.path = path
-        let here = try GitProgram(folder: UserFiles.parent(of: path))
-        let answer = try here.run(["rev-parse", "--show-toplevel", "--show-prefix"], withErrors: true)
-        let lines = answer.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        guard answer.isSuccess, lines.count >= 2 else {
-            throw CommandFailure(
-                .usage, "\(TerminalText.path(path)) is not in a git repository; create one with 'git init'")
-        }
-        top = lines[0]
-        name = lines[1] + String(path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...])
-        git = try GitProgram(folder: top)
+    init(_ pipe: Pipe) { self.pipe = pipe }
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// Reads a piece of what there is.
+    /// - `isLast`: Whether git has ended, so that nothing more is waited for.
+    /// - Returns: False if there is nothing more to read.
+    static func read(_ all: [GitOutput], isLast: Bool) throws -> Bool {
+        let open = all.filter { !$0.isAtEnd }
+        guard !open.isEmpty else { return false }
+        var ready = open.map { pollfd(fd: $0.pipe.reading, events: Int16(POLLIN), revents: 0) }
+        let count = poll(&ready, nfds_t(ready.count), isLast ? 0 : 100)
+        guard count >= 0 || errno == EINTR else { throw failure }
+        guard count > 0 else { return !isLast || count < 0 }
+        for (output, found) in zip(open, ready) where found.revents != 0 { try output.readPiece() }
+        return true
     }
 
-    /// The name as a pathspec that matches only this file.
-    var pathspec: String { Self.pathspec(name) }
+    private func readPiece() throws {
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        let length = Glibc.read(pipe.reading, &piece, piece.count)
+        guard length >= 0 else {
+            if errno == EINTR { return }
+            throw Self.failure
+        }
+        bytes += piece[..<length]
+        isAtEnd = length == 0
+    }
 
-    /// Returns a pathspec that matches only the file of this name.
-    static func pathspec(_ name: String) -> String { ":(literal,top)" + name }
+    private static var failure: CommandFailure { CommandFailure(system: errno, "cannot read git's output") }
 }

@@ -50,6 +50,7 @@ struct GitSetup: ParsableCommand {
         ] {
             try found.git.require(["config", "--local", key, value], "set \(key)")
         }
+        try requireEffect(on: found)
         Terminal.note(
             "git now merges \(TerminalText.quoted(found.name)) in this clone"
                 + (isNew ? "; commit .gitattributes, and run this in the other clones as well" : ""))
@@ -62,10 +63,33 @@ struct GitSetup: ParsableCommand {
             switch character {
             case "*", "?", "[", "\\": out += "\\\\" + (character == "\\" ? "\\\\" : String(character))
             case "\"": out += "\\\""
+            case "\n": out += "\\n"
             default: out.unicodeScalars.append(character)
             }
         }
         return "\"/" + out + "\""
+    }
+
+    /// Fails if another line overrides the one for the vault, as one in a folder's own .gitattributes does.
+    private func requireEffect(on found: GitFile) throws {
+        let wanted: [(name: String, values: Set<String>)] = [
+            ("text", ["unset"]), ("merge", ["vaultfmt"]), ("diff", ["vaultfmt"]), ("ident", ["unspecified", "unset"]),
+            ("working-tree-encoding", ["unspecified", "unset"]),
+        ]
+        let answer = try found.git.require(
+            ["check-attr", "-z"] + wanted.map(\.name) + ["--", found.name], "read the attributes")
+        // The file, the attribute and its value, in turn.
+        let fields = answer.text.split(separator: "\0", omittingEmptySubsequences: false)
+        for (index, attribute) in wanted.enumerated() where fields.count > 3 * index + 2 {
+            let value = String(fields[3 * index + 2])
+            guard attribute.values.contains(value) else {
+                throw CommandFailure(
+                    .usage,
+                    "the attribute \(attribute.name) of \(TerminalText.quoted(found.name)) is \(TerminalText.quoted(value)), "
+                        + "because of a later line, a .gitattributes in a folder, or .git/info/attributes; remove it and run this again"
+                )
+            }
+        }
     }
 
     private func addAttributes(_ line: String, _ path: String) throws -> Bool {

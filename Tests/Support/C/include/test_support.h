@@ -20,6 +20,8 @@ enum { test_patience = 600 };
 
 /* Waits for the end of a child and returns its exit status as `test_exit_status` has it; -ETIMEDOUT if it does not end in time. */
 int test_wait(pid_t pid);
+/* The same; stores the most memory that the child had at a time. */
+int test_wait_measured(pid_t pid, long *peak_kib);
 
 /* The exit status of a wait status; 128 and the signal's number for a signal; -1 while it runs or is stopped. */
 int test_exit_status(int status);

@@ -127,8 +127,9 @@ struct SpecState {
         let end = endWithoutReserve(file)
         guard start < end else { return .none }
         var kind = Tail.torn
-        for offset in stride(from: start, to: file.count, by: 512) where isHead(file, UInt64(offset)) {
-            if open(reader, UInt64(offset)) == nil { return .damaged }
+        // Heads count at any offset, but commits open only at multiples of 512.
+        for offset in start..<end where file[offset] == 0x76 && end - offset >= 8 && isHead(file, UInt64(offset)) {
+            if offset % 512 != 0 || open(reader, UInt64(offset)) == nil { return .damaged }
             kind = .incomplete
         }
         return kind

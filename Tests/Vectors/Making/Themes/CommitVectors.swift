@@ -563,8 +563,8 @@ extension Collection {
             }
         }
         try forged(
-            "digest-appended-commit", "R-7.1, R-7.2", .successTailIncomplete, before,
-            "Among what the newest commit appended is a frame of the type of commits."
+            "digest-appended-commit", "R-7.1, R-7.3", .successTailDamaged, before,
+            "Among what the newest commit appended is a frame of the type of commits, which does not open."
         ) {
             var frame = Array("vCMT".utf8)
             frame.append(u32: 512)

@@ -1,0 +1,189 @@
+import ArgumentParser
+import VaultFmt
+import VaultLocal
+
+/// `copy`: copies items to another vault.
+struct CopyItems: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "copy",
+        abstract: "Copy items to another vault, for example to share them.",
+        discussion: """
+            Items are copied with their attributes, attached files and dates, in one change or not at all. Earlier values are left out unless \
+            --history is given, and values that a merge has left to settle always are. Device-only items cannot be copied; they are named (exit 3).
+
+            If the other vault does not exist, it is created, with factors of its own: --to-… or a passphrase that you type twice. For other \
+            recipients, or another number of earlier values, create it first with 'vaultfmt create'. If it exists, it is opened with --to-…, or with \
+            the key that 'unlock' keeps, or you are asked for its passphrase. The passphrase of this vault is not tried on it.
+
+            Examples:
+              vaultfmt copy netflix spotify --to family.vault
+              vaultfmt copy --folder clients/acme --to acme.vault --to-key-file acme.key
+              vaultfmt copy --tag family --to family.vault --on-duplicate update-newer
+            """,
+        aliases: ["cp"])
+
+    @OptionGroup var chosen: ItemSelection
+    @OptionGroup(title: "Filters") var filters: ItemFilters
+
+    @Option("The other vault.", value: "vault", isFile: true)
+    var to: String?
+
+    @Option("The group of the copies; if omitted, the items' own groups.", value: "group")
+    var toGroup: String?
+
+    @Flag(help: "Copy earlier values too.")
+    var history = false
+
+    @Option(
+        help:
+            "What to do with an item that the other vault has: fail, skip, replace, keep-both or update-newer; see 'vaultfmt import'."
+    )
+    var onDuplicate: DuplicatePolicy = .fail
+
+    @OptionGroup(title: "The other vault") var other: TargetFactorOptions
+    @OptionGroup(title: "The other vault") var cost: CostOptions
+    @OptionGroup var vault: VaultOptions
+
+    func run() throws {
+        let isFiltered = filters.isAnyGiven
+        try chosen.check(isFiltered: isFiltered)
+        guard let to else {
+            throw CommandFailure(
+                .usage,
+                "no other vault is named; give --to VAULT, or store a second item in this one with 'vaultfmt set'")
+        }
+        let criteria = try ItemCriteria(id: chosen.id, filters, chosen.place)
+        if chosen.maySelectSeveral(isFiltered: isFiltered) {
+            try chosen.requireConsent(vault.access, doing: Self.doing)
+        }
+        let isNew = try !UserFiles.exists(to)
+        guard isNew || !cost.isGiven else {
+            throw CommandFailure(
+                .usage, "\(TerminalText.path(to)) exists, so that --kdf… has nothing to apply to; leave it out")
+        }
+        ControllingTerminal.beginSeries()
+        let opened = try vault.openVault()
+        let items = try chosen.find(
+            in: opened, criteria, isFiltered: isFiltered, mayAsk: !chosen.yes && !vault.access.noInput)
+        if items.count > 1, try !chosen.isConfirmed(items, "Copy", vault.access, doing: Self.doing) {
+            throw CommandFailure.declined("nothing was copied")
+        }
+        var source = VaultSource(vault: opened, items: items, hasHistory: history)
+        guard !source.copied.isEmpty else {
+            throw CommandFailure(
+                .usage, "device-only items cannot be copied, and nothing else was selected; nothing was written")
+        }
+        let target = try isNew ? create(at: to) : openOther(to, than: opened)
+        ControllingTerminal.endSeries()
+        var session = ImportSession(
+            policy: onDuplicate, group: toGroup.map { .named($0) } ?? .own, participle: "copied")
+        let progress = Progress("copying", of: "items")
+        defer { progress.finish() }
+        try session.run(&source, into: target, progress)
+        progress.finish()
+        session.report(verb: "copied")
+        try session.refuseLosses(verb: "copied")
+    }
+
+    private static let doing = "copying several items"
+
+    private func create(at to: String) throws -> Vault {
+        let folder = UserFiles.parent(of: to)
+        guard try UserFiles.exists(folder) else {
+            throw CommandFailure(
+                .noSuchFile, "the folder \(TerminalText.path(folder)) for the vault does not exist; create it first")
+        }
+        guard other.toIdentity.isEmpty else {
+            throw CommandFailure(
+                .usage,
+                "a vault is created for recipients, not identities; create it first with 'vaultfmt create --recipient'")
+        }
+        let given = try other.sources.creating(
+            "New passphrase for \(TerminalText.escaped(to))", mayAsk: !vault.access.noInput)
+        PassphraseStrength.remark(on: given)
+        let factors = try whileOpening { try given.together() }
+        var options = CreateOptions()
+        options.cost = try cost.cost()
+        options.allowWeak = cost.allowWeak
+        options.keptVersions = 10
+        options.lockWait = .seconds(vault.access.wait)
+        let machine = try ThisMachine.current()
+        options.device = machine.deviceFile.loadIfSound()
+        let progress = Progress("creating")
+        defer { progress.finish() }
+        do throws(VaultError) {
+            let made = try machine.create(at: to, factors: factors, options: options)
+            Terminal.note("created \(TerminalText.path(to))")
+            return made
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func openOther(_ to: String, than opened: Vault) throws -> Vault {
+        let id = try whileOpening { try Vault.id(at: to) }
+        guard id != opened.id else {
+            throw CommandFailure(
+                .usage,
+                "\(TerminalText.path(to)) is this vault, or a copy of it; 'vaultfmt merge' brings copies together")
+        }
+        return try vault.access.openOther(to, other)
+    }
+}
+
+/// Items of a vault as a source to import from.
+private struct VaultSource: ImportSource {
+    let vault: Vault
+    let copied: [Item]
+    private let deviceOnly: [Item]
+    private let hasHistory: Bool
+
+    init(vault: Vault, items: [Item], hasHistory: Bool) {
+        self.vault = vault
+        self.hasHistory = hasHistory
+        copied = items.filter { !$0.accessibility.isThisDeviceOnly }
+        deviceOnly = items.filter(\.accessibility.isThisDeviceOnly)
+    }
+
+    mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [Omission] {
+        for (index, item) in copied.enumerated() {
+            let opened = try vault.open(item)
+            var record = ImportRecord(place: "item \(index + 1)", key: item.key, secret: opened.secret.copy())
+            record.attributes = try attributes(opened.item.attributes) { name throws(VaultError) in
+                try vault.attribute(name, of: item)
+            }
+            (record.accessibility, record.created, record.modified) = (item.accessibility, item.created, item.modified)
+            if hasHistory { record.earlier = try earlierValues(of: item) }
+            try take(record)
+        }
+        return deviceOnly.map {
+            .loss("\(ItemText.summary($0.key, label: $0.attributes.label)), because it is device-only")
+        }
+    }
+
+    private func earlierValues(of item: Item) throws -> [ImportRecord.Earlier] {
+        try vault.earlierValues(of: item).map { value in
+            let opened = try vault.open(value)
+            let attributes = try attributes(opened.attributes) { name throws(VaultError) in
+                try vault.attribute(name, of: value)
+            }
+            return ImportRecord.Earlier(
+                value: NewEarlierValue(
+                    secret: opened.secret.copy(), attributes: attributes, modified: value.modified,
+                    replaced: value.replaced),
+                secret: SharedSecret(opened.secret.copy()))
+        }
+    }
+
+    /// The attributes with their values. Values that lost in a merge are earlier values of another kind.
+    private func attributes(
+        _ found: Attributes, _ read: (String) throws(VaultError) -> Secret?
+    ) throws -> Attributes {
+        var attributes = Attributes()
+        for attribute in found.all where attribute.name != AttributeName.conflict {
+            guard let value = try read(attribute.name) else { continue }
+            attributes.set(Attribute(attribute.name, keeping: value, flags: attribute.flags))
+        }
+        return attributes
+    }
+}

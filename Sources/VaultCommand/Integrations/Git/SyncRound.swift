@@ -1,0 +1,246 @@
+import CVaultShim
+import Glibc
+import VaultFmt
+import VaultLocal
+
+/// One attempt to sync: commit, fetch, merge, push. It can be interrupted anywhere and run again.
+struct SyncRound {
+    let file: GitFile
+    let remote: GitRemote
+    let vault: Vault
+    let access: AccessOptions
+    /// The factors of the other side's vaults, if they are not those of this side.
+    let otherFactors: FactorSources?
+    let lock: SyncLock
+    var rounds = 0
+    var hasDamage = false
+    /// Why the other side did not take the last push.
+    var refusal: String?
+
+    private var git: GitProgram { file.git }
+
+    /// - Returns: False if another clone pushed first.
+    mutating func run() throws -> Bool {
+        rounds += 1
+        try commit(file.name, of: vault)
+        let isThere = try fetch()
+        if isThere { try merge() }
+        return try push(isThere: isThere)
+    }
+
+    // MARK: committing
+
+    /// Commits a vault if it has changed, while holding off all writers.
+    private func commit(_ name: String, of vault: Vault) throws {
+        // Within the closure, the vault is in use and has no state to tell.
+        let generation = vault.state.generation
+        try whileNobodyWrites(vault) {
+            try add(name)
+            let pathspec = GitFile.pathspec(name)
+            let status = try git.require(["status", "--porcelain", "--", pathspec], "compare the vault")
+            guard !status.text.isEmpty else { return }
+            let message = "\(name): generation \(generation)"
+            try git.require(["commit", "-q", "-m", message, "--", pathspec], "commit the vault")
+        }
+    }
+
+    private func whileNobodyWrites(_ vault: Vault, _ body: () throws -> Void) throws {
+        var failure: (any Error)?
+        try vault.whileNobodyWrites { do { try body() } catch { failure = error } }
+        if let failure { throw failure }
+    }
+
+    /// Adds a vault to git's index, provided that git gives back what it stores.
+    ///
+    /// Attributes, which come from everybody who can push, make git convert line ends or encodings.
+    private func add(_ name: String) throws {
+        let pathspec = GitFile.pathspec(name)
+        try git.require(["add", "--", pathspec], "add the vault")
+        let stored = try git.require(["rev-parse", "--verify", ":0:\(name)"], "find the vault").line
+        let here = try hash(file.top + "/" + name)
+        if stored == here { return }
+        let copy = lock.temporary("stored")
+        defer { unlink(copy) }
+        if try write(["cat-file", "--filters", "--path=\(name)", stored], to: copy), try hash(copy) == here { return }
+        _ = try git.run(["reset", "-q", "--", pathspec])
+        throw CommandFailure(
+            .usage,
+            "git would alter \(TerminalText.quoted(name)) because of its attributes, so it was not committed; 'git check-attr -a' shows them: "
+                + "it needs -text and -ident, and no filter or encoding that changes it")
+    }
+
+    private func hash(_ path: String) throws -> String {
+        try git.require(["hash-object", "--no-filters", "--", path], "read the vault").line
+    }
+
+    /// Writes git's output to a new file.
+    /// - Returns: Whether git succeeded.
+    private func write(_ arguments: [String], to path: String) throws -> Bool {
+        unlink(path)
+        let descriptor = vault_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw CommandFailure(system: -descriptor, "cannot create \(TerminalText.path(path))")
+        }
+        defer { close(descriptor) }
+        return try git.write(arguments, to: descriptor) == 0
+    }
+
+    // MARK: fetching and pushing
+
+    /// - Returns: Whether the other side has the branch.
+    private func fetch() throws -> Bool {
+        let branch = "refs/heads/\(remote.branch)"
+        // A submodule that cannot be fetched is no reason to leave the vault out.
+        let arguments = ["fetch", "-q", "--no-recurse-submodules", "--", remote.name, "+\(branch):\(remote.tracking)"]
+        let answer = try git.run(arguments)
+        if answer.isSuccess { return true }
+        let heads = try git.run(["ls-remote", "--", remote.name, branch])
+        let isThere = heads.text.split(separator: "\n").contains { $0.split(separator: "\t").last == branch[...] }
+        guard heads.isSuccess, !isThere else { throw GitProgram.failure(answer, "fetch from \(remote.name)") }
+        return false
+    }
+
+    private mutating func push(isThere: Bool) throws -> Bool {
+        if !remote.isNew, isThere {
+            let here = try git.require(["rev-parse", "HEAD"], "determine its newest commit").line
+            if try git.run(["rev-parse", "--quiet", "--verify", remote.tracking]).line == here { return true }
+        }
+        // The whole name: a tag named HEAD would be pushed instead of HEAD.
+        let refspec = "refs/heads/\(remote.local):refs/heads/\(remote.branch)"
+        let options = ["push", "--porcelain"] + (remote.isNew ? ["-u"] : [])
+        let answer = try git.run(options + ["--", remote.name, refspec])
+        if answer.isSuccess { return true }
+        let refused = answer.text.split(separator: "\n").filter { $0.hasPrefix("!\t") }
+        let isRace = refused.contains { line in
+            line.contains("[rejected]")
+                || (line.contains("[remote rejected]")
+                    && ["lock", "failed to update ref", "incorrect old value", "reference already exists"].contains {
+                        line.contains($0)
+                    })
+        }
+        guard isRace else { throw GitProgram.failure(answer, "push to \(remote.name)") }
+        refusal = GitProgram.reason(answer)
+        return false
+    }
+
+    // MARK: merging
+
+    /// Merges the vaults here, and lets git merge the rest: a commit on top of theirs has these vaults as they are here,
+    /// so that git finds no difference in them, changes none of them in the tree, and starts no driver.
+    private mutating func merge() throws {
+        if try isAncestor(remote.tracking, "HEAD") { return }
+        let base = try git.run(["merge-base", "HEAD", remote.tracking])
+        try requireTheirs(since: base.isSuccess ? base.line : nil)
+        try mergeVault(file.name, into: vault)
+        if try isAncestor("HEAD", remote.tracking), try hasTheirs() {
+            try git.require(Self.quietMerge + ["--ff-only", remote.tracking], "apply the fetched commits")
+            return
+        }
+        try commit(file.name, of: vault)
+        let names = [file.name] + (base.isSuccess ? try mergeOthers(since: base.line) : [])
+        let index = lock.temporary("index")
+        let target = try GitBranch(git: git, commit: remote.tracking, index: index).replacing(names)
+        let answer = try git.run(Self.quietMerge + ["--ff", "--no-edit", target])
+        guard answer.isSuccess else {
+            if GitRemote.isMerging(lock.folder) { _ = try git.run(["merge", "--abort"]) }
+            throw GitProgram.failure(answer, "merge the rest of the repository")
+        }
+    }
+
+    /// An automatic stash would take a vault that has just been changed out of the tree.
+    private static let quietMerge = ["-c", "merge.autoStash=false", "merge", "-q"]
+
+    /// A vault that the other side had and has no more, or has as something else, must not vanish here as well.
+    private func requireTheirs(since base: String?) throws {
+        let name = TerminalText.quoted(file.name)
+        let remedy = "it was left unchanged here; restore it there with 'git revert', or remove it here too"
+        if let theirs = try GitEntry(file.name, at: remote.tracking, git) {
+            guard !theirs.isFile else { return }
+            throw CommandFailure(.io, "the other side replaced \(name) with \(theirs.kind); \(remedy)")
+        }
+        guard let base, try GitEntry(file.name, at: base, git) != nil else { return }
+        throw CommandFailure(.io, "the other side removed \(name); \(remedy)")
+    }
+
+    /// Merges the other vaults of the repository that both sides have changed.
+    /// - Returns: Their names.
+    private mutating func mergeOthers(since base: String) throws -> [String] {
+        let theirs = try changed(base, remote.tracking)
+        var names: [String] = []
+        for name in try changed(base, "HEAD") where name != file.name && theirs.contains(name) {
+            guard try isVault(name), try GitEntry(name, at: remote.tracking, git)?.isFile == true else { continue }
+            let path = file.top + "/" + name
+            guard try git.require(["status", "--porcelain", "--", GitFile.pathspec(name)], "compare it").text.isEmpty
+            else {
+                throw CommandFailure(
+                    .usage, "\(TerminalText.quoted(name)) has changes that are not committed; sync it first")
+            }
+            let other = try access.open(path, writable: true)
+            try mergeVault(name, into: other)
+            try commit(name, of: other)
+            names.append(name)
+        }
+        return names
+    }
+
+    /// The names of files that differ between two commits and exist in the second one.
+    private func changed(_ one: String, _ other: String) throws -> [String] {
+        let arguments = ["diff", "--name-only", "--no-renames", "--diff-filter=AM", "-z", one, other, "--"]
+        return try git.require(arguments, "compare commits").text.split(separator: "\0").map(String.init)
+    }
+
+    /// Whether git merges a file with the driver of vaults.
+    private func isVault(_ name: String) throws -> Bool {
+        try git.run(["check-attr", "-z", "merge", "--", name]).text == "\(name)\0merge\0vaultfmt\0"
+    }
+
+    private func isAncestor(_ one: String, _ other: String) throws -> Bool {
+        try git.run(["merge-base", "--is-ancestor", one, other]).isSuccess
+    }
+
+    /// Merges the other side's version of a vault into this one, which stays consistent for all readers.
+    private mutating func mergeVault(_ name: String, into vault: Vault) throws {
+        guard let theirs = try GitEntry(name, at: remote.tracking, git),
+            try theirs.id != GitEntry(name, at: "HEAD", git)?.id
+        else { return }
+        let copy = lock.temporary("theirs")
+        defer { unlink(copy) }
+        let whose = "the other side's \(TerminalText.quoted(name))"
+        do {
+            try extract(theirs, name, to: copy)
+            let merger = CopyMerger(
+                path: vault.path, access: access, options: MergeOptions(), otherFactors: otherFactors)
+            if let report = try merger.merge(copy, called: whose, into: vault)?.report {
+                hasDamage = hasDamage || report.hasDamage
+                for line in MergeText.slotLines(report) { Terminal.note(line) }
+            }
+        } catch let failure as CommandFailure {
+            let message = failure.message.replacing(TerminalText.path(copy), with: "it")
+            throw CommandFailure(failure.status, "\(whose): \(message)", code: failure.code)
+        }
+    }
+
+    /// Writes a version of a vault to a file.
+    ///
+    /// What git stores is the vault itself, unless a filter replaces it, as LFS does.
+    private func extract(_ entry: GitEntry, _ name: String, to copy: String) throws {
+        let forms = [["cat-file", "blob", entry.id], ["cat-file", "--filters", "--path=\(name)", entry.id]]
+        for form in forms {
+            guard try write(form, to: copy) else {
+                throw CommandFailure(.io, "git could not read it; see 'git fsck'")
+            }
+            if try Vault.isOne(at: copy) { return }
+        }
+        throw CommandFailure(
+            .damaged,
+            "it is not a vault, nor does git's filter for it make it one; restore it there with 'git revert', or, if a filter is new there, take over its "
+                + ".gitattributes first ('git checkout \(TerminalText.escaped("\(remote.name)/\(remote.branch)")) -- .gitattributes')",
+            code: .notAVault)
+    }
+
+    /// Adds the vault to git's index, and returns whether it is identical to the other side's vault.
+    private func hasTheirs() throws -> Bool {
+        try whileNobodyWrites(vault) { try add(file.name) }
+        return try git.run(["diff", "--cached", "--quiet", remote.tracking, "--", file.pathspec]).isSuccess
+    }
+}

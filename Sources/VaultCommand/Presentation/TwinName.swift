@@ -1,0 +1,30 @@
+import VaultFmt
+
+/// Accounts with a suffix of ours: `mira (Work)` for the user name `mira`.
+enum TwinName {
+    /// Returns the key with a suffix, or nil if its class has no account or the account would be too long.
+    static func key(_ key: ItemKey, _ suffix: String) throws(VaultError) -> ItemKey? {
+        guard let account = key.account else { return nil }
+        let name = account.isEmpty ? "(\(suffix))" : "\(account) (\(suffix))"
+        do throws(VaultError) { return try key.replacing([.account: .text(name)]) } catch {
+            guard error.code == .limitExceeded else { throw error }
+            return nil
+        }
+    }
+
+    /// Returns the user name in the source: the account without a suffix of ours.
+    static func userName(_ key: ItemKey, _ attributes: Attributes) -> String? {
+        guard let account = key.account, let name = attributes.string(AttributeName.userName),
+            account.hasSuffix(")"), account.utf8.starts(with: (name.isEmpty ? "(" : name + " (").utf8)
+        else { return key.account }
+        return name
+    }
+
+    /// Records the user name of the source in an item's attributes if its account has a suffix of ours.
+    static func note(_ own: ItemKey, _ target: ItemKey, in attributes: inout Attributes) {
+        guard let account = target.account, account != own.account, let name = userName(own, attributes) else { return }
+        var noted = attributes
+        noted[AttributeName.userName] = Array(name.utf8)
+        if userName(target, noted) != account { attributes = noted }
+    }
+}
