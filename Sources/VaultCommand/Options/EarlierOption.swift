@@ -82,9 +82,4 @@ extension EarlierValue {
         guard replaced != 0 else { return "\(what) that was set at \(Timestamp.short(modified)) UTC" }
         return "\(what) that was replaced at \(Timestamp.short(replaced)) UTC"
     }
-
-    /// The most recently replaced value comes first.
-    static func newestFirst(of key: ItemKey, in vault: Vault) throws -> [EarlierValue] {
-        try vault.earlierValues(of: key).reversed()
-    }
 }
