@@ -8,7 +8,8 @@ private final class Machines {
 
     /// The first machine makes the vault `NAME.vault` with the items, and the others get copies of it.
     init(_ names: [String], _ items: [String] = ["s"]) throws {
-        sandbox = try Sandbox()
+        let sandbox = try Sandbox()
+        self.sandbox = sandbox
         states = Dictionary(uniqueKeysWithValues: names.map { ($0, sandbox.path("state of \($0)")) })
         let first = names[0]
         try on(first, "create", file(first), "--kdf", "testing")
