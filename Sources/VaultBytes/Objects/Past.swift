@@ -76,10 +76,22 @@ package struct Past: Equatable, Sendable {
         package var isProtected: Bool { kind == .secret || attribute.contains(.sealed) }
 
         /// The records that the value refers to.
-        package var records: [RecordRef] {
+        package var records: [RecordRef] { itemRecords + largeRecords }
+
+        /// The record of an item that has the value.
+        package var itemRecords: [RecordRef] {
             switch content {
-            case .secret(let own, let attributes): [own] + attributes.compactMap(\.record)
-            case .attributeInRecord(let record): [record]
+            case .secret(let own, _): [own]
+            case .attributeInRecord(let record): attribute.contains(.inOwnRecord) ? [] : [record]
+            case .absent, .attribute, .key, .place: []
+            }
+        }
+
+        /// The records that each have one attribute.
+        package var largeRecords: [RecordRef] {
+            switch content {
+            case .secret(_, let attributes): attributes.compactMap(\.record)
+            case .attributeInRecord(let record): attribute.contains(.inOwnRecord) ? [record] : []
             case .absent, .attribute, .key, .place: []
             }
         }

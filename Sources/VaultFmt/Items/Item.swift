@@ -160,7 +160,7 @@ enum ItemAttributes: Sendable {
 
 extension Attributes {
     /// Makes a set from the attributes of a page or of an earlier value.
-    init(inPage attributes: [PageAttribute]) {
+    package init(inPage attributes: [PageAttribute]) {
         let all = attributes.map { attribute in
             let content: Attribute.Content =
                 switch attribute.value {

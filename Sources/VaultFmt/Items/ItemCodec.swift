@@ -50,8 +50,9 @@ enum ItemCodec {
         }
         let end = cursor.position
         try entry.finish(bytes, &cursor, attributes: count)
-        guard entry.hasRecord || inRecord == 0 else {
-            throw cursor.error("an item without a record has an attribute in it")
+        //
+        guard entry.hasRecord == (!entry.lacksSecret || inRecord > 0) else {
+            throw cursor.error("an item has a record that it does not need, or lacks one")
         }
         return Decoded(entry: entry, largeRecords: large, inRecord: inRecord, attributes: attributes..<end)
     }

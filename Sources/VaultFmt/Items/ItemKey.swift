@@ -106,6 +106,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     /// - Returns: The range of its encoded group.
     static func check(_ encoded: Span<UInt8>) throws(FormatError) -> Range<Int> {
         var cursor = Cursor(encoded, at: 0, else: .structureInvalid)
+        guard encoded.count <= Format.Limit.itemKey else { throw cursor.error("an item key is too long") }
         let itemClass = try itemClass(encoded, &cursor)
         if case .reserved = itemClass {
             try forEachText(encoded, &cursor) { (cursor) throws(FormatError) in

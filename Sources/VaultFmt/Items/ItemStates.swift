@@ -70,20 +70,23 @@ struct ItemStates {
         var names: [ValueName] = []
         names.reserveCapacity(past.values.count)
         for value in past.values {
-            let field: FieldName =
-                switch value.kind {
-                case .secret: .secret
-                case .attribute: .attribute(value.name)
-                case .key: .key
-                case .place: .place
-                }
-            names.append(ValueName(field, try dot(value.dot, at: offset)))
+            names.append(ValueName(Self.field(of: value), try dot(value.dot, at: offset)))
         }
         return names
     }
 
+    /// Returns the field that a value of a past belongs to.
+    static func field(of value: Past.Value) -> FieldName {
+        switch value.kind {
+        case .secret: .secret
+        case .attribute: .attribute(value.name)
+        case .key: .key
+        case .place: .place
+        }
+    }
+
     /// Returns a value of a past; nil if the item's entry has it.
-    private static func held(_ value: Past.Value) -> HeldValue? {
+    static func held(_ value: Past.Value) -> HeldValue? {
         let content: HeldValue.Content
         switch value.content {
         case .absent:

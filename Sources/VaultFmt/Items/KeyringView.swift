@@ -98,14 +98,25 @@ struct EntryCheck {
         }
     }
 
-    /// Checks the past of an item that has these large attributes.
+    /// Checks the past of an item that has these large attributes.
     func check(_ past: Past, _ large: [RecordRef], at offset: UInt64) throws(VaultError) {
         for dot in past.values.map(\.dot) + past.siblings.map(\.dot) { try check(dot, at: offset) }
         for value in past.values {
-            for record in value.records {
-                try check(revision: record.revision, at: offset)
-                if !large.contains(record) { try checkOwners(record.compartment, at: offset) }
+            if case .key(let key) = value.content { try checkKey(key, at: offset) }
+            for record in value.records { try check(revision: record.revision, at: offset) }
+            for record in value.itemRecords { try checkOwners(record.compartment, at: offset) }
+            // An attribute's own record may be the one that the item has.
+            for record in value.largeRecords where !large.contains(record) {
+                try checkOwners(record.compartment, at: offset)
             }
+        }
+    }
+
+    /// Checks an item key whose access group is a field of its own.
+    private func checkKey(_ key: [UInt8], at offset: UInt64) throws(VaultError) {
+        let group = try decoding { () throws(FormatError) in try ItemKey.check(key.span) }
+        guard Array(key[group]) == ItemKey.encodedGroup("") else {
+            throw VaultError(.structureInvalid, "a key that an item had has an access group", at: offset)
         }
     }
 

@@ -94,6 +94,16 @@ extension RecordReading {
         return body
     }
 
+    /// Opens a value that an item's past has in a record. `attributes` is passed what the item had with a secret.
+    func open(_ value: Past.Value, of item: Item, attributes: (Attributes) -> Void) throws(VaultError) -> Secret {
+        guard let held = ItemStates.held(value) else { throw Self.noBytes }
+        // Which change set the value does not matter to its bytes.
+        let name = ValueName(ItemStates.field(of: value), Dot(revision: value.dot.revision, replica: 0))
+        return try bytes(name, held, of: item.entry.id, before: item.entry.past?.offset ?? item.referrer) {
+            attributes($1)
+        }
+    }
+
     private static var noBytes: VaultError { VaultError(.invalidArgument, "the value is not in a record") }
 
     // MARK: comparing

@@ -218,20 +218,27 @@ final class VaultCore: RecordReading {
 }
 
 extension VaultCore {
-    /// Returns a slot's owner part and, if its kind depends on the epoch, its wrapping key.
+    /// Returns a slot's owner part and, if its kind depends on the epoch, its wrapping key. Refuses a scoped slot that
+    /// opens other groups than the keyring grants it.
     func ownerPart(of slot: Slot) throws(VaultError) -> (
         part: OwnerPart, wrappingKey: SecretBox
     ) {
         let refusal = VaultError(.notPermitted, "only an owner can read the names of slots")
-        return try store.slot.keys.asOwner(else: refusal) { (owner) throws(VaultError) in
+        let found = try store.slot.keys.asOwner(else: refusal) { (owner) throws(VaultError) in
             try SlotSeal.openOwner(slot, vault: store.vault, keys: owner)
         }
+        guard slot.kind == .scoped else { return found }
+        let grants = try SlotOpener.grants(slot, store.vault, wrappingKey: found.wrappingKey.secret)
+        guard grants.numbers == (try store.keyring.dots(of: slot.id).grants.map(\.group)) else {
+            throw VaultError(.structureInvalid, "a slot opens other groups than the keyring grants it")
+        }
+        return found
     }
 
     /// Returns the groups that a scoped slot grants; nil for a slot of another kind.
     func grantedGroups(of slot: Slot) throws(VaultError) -> Set<UInt64>? {
         guard slot.kind == .scoped else { return nil }
-        let part = try ownerPart(of: slot)
-        return Set(try SlotOpener.grants(slot, store.vault, wrappingKey: part.wrappingKey.secret).numbers)
+        _ = try ownerPart(of: slot)
+        return Set(try store.keyring.dots(of: slot.id).grants.map(\.group))
     }
 }

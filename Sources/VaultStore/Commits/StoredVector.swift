@@ -7,7 +7,7 @@ package struct StoredVector: Sendable {
     /// The frame that this one is based on, and its rows.
     let base: (ref: ObjectRef, rows: [Vector.Row])?
     /// The rows of the frame; the state may have another revision in the row of the commit's own id.
-    let rows: Vector
+    package let rows: Vector
 
     /// The frames that the vector takes.
     package var frames: [ObjectRef] { [ref] + (base.map { [$0.ref] } ?? []) }

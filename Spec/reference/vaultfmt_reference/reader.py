@@ -285,7 +285,8 @@ class Reader(File):
         """`is_part` is for a secret of a past: its record can hold further attributes (R-5.30)."""
         value = Value(place, attributes)
         try:
-            if place.record.is_absent:
+            # Only what an item shows can lack a record (R-6.17); a past's reference to none is malformed (R-2.3).
+            if place.record.is_absent and not is_part:
                 value.record = ItemRecord(b"", b"", {})
             else:
                 value.record = self.item_record(item, place, before)

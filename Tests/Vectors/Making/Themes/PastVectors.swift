@@ -398,6 +398,8 @@ extension Collection {
                         return value
                     }
                 })
+                // More than 32 KiB were appended.
+                forge.onBody(try forge.last(.commit)) { body, _ in body[80] = 1 }
             }
         }
     }

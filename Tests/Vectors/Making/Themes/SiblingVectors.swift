@@ -19,9 +19,9 @@ extension Collection {
         try past("siblings-twice", "R-5.27", .structureInvalid, siblings, "One sibling twice.", raw: {
             $0.siblings.insert($0.siblings[0], at: 0)
         })
-        try past("sibling-cut-off", "R-1.3", .structureInvalid, siblings, "A sibling is cut off.", raw: {
-            $0.siblings[1].earlier = []
-        })
+        try forged(
+            "past-cut-off", "R-1.3", .structureInvalid, siblings, "The frame is a step shorter than what it lists."
+        ) { $0.onBody(try $0.past()) { body, _ in body.removeLast(Format.pageStep) } }
         try past("created-not-least", "R-5.29", .structureInvalid, siblings, "A sibling was created before the entry says.") {
             $0.siblings[0].created -= 1
         }
