@@ -179,7 +179,7 @@ struct RollbackTests {
     private func put(_ bytes: [UInt8], _ path: String, inPlace: Bool) throws {
         if inPlace { return try write(bytes, path) }
         try write(bytes, path + ".new")
-        remove(path)
+        try remove(path)
         try FileManager.default.moveItem(atPath: path + ".new", toPath: path)
     }
 

@@ -318,9 +318,9 @@ struct ScopedSlotTests {
                 switch frame.type {
                 case .record, .chunk: nil
                 case .page: .page
-                case .versions: .versions
+                case .past: .past
                 case .keyring: .keyring
-                case .history: .history
+                case .vector: .vector
                 case .commit: .commit
                 }
             guard let kind else { continue }

@@ -118,9 +118,10 @@ struct VerifyTests {
         _ = try sample(path)
         let bytes = try contents(path)
         let changes: [(String, (inout Commit) -> Void)] = [
-            ("items", { $0.items += 1 }), ("tombstones", { $0.tombstones += 1 }), ("live bytes", { $0.liveBytes -= 1 }),
-            // As long as a history, and none.
-            ("instead of a history", { $0.history = $0.keyring }),
+            ("items", { $0.items += 1 }), ("forgotten values", { $0.forgotten += 1 }), ("with a past", { $0.pasts += 1 }),
+            ("live bytes", { $0.liveBytes -= 1 }),
+            // As long as a vector, and none.
+            ("instead of a vector", { $0.vector = $0.keyring }),
             (
                 "does not match its commit",
                 {
@@ -159,7 +160,7 @@ struct VerifyTests {
         let path = folder.file("a.vault")
         let vault = try sample(path)
         try vault.keepVersions(7)
-        let revision = try vault.withCore { $0.store.keyring.keeping.revision }
+        let revision = try vault.withCore { $0.store.keyring.keeping.dot.revision }
         try #require(revision > 1)
         try recommit(path) { $0.clock = revision }
         #expect(try Fast.open(path).verify().isSound)

@@ -54,8 +54,8 @@ struct PastTests {
             let later = anchor(copies.common, vector: joined)
             #expect(try store.verdict(on: later) == .older)
             // Equal rows are the same state, whatever its file and the order of its rows.
-            let rows = try Array(store.vector().rows.reversed())
-            let equal = try anchor(copies.common, chain: .zero, vector: #require(Vector(floor: 0, rows: rows)))
+            let turned = try #require(Vector(floor: 0, rows: store.vector().rows.reversed()))
+            let equal = anchor(copies.common, chain: .zero, vector: turned)
             #expect(try store.verdict(on: equal) == .same)
             // Equal chain values are, whatever is said of the rows.
             #expect(try store.verdict(on: anchor(store.anchor, vector: Vector())) == .same)

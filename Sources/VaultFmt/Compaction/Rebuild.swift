@@ -196,13 +196,6 @@ extension Keyring {
     }
 }
 
-extension HandOver {
-    /// The order in which a keyring lists hand-overs.
-    static func precedes(_ left: HandOver, _ right: HandOver) -> Bool { ByteOrder.isLess(left.order, right.order) }
-
-    private var order: [UInt8] { publicKey.bytes + next.bytes + signature }
-}
-
 /// Writes the records, the pasts and the tree of a new file.
 private struct RebuildWriter {
     private let core: VaultCore

@@ -49,7 +49,7 @@ private struct MachineHistory {
         let skew: Int64
     }
 
-    private let memory = InMemory()
+    private let memory: InMemory
     private let device: [UInt8]
     private var numbers: Numbers
     private var machines: [Machine] = []
@@ -65,7 +65,8 @@ private struct MachineHistory {
 
     init(_ seed: UInt64) throws {
         numbers = Numbers(seed)
-        device = Device.random().fileContents().array
+        memory = InMemory(seed: "merging \(seed)")
+        device = numbers.bytes(48)
         let vault = try memory.create("m0", kept: 50, device: try Device(fileContents: Secret(bytes: device)))
         machines = [Machine(name: "m0", vault: vault, skew: 0)]
         for _ in 0..<pick(1...8) { try add(to: 0) }
