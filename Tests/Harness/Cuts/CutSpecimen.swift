@@ -86,9 +86,12 @@ struct CutSpecimen: Sendable {
         recordEnds = ends
         self.past = past
         bytes = Array((files.bytes(of: Self.path) ?? []).prefix(past.last?.end ?? 0))
-        let remembered = "\(Self.stateFolder)/anchors/\(vault.id).owner"
-        guard let contents = files.bytes(of: remembered) else { throw Wrong("the machine remembers nothing") }
-        memory = (remembered, contents)
+        let folder = Self.stateFolder + "/anchors/"
+        let names = try files.siblings(of: folder).filter { $0.hasPrefix("\(vault.id).") && $0.hasSuffix(".owner") }
+        guard names.count == 1, let contents = files.bytes(of: folder + names[0]) else {
+            throw Wrong("the machine remembers \(names)")
+        }
+        memory = (folder + names[0], contents)
     }
 
     private static func machine(_ place: Store.Place) -> Machine {
@@ -133,10 +136,10 @@ struct CutSpecimen: Sendable {
             return
         }
         guard let known, known.header == newest.header, !knows || altered.count == bytes.count else {
-            throw Wrong("it opens at generation \(vault.anchor.generation)")
+            throw Wrong("it opens at generation \(vault.state.generation)")
         }
-        guard vault.anchor.generation == known.generation, try Self.secrets(vault) == known.secrets else {
-            throw Wrong("generation \(vault.anchor.generation) is served, not \(known.generation)")
+        guard vault.state.generation == known.generation, try Self.secrets(vault) == known.secrets else {
+            throw Wrong("generation \(vault.state.generation) is served, not \(known.generation)")
         }
         guard (vault.tail == .clean) == (known.end == altered.count) else { throw Wrong("its tail is \(vault.tail)") }
     }
@@ -237,8 +240,8 @@ struct CutSpecimen: Sendable {
             guard !isServed || knows else { throw Wrong("it does not open: \(error)") }
             return
         }
-        guard isServed, vault.anchor.generation == served?.generation else {
-            throw Wrong("it opens at generation \(vault.anchor.generation)")
+        guard isServed, vault.state.generation == served?.generation else {
+            throw Wrong("it opens at generation \(vault.state.generation)")
         }
         guard try !vault.verify().isSound else { throw Wrong("verification finds nothing") }
     }
