@@ -6,7 +6,7 @@ from unittest import mock
 from tests.branches import OTHER_SLOT, A, TwoBranches, content, merged, said, secrets
 from tests.vaults import MAIN, OTHER, RAW, Vault, key, reader, verdict
 from vaultfmt_reference import merge as merging_of_files
-from vaultfmt_reference.codec import Limit, Refused
+from vaultfmt_reference.codec import Extension, Limit, Refused
 from vaultfmt_reference.contents import Contents
 from vaultfmt_reference.drafts import Content
 from vaultfmt_reference.factors import Factors
@@ -152,6 +152,17 @@ class United(TwoBranches):
         verify(theirs.reader)
         with self.assertRaises(Refused):
             merged(ours, theirs)
+
+    def test_extensions_that_differ_are_ours_R_8_23(self) -> None:
+        ours, theirs = self.branches()
+        for each, value in ((ours, b"o"), (theirs, b"t")):
+            each.put(Content(key("new " + value.decode())))
+            forge = each.compact().forge()
+            forge.keyring = replace(forge.keyring, extensions=[Extension(b"example.org/x", value, False, False)])
+            each.data = forge.build()
+        for first, second, value in ((ours, theirs, b"o"), (theirs, ours, b"t")):
+            result = merged(first, second)
+            self.assertEqual([each.value for each in reader(result.data).keyring.extensions], [value])
 
     def test_limits_hold_for_every_item_and_for_64_attributes(self) -> None:
         ours, theirs = self.branches(Content(A, b"0"))

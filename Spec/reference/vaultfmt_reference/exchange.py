@@ -127,7 +127,7 @@ class History:
 
     def __init__(self, maker: Maker) -> None:
         self.maker, pick = maker, maker.pick
-        self.groups = list({pick.choice([b"", b"work", "grüße".encode(), maker.text()]) for _ in range(pick.randint(1, 4))})
+        self.groups = sorted({pick.choice([b"", b"work", "grüße".encode(), maker.text()]) for _ in range(pick.randint(1, 4))})
         self.devices = {maker.random(16): maker.random(32) for _ in maker.some(3)}
         # The device whose secret this machine has, if only one.
         self.own = pick.choice([NO_DEVICE, *self.devices])

@@ -166,9 +166,9 @@ def decode_item(
     """An item from its entry and its past."""
     values = shown_values(key, entry, keyring, vector, source)
     shown, dot, records = frozenset(values), vector.dot(entry.dot), tuple[WholeRecord, ...]()
-    if entry.has_record:
-        content = frozenset(named for named, each in values.items() if each.place == entry.place)
-        records = (WholeRecord(source, entry.place, content),)
+    for place in entry.places:
+        content = frozenset(named for named, each in values.items() if each.place == place)
+        records += (WholeRecord(source, place, content),)
     if past is None or not past.siblings:
         kept = {(each.field, vector.dot(each.dot)): each for each in past.values} if past else {}
         values |= {named: past_value(each, keyring, source) for named, each in kept.items()}

@@ -192,6 +192,10 @@ class Drafting:
             return Attribute(of[1], held.flags)
         if held.place is not None and self.fits(held):
             return Attribute(of[1], held.flags, None, self.moved_record(held))
+        # The other copy can have the item in this place, and with it a record that fits.
+        for record in self.item.records:
+            if record.content == {(of, self.view.shown[of])} and self.fits(record):
+                return Attribute(of[1], held.flags, None, self.moved_record(record))
         return Attribute(of[1], held.flags, None, self.large(of[1], held, self.compartment))
 
     def large(self, name: bytes, held: Held, compartment: int) -> Place:
