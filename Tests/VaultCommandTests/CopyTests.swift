@@ -34,7 +34,8 @@ struct CopyTests {
     func sharing() throws {
         let sandbox = try sandbox()
         let updated = try sandbox.ok("update", "netflix", "ann", "--remove-attribute", "otp")
-        #expect(updated.error.contains("still contain 'otp', also after 'vaultfmt compact'"), "\(updated.error)")
+        #expect(updated.error.contains("an earlier value of generic-password 'netflix'"), "\(updated.error)")
+        #expect(updated.error.contains("still contains 'otp', also after 'vaultfmt compact'"))
         #expect(updated.error.contains("'vaultfmt forget'") && updated.error.contains("'vaultfmt copy'"))
         #expect(try sandbox.ok("compact").error.contains("1 item keeps earlier values; 'vaultfmt forget'"))
         #expect(try sandbox.ok("get", "netflix", "ann", "--earlier", "1", "--field", "otp").output.contains(Self.seed))
@@ -55,7 +56,8 @@ struct CopyTests {
         let (mine, theirs) = (
             try sandbox.ok("show", "netflix", "--json"), try inOther(sandbox, "show", "netflix", "--json")
         )
-        #expect(try fields(mine) == fields(theirs))
+        let (here, there) = (try fields(mine), try fields(theirs))
+        #expect(here == there, "\(here.filter { there[$0.key] != $0.value })")
         // The passphrase of this vault opens nothing there.
         try sandbox.fails(77, "wrong passphrase", "list", "--vault", "family.vault")
         // Forgotten, compacted: nothing more to name.
@@ -70,7 +72,8 @@ struct CopyTests {
         try sandbox.ok("create", "family.vault", "--kdf", "testing", "--passphrase-file", other)
         #expect(try copy(sandbox, "netflix", "bank", "--history", "--yes").status == 0)
         #expect(try inOther(sandbox, "get", "netflix", "--earlier", "1").output == "new")
-        #expect(try inOther(sandbox, "get", "netflix", "--earlier", "2", "--field", "otp").output.contains(Self.seed))
+        #expect(try inOther(sandbox, "get", "netflix", "--earlier", "2").output == "old")
+        #expect(try inOther(sandbox, "get", "netflix", "--field", "otp").output.contains(Self.seed))
         let twin = try copy(sandbox, "netflix")
         #expect(twin.status == 1 && twin.error.contains("nothing was copied") && twin.error.contains("--on-duplicate"))
         try sandbox.ok("set", "netflix", "ann", input: "newest".utf8)

@@ -151,7 +151,9 @@ private struct VaultSource: ImportSource {
             var record = ImportRecord(place: "item \(index + 1)", key: item.key, secret: opened.secret.copy())
             record.attributes = try attributes(of: opened.item)
             (record.accessibility, record.created, record.modified) = (item.accessibility, item.created, item.modified)
-            if hasHistory { record.earlier = try EarlierState.all(of: opened, in: vault).map(ImportRecord.Earlier.init) }
+            if hasHistory {
+                record.earlier = try EarlierState.all(of: opened, in: vault).map(ImportRecord.Earlier.init)
+            }
             try take(record)
         }
         return deviceOnly.map {

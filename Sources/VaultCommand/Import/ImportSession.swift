@@ -1,3 +1,4 @@
+import VaultBytes
 import VaultFmt
 import VaultLocal
 
@@ -277,6 +278,9 @@ struct ImportSession {
         tally.note(decision, record, before, policy)
         switch decision.action {
         case .add, .keepBoth:
+            if attributes.count < Format.Limit.attributes, let date = SecretDate.text(of: record) {
+                attributes.set(Attribute(SecretDate.attribute, Array(date.utf8)))
+            }
             try importing(place) {
                 try transaction.add(
                     target, secret: record.secret, attributes: attributes, accessibility: record.accessibility,

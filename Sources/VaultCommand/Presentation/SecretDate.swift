@@ -21,53 +21,47 @@ struct SecretDate {
         isExact = false
     }
 
-    /// The date, for which the secrets of the item and of its earlier values are compared.
+    /// The date; it is exact if the item had another secret before.
     ///
     /// What cannot be opened here is treated as if it were not there.
     init(of item: Item, in vault: Vault) throws(VaultError) {
-        let run = try Run(before: item, in: vault)
+        let replaced = try Self.replaced(by: item, in: vault)
         var date = min(item.modified, item.secretChanged)
         // Another program may have replaced the secret without knowing of the attribute.
-        if let stated = Self.stated(item.attributes), stated != run.replacedStated { date = stated }
-        milliseconds = min(date, run.oldest ?? date)
-        isExact = run.isWhole || abs(milliseconds - item.created) < Age.day
+        if let stated = Self.stated(item.attributes), stated != replaced.flatMap({ Self.stated($0.attributes) }) {
+            date = stated
+        }
+        milliseconds = date
+        isExact = replaced != nil || abs(milliseconds - item.created) < Age.day
+    }
+
+    /// The text of the attribute for an item to import whose earlier values show that its secret is older than its last
+    /// change; nil if they do not.
+    static func text(of record: borrowing ImportRecord) -> String? {
+        guard record.key.account != nil, stated(record.attributes) == nil, let modified = record.modified else {
+            return nil
+        }
+        var oldest = modified
+        for earlier in record.earlier.reversed() {
+            guard earlier.secret.secret.equals(record.secret) else { break }
+            oldest = min(oldest, stated(earlier.value.attributes) ?? earlier.modified)
+        }
+        return oldest / Age.day < modified / Age.day ? Timestamp.text(oldest) : nil
     }
 
     private static func stated(_ attributes: Attributes) -> Int64? {
         attributes.string(attribute).flatMap(ImportedTime.milliseconds(dayOrTime:))
     }
 
-    /// The earlier values, newest first, that have the same secret as the item.
-    private struct Run {
-        /// The date of the oldest one; nil if there is none.
-        private(set) var oldest: Int64?
-        /// Whether a value with another secret comes before them.
-        private(set) var isWhole = false
-        /// The stated date of that value.
-        private(set) var replacedStated: Int64?
-
-        init(before item: Item, in vault: Vault) throws(VaultError) {
-            guard item.hasPast, vault.access == .owner, !item.lacksSecret else { return }
-            do throws(VaultError) {
-                let now = try vault.open(item)
-                for value in try vault.earlierValues(of: item).reversed() where value.attribute == nil {
-                    let stated = SecretDate.stated(value.attributes)
-                    guard try vault.open(value).secret.equals(now.secret) else {
-                        (isWhole, replacedStated) = (true, stated)
-                        return
-                    }
-                    let date = stated ?? value.modified
-                    oldest = min(date, oldest ?? date)
-                }
-            } catch {
-                guard Self.cannotBeRead.contains(error.code) else { throw error }
-            }
+    /// The newest of the item's earlier secrets; nil if it has none, or if it cannot be read.
+    private static func replaced(by item: Item, in vault: Vault) throws(VaultError) -> EarlierValue? {
+        guard item.hasPast, vault.access == .owner else { return nil }
+        do throws(VaultError) {
+            return try vault.earlierValues(of: item).last { $0.attribute == nil }
+        } catch {
+            guard [.authenticationFailed, .structureInvalid].contains(error.code) else { throw error }
+            return nil
         }
-
-        private static let cannotBeRead: Set<VaultError.Code> = [
-            .notPermitted, .deviceBound, .authenticationFailed, .structureInvalid, .unsupportedForm,
-            .noSecret,
-        ]
     }
 }
 
