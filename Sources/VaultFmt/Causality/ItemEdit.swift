@@ -12,6 +12,9 @@ package struct ItemEdit: Sendable {
     package var forgotten: Set<ValueName> = []
     /// New earlier values, as an import adds them; their dots are those of the commit.
     package var added: [ValueName: HeldValue] = [:]
+    /// Written fields that keep what they show, because nobody has seen its dot: it was made in the same transaction,
+    /// before those of the added values that preceded it.
+    package var renewed: Set<FieldName> = []
     /// When the item was created and changed, as the caller says; nil for the time known, and the time of the change.
     package var created: Int64?
     package var modified: Int64?
@@ -56,6 +59,7 @@ extension ItemState {
         let forgotten = forgotten
         var pool = view.kept.union(self.open.filter(isProtected))
         pool.formUnion(view.shown.fields.map { ValueName($0, $1) }.filter(isProtected))
+        for field in edit.renewed { pool = pool.filter { $0.field != field || $0.dot != view.shown.fields[field] } }
         pool = pool.filter { !gone.contains($0) && !live.contains($0) && !forgotten.contains($0) }
         pool.formUnion(edit.added.keys)
         let earlier = try classes.newest(pool, limit, classOf)

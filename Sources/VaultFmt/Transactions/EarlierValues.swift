@@ -72,8 +72,8 @@ extension Transaction {
     /// Adds earlier values, oldest first, to an item, as an import does. Only the newest ones are added, up to the
     /// number that the vault keeps; returns how many were added.
     ///
-    /// They are sorted after existing ones. Throws `noSuchItem`, and the same errors as adding an item with such a
-    /// secret and such attributes.
+    /// They are sorted after existing ones, and before values that the item got earlier in the same transaction. Throws
+    /// `noSuchItem`, and the same errors as adding an item with such a secret and such attributes.
     @discardableResult
     public func addEarlierValues(_ values: [NewEarlierValue], to key: ItemKey) throws(VaultError) -> Int {
         let old = try existing(key)
@@ -90,8 +90,28 @@ extension Transaction {
         var change = ItemChange(old)
         change.modified = old.modified
         for value in new { try add(value, of: old, in: compartment, to: &change.edit) }
+        renew(&change)
         try apply(change)
         return new.count
+    }
+
+    /// Lets the fields that get earlier values have the dot of the change, if they were written in this transaction: the
+    /// earlier values preceded what they show.
+    private func renew(_ change: inout ItemChange) {
+        let entry = change.old.entry
+        func isNew(_ field: Int) -> Bool { entry.dot(of: field).revision > core.store.clock }
+        for field in Set(change.edit.added.keys.map(\.field)) {
+            if field == .secret, !entry.lacksSecret, isNew(FieldSet.secret) {
+                change.writesSecret = true
+                change.edit.renewed.insert(field)
+            }
+            guard case .attribute(let name) = field,
+                let index = change.attributes.index(of: String(decoding: name, as: UTF8.self)),
+                isNew(FieldSet.firstAttribute + index)
+            else { continue }
+            change.setAttributes.insert(name)
+            change.edit.renewed.insert(field)
+        }
     }
 
     /// Seals an earlier secret and its sealed attributes, each in a record of its own, under one dot.

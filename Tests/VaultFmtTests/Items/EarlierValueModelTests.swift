@@ -116,6 +116,8 @@ private struct ModelRun {
     private var time: Int64 = 1_700_000_000_000
     /// The number of the last change.
     private var changes = 0
+    /// The number of the last one that was committed.
+    private var committed = 0
     private static let sizes = [0, 1, 200, 256, 257, 4096, 4097, 9000]
 
     init(_ path: String, seed: UInt64) throws {
@@ -245,6 +247,11 @@ private struct ModelRun {
                     all.append((changes, ModelItem.Earlier(name, field)))
                 }
             }
+            changes += 1
+            for field in Set(all.suffix(from: item.earlier.count).map(\.1.attribute)) {
+                // What the item got earlier in the same transaction is newer.
+                if let order = item.orders[field], order > committed { item.orders[field] = changes }
+            }
             item.keep(all, kept)
         }
         model[key] = item
@@ -269,12 +276,14 @@ private struct ModelRun {
             return
         case 4:
             let before = model
+            committed = changes
             let (open, count) = (try vault.begin(), pick(5))
             for _ in 0..<count { try within(open) }
             try open.rollBack()
             model = before
             return
         default:
+            committed = changes
             let (open, count) = (try vault.begin(), 1 + pick(3))
             for _ in 0..<count { try within(open) }
             try open.commit()

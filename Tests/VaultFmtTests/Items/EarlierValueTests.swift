@@ -324,6 +324,42 @@ struct EarlierValueTests {
         try expectSound(path)
     }
 
+    @Test("of an import are older than what the item got in the same transaction, so the limit drops them first")
+    func importedFirst() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.keepVersions(2)
+        let history = (0..<2).map { number in
+            NewEarlierValue(
+                secret: Secret(text: "\(number)"), attributes: ["notes": "n\(number)"],
+                replaced: Int64(number) + 1)
+        }
+        try vault.transaction { (transaction) throws(VaultError) in
+            try transaction.add(key, secret: Secret(text: "2"), attributes: ["notes": "n2"])
+            _ = try transaction.addEarlierValues(history, to: key)
+        }
+        #expect(try secrets(vault, key) == ["0", "n0", "1", "n1"])
+        try vault.set(key, secret: Secret(text: "3"), attributes: .init(set: ["notes": "n3"]))
+        #expect(try secrets(vault, key) == ["1", "n1", "2", "n2"])
+        // The same for an item that exists already, whose former values are the oldest.
+        try vault.transaction { (transaction) throws(VaultError) in
+            try transaction.set(key, secret: Secret(text: "6"), attributes: .init(set: ["notes": "n6"]))
+            let later = (4..<6).map { NewEarlierValue(secret: Secret(text: "\($0)"), replaced: Int64($0) + 1) }
+            _ = try transaction.addEarlierValues(later, to: key)
+        }
+        #expect(try secrets(vault, key) == ["n2", "n3", "4", "5"])
+        try vault.set(key, secret: Secret(text: "7"))
+        #expect(try secrets(vault, key) == ["n2", "n3", "5", "6"])
+        // A value that others may have seen keeps its revision.
+        let item = try #require(try vault.item(key))
+        try vault.transaction { (transaction) throws(VaultError) in
+            _ = try transaction.addEarlierValues(history, to: key)
+        }
+        #expect(try vault.item(key)?.entry.dot(of: FieldSet.secret) == item.entry.dot(of: FieldSet.secret))
+        try expectSound(path)
+    }
+
     @Test("of an item that is bound to this device are bound to it too, and another device opens none (R-6.10)")
     func binding() throws {
         let folder = try Folder()
