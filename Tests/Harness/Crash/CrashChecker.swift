@@ -150,7 +150,9 @@ struct CrashChecker {
             let again = try Workload(kept, key: found.key, numbers: Numbers(numbers.next()), remembers: true)
             var program = try again.open()
             let tail = program.vault.tail
-            guard try again.run(.set, program) else { throw Wrong("a writer cannot go on") }
+            guard try again.run(.set, program) else {
+                throw Wrong("a writer cannot go on: \(again.lastFailure?.description ?? "?")")
+            }
             try checkAside(again, tail)
             let inner = "\(what), \(moment), then a change"
             var checker = CrashChecker(run, inner, numbers: Numbers(numbers.next()), goesOn: goesOn, depth: depth - 1)

@@ -256,7 +256,7 @@ final class Workload {
         try other.add(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.attributes)
         let (ours, theirs) = (states[current].generation, other.state.generation)
         return Change(
-            model: next, key: key, generations: theirs > ours ? theirs - ours : 1, body: { try $0.merge(other) })
+            model: next, key: key, generations: max(ours, theirs) + 1 - ours, body: { try $0.merge(other) })
     }
 
     /// An item that is accessible always, and then when unlocked only: change and compaction are one commit.
