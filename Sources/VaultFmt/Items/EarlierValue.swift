@@ -25,7 +25,7 @@ public struct EarlierValue: Sendable {
     /// The revision of the change that set the value.
     public var revision: UInt64 { name.dot.revision }
     /// The replica id under which it was set. An item's earlier value is identified by its revision, its replica id and
-    /// its attribute.
+    /// its attribute. If the vault's vector is damaged, a number that serves only to tell values apart.
     public var replica: UInt64 { name.dot.replica }
     /// The time at which it was replaced, in milliseconds since 1970-01-01T00:00:00Z; 0 if that is not known.
     public var replaced: Int64 { value.replaced }

@@ -8,6 +8,19 @@ struct ItemStates {
 
     init(_ vector: Vector) { self.vector = vector }
 
+    /// Stands in for the vector of a vault in which it is damaged: positions serve as replica ids. The result can be
+    /// read, but never written or compared with another vault's.
+    init(standingInFor item: Item, _ past: Past?, floor: UInt64) throws(VaultError) {
+        var dots = (past?.dots ?? []) + [item.entry.dot]
+        dots += item.entry.further.map { StoredDot($0.revision(item.entry.dot), $0.position) }
+        let most = dots.map(\.position).max() ?? 0
+        let rows = most == 0 ? [] : (1...most).map { Vector.Row(UInt64($0), Format.Limit.number) }
+        guard let vector = Vector(floor: floor, rows: rows) else {
+            throw VaultError(.structureInvalid, "a dot has an impossible position", at: item.referrer)
+        }
+        self.init(vector)
+    }
+
     // MARK: reading
 
     /// Returns the state of an item, given the checked past that its entry refers to, if any.

@@ -18,9 +18,16 @@ extension RecordReading {
         return past
     }
 
-    /// Returns everything that the vault holds of an item.
+    /// Returns everything that the vault holds of an item. If the vector is damaged, positions serve as replica ids:
+    /// nothing can be written then, but nothing is hidden either.
     func state(of item: Item) throws(VaultError) -> ItemState {
-        try ItemStates(try vector()).state(of: item, try past(of: item))
+        let past = try past(of: item)
+        let states: ItemStates
+        do throws(VaultError) { states = ItemStates(try vector()) } catch {
+            guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
+            states = try ItemStates(standingInFor: item, past, floor: entryCheck.floor)
+        }
+        return try states.state(of: item, past)
     }
 
     /// Returns what an item shows, what is left to settle, and its earlier values.

@@ -204,14 +204,7 @@ final class SalvageStore: RecordReading {
     /// Returns everything that the vault holds of an item. Its dots are those of no vault: positions stand for replica
     /// ids, so that no vector is needed.
     func state(of item: Item, _ past: Past?) throws(VaultError) -> ItemState {
-        var dots = (past?.dots ?? []) + [item.entry.dot]
-        dots += item.entry.further.map { StoredDot($0.revision(item.entry.dot), $0.position) }
-        let most = dots.map(\.position).max() ?? 0
-        let rows = most == 0 ? [] : (1...most).map { Vector.Row(UInt64($0), Format.Limit.number) }
-        guard let vector = Vector(floor: floor, rows: rows) else {
-            throw VaultError(.structureInvalid, "a dot has an impossible position", at: item.referrer)
-        }
-        return try ItemStates(vector).state(of: item, past)
+        try ItemStates(standingInFor: item, past, floor: floor).state(of: item, past)
     }
 
     private func key(_ number: UInt64, at offset: UInt64) throws(VaultError) -> SecretBox {
