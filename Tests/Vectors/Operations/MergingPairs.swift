@@ -15,9 +15,9 @@ struct MergingPair {
     var first: (ours: [String], theirs: [String])?
     /// The suffix of the result's name: `merged`, `adopted`, or none where the merge must be refused.
     var result: String? = "merged"
-    /// Whether the device's secret is there: for all, or only when ours is changed.
+    /// Whether the device's secret is there: always, or only while a file is made.
     var isOnDevice = false
-    var isOursOnDevice = false
+    var isDeviceThere = (base: false, ours: false, theirs: false)
 
     init(
         _ name: String, _ spec: String, _ comment: String, _ ours: [String], _ theirs: [String],
@@ -149,6 +149,20 @@ enum MergingPairs {
             Pair(
                 "merge-vector", "R-8.22", "Each side has an id that the other lacks, and changes both know.",
                 [set(ann, "1"), label(bob, "1")], [set(bob, "2"), label(ann, "2")], base: grown),
+            Pair(
+                "merge-place-secret", "R-6.22, R-6.10, R-8.16", "Moved to a group here, a new secret there.",
+                ["move \(ann) \(Pair.known("ann", group: "work"))"], [set(ann, "2")],
+                base: grown + ["add \(worker) \(Pair.hex("1")) 1"]),
+            Pair(
+                "merge-place-sealed", "R-6.22, R-6.10",
+                "Moved and a new secret here; a new sealed attribute there, which does not follow.",
+                ["begin", "move \(ann) \(Pair.known("ann", group: "work"))",
+                    set(Pair.known("ann", group: "work"), "1"), "end"],
+                [Pair.update(ann, "otp", "2")], base: grown + ["add \(worker) \(Pair.hex("1")) 1"]),
+            Pair(
+                "merge-place-moved", "R-6.22", "Moved to a group here, another label there: nothing is to settle.",
+                ["move \(ann) \(Pair.known("ann", group: "work"))"], [label(ann, "2")],
+                base: grown + ["add \(worker) \(Pair.hex("1")) 1"]),
             Pair("merge-setting", "R-8.13", "Both set the number of earlier values.", ["limit 3"], ["limit 5"]),
         ]
     }
@@ -163,6 +177,15 @@ enum MergingPairs {
             [Pair.set(Pair.carol, "1")], [Pair.set(ann, "2")],
             base: Pair.start + ["add \(Pair.carol) \(Pair.hex("c")) 5 \(Pair.hex("label"))=\(Pair.hex("0"))"])
         device.isOnDevice = true
+        var apart = Pair(
+            "merge-device-apart", "R-6.22, R-6.23",
+            "Both changed an item of a device; the merge does not have the device's secret.",
+            [Pair.set(Pair.carol, "1")], [Pair.update(Pair.carol, "otp", "2")], base: device.base)
+        apart.isDeviceThere = (base: true, ours: true, theirs: true)
+        var twins = Pair(
+            "merge-twins-removed", "R-6.15", "Of two items with one key the plain one was removed: the other becomes it.",
+            ["remove \(Pair.carol)"], [Pair.set(ann, "2")])
+        twins.first = (["add \(Pair.carol) \(Pair.hex("1")) 1"], ["add \(Pair.carol) \(Pair.hex("2")) 1"])
         return [
             Pair.settling(
                 "merge-settled", "R-6.25, R-8.13", "One side settled what the other one has still open.",
@@ -189,7 +212,7 @@ enum MergingPairs {
             Pair(
                 "merge-restored", "R-6.26", "One side restored an earlier secret, the other set another one.",
                 ["restore \(ann) 1"], [Pair.set(ann, "2")], base: earlier),
-            device,
+            device, apart, twins,
         ]
     }
 
@@ -248,8 +271,15 @@ enum MergingPairs {
             pair.result = "adopted"
             return pair
         }
+        var device = adopted(
+            "merge-rotated-device", "R-8.25, R-6.17", "The branch added an item of a device that is not here.",
+            ["rotate"], ["add \(Pair.carol) \(Pair.hex("c")) 5"])
+        device.isDeviceThere.theirs = true
         return [
-            refused,
+            refused, device,
+            adopted(
+                "merge-both-rotated", "R-8.24", "Both rotated: the later key stays, whichever is ours.",
+                ["rotate", Pair.set(ann, "1")], ["rotate", Pair.set(ann, "2")]),
             adopted(
                 "merge-rotated", "R-8.1, R-8.24, R-8.26",
                 "Ours was rotated; a secret of theirs comes in to be settled, and nothing shown changes.", ["rotate"],

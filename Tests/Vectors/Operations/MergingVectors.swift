@@ -9,19 +9,19 @@ import VectorMaking
 enum MergingVectors {
     static func all() throws -> [ConformanceVector] {
         let pairs = try MergingPairs.ofItems() + MergingPairs.ofSettling() + MergingPairs.ofSlots()
-        return try (pairs + MergingPairs.ofReplacedKeys()).flatMap(vectors) + splits()
+        return try (pairs + MergingPairs.ofReplacedKeys()).flatMap(vectors) + splits() + several()
     }
 
     private static func vectors(_ pair: MergingPair) throws -> [ConformanceVector] {
         let base = try base(pair)
-        let ours = try run(pair.ours, on: base, pair, "ours", 1000, device: pair.isOnDevice || pair.isOursOnDevice)
-        let theirs = try run(pair.theirs, on: base, pair, "theirs", 2000)
+        let ours = try run(pair.ours, on: base, pair, "ours", 1000, device: pair.isDeviceThere.ours)
+        let theirs = try run(pair.theirs, on: base, pair, "theirs", 2000, device: pair.isDeviceThere.theirs)
         return try vectors(pair, ours, theirs)
     }
 
     /// What both copies begin with: a vault, or the merge of two copies of one.
     private static func base(_ pair: MergingPair) throws -> [UInt8] {
-        let start = try run(pair.base, on: nil, pair, "base", 0)
+        let start = try run(pair.base, on: nil, pair, "base", 0, device: pair.isDeviceThere.base)
         guard let first = pair.first else { return start }
         let left = try run(first.ours, on: start, pair, "first ours", 100)
         let right = try run(first.theirs, on: start, pair, "first theirs", 200)
@@ -72,14 +72,41 @@ enum MergingVectors {
 
     private static func run(
         _ operations: [String], on base: [UInt8]?, _ pair: MergingPair, _ what: String, _ later: Int64,
-        device isThere: Bool? = nil, memory: ProcessReplicas? = nil
+        device isThere: Bool = false, memory: ProcessReplicas? = nil
     ) throws -> [UInt8] {
-        let device = isThere ?? pair.isOnDevice ? device : nil
+        let device = isThere || pair.isOnDevice ? device : nil
         let random = "\(pair.name) \(what)"
         return try OperationsVector(
             name: random, spec: "", base: "", random: random, clock: MergingPair.clock + later, device: device,
             operations: operations, comment: ""
         ).result(base, memory: memory)
+    }
+
+    // MARK: more than one merge
+
+    private static func several() throws -> [ConformanceVector] {
+        let (ann, bob) = (MergingPair.ann, MergingPair.bob)
+        var pair = MergingPair("merge-three", "R-8.13", "Of three copies, two were merged before.", [], [])
+        let start = try run(MergingPair.start, on: nil, pair, "base", 0)
+        let copies = try [
+            [MergingPair.set(ann, "1")], [MergingPair.set(ann, "2"), MergingPair.label(ann, "2")],
+            ["remove \(ann)", MergingPair.set(bob, "3")],
+        ].enumerated().map { number, operations in
+            try run(operations, on: start, pair, "copy \(number)", 1000 * Int64(number + 1))
+        }
+        let left = try merged(copies[0], copies[1], pair, MergeOptions(), "first")
+        var all = try vectors(pair, left, copies[2])
+        pair.name = "merge-three-later"
+        pair.comment = "The same three copies, in another order."
+        all += try vectors(pair, copies[0], try merged(copies[1], copies[2], pair, MergeOptions(), "first"))
+        pair = MergingPair("merge-same-rows", "R-8.12", "Two machines made the same merge: ours stays.", [], [])
+        all += try vectors(pair, left, try merged(copies[1], copies[0], pair, MergeOptions(), "second"))
+        pair = MergingPair("merge-rotated-again", "R-8.24", "A branch was taken in before: nothing changes.", [], [])
+        pair.result = "adopted"
+        var options = MergeOptions()
+        options.acceptsOldKeys = true
+        let rotated = try run(["rotate"], on: start, pair, "rotated", 5000)
+        return all + (try vectors(pair, try merged(rotated, copies[1], pair, options, "first"), copies[1]))
     }
 
     // MARK: split ids
