@@ -138,7 +138,7 @@ package enum PageAttributes {
         for _ in 0..<count {
             let flags = AttributeFlags(rawValue: try cursor.u8(bytes))
             guard flags.isPossible else { throw cursor.error("an attribute has unknown flags") }
-            let name = try attributeName(bytes, &cursor, after: last)
+            let name = try readAttributeName(bytes, &cursor, after: last)
             last = name
             var value = 0..<0
             var record: RecordRef?
@@ -183,7 +183,7 @@ package enum RecordAttributes {
             guard flags.isPossible, flags.contains(.inItemRecord) else {
                 throw cursor.error("an attribute in a record has unknown flags")
             }
-            let name = try attributeName(bytes, &cursor, after: all.last?.name)
+            let name = try readAttributeName(bytes, &cursor, after: all.last?.name)
             try cursor.checkText(bytes, name)
             let size = try cursor.count(bytes, most: Format.Limit.attributeInItemRecord, "an attribute's value")
             guard flags.contains(.sealed) || size > Format.Limit.attributeInPage else {
@@ -196,7 +196,7 @@ package enum RecordAttributes {
 }
 
 /// Reads a name, which must be greater than the preceding name.
-func attributeName(
+func readAttributeName(
     _ bytes: Span<UInt8>, _ cursor: inout Cursor, after last: Range<Int>?
 ) throws(FormatError) -> Range<Int> {
     let length = Int(try cursor.u8(bytes))

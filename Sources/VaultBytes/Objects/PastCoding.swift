@@ -35,7 +35,7 @@ extension Past.Value {
         guard flags.isPossible, flags != flags.meaning || !flags.contains(.sealed) else {
             throw cursor.error("an attribute has unknown flags, or is sealed and in no record")
         }
-        let name = try attributeName(bytes, &cursor, after: nil)
+        let name = try readAttributeName(bytes, &cursor, after: nil)
         try cursor.checkText(bytes, name)
         return (flags, cursor.copy(bytes, name))
     }

@@ -31,6 +31,20 @@ struct ImportRecord: ~Copyable {
     }
 }
 
+extension ImportRecord {
+    /// The text of the attribute `secret-changed`, if the earlier values show that the secret is older than the item's
+    /// last change; nil if they do not.
+    var secretDate: String? {
+        guard key.account != nil, SecretDate.stated(attributes) == nil, let modified else { return nil }
+        var oldest = modified
+        for value in earlier.reversed() {
+            guard value.secret.secret.equals(secret) else { break }
+            oldest = min(oldest, SecretDate.stated(value.value.attributes) ?? value.modified)
+        }
+        return oldest / Age.day < modified / Age.day ? Timestamp.text(oldest) : nil
+    }
+}
+
 /// A source that items can be imported from.
 protocol ImportSource: ~Copyable {
     /// Passes each item to `take`, in source order.

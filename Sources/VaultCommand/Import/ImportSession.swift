@@ -278,7 +278,7 @@ struct ImportSession {
         tally.note(decision, record, before, policy)
         switch decision.action {
         case .add, .keepBoth:
-            if attributes.count < Format.Limit.attributes, let date = SecretDate.text(of: record) {
+            if attributes.count < Format.Limit.attributes, let date = record.secretDate {
                 attributes.set(Attribute(SecretDate.attribute, Array(date.utf8)))
             }
             try importing(place) {

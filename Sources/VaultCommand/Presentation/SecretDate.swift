@@ -35,21 +35,8 @@ struct SecretDate {
         isExact = replaced != nil || abs(milliseconds - item.created) < Age.day
     }
 
-    /// The text of the attribute for an item to import whose earlier values show that its secret is older than its last
-    /// change; nil if they do not.
-    static func text(of record: borrowing ImportRecord) -> String? {
-        guard record.key.account != nil, stated(record.attributes) == nil, let modified = record.modified else {
-            return nil
-        }
-        var oldest = modified
-        for earlier in record.earlier.reversed() {
-            guard earlier.secret.secret.equals(record.secret) else { break }
-            oldest = min(oldest, stated(earlier.value.attributes) ?? earlier.modified)
-        }
-        return oldest / Age.day < modified / Age.day ? Timestamp.text(oldest) : nil
-    }
-
-    private static func stated(_ attributes: Attributes) -> Int64? {
+    /// The date that an item's attribute states; nil if there is none.
+    static func stated(_ attributes: Attributes) -> Int64? {
         attributes.string(attribute).flatMap(ImportedTime.milliseconds(dayOrTime:))
     }
 
