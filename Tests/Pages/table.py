@@ -570,7 +570,7 @@ printf u | elsewhere usb/work.vault set stick""",
         before="""echo JBSWY3DPEHPK3PXP >seed
 printf old | vaultfmt set netflix --otp-file seed
 printf new | vaultfmt set netflix""",
-        says=[r"earlier values 1, 2 of .*netflix.* still contain 'otp'"],
+        says=[r"an earlier value of .*netflix.* still contains 'otp'"],
     ),
     Line(
         "vaultfmt copy netflix --to family.vault",

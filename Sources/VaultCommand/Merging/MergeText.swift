@@ -28,8 +28,9 @@ enum MergeText {
 
     private static func summary(_ report: MergeReport) -> String {
         let would = report.isRehearsal ? "would be " : ""
-        let counts =
+        var counts =
             "\(count(report.added.count)) added, \(report.taken.count) changed, \(report.removed.count) removed"
+        if !report.supplemented.isEmpty { counts += ", \(report.supplemented.count) with other values kept" }
         switch report.outcome {
         case .same: return "the same state; there is nothing to merge"
         case .ours: return "everything it contains is already here; there is nothing to merge"
