@@ -146,7 +146,7 @@ public struct Machine: Sendable {
     /// used, if it has one.
     ///
     /// Throws the same errors as `Vault.open`, and `memoryDamaged` or `io` if the remembered state cannot be read. If
-    /// the vault does not continue the remembered state, throws `rolledBack`, `forked`, `ancestryUnprovable` or
+    /// the vault does not continue the remembered state, throws `rolledBack`, `forked` or
     /// `foreignOwner` until the vault is accepted with ``accept(_:)``.
     public func open(
         _ path: String, factors: borrowing Factors, options: consuming OpenOptions = .init()
