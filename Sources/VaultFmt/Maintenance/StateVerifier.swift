@@ -143,6 +143,7 @@ struct StateVerifier: ~Copyable {
             count(ref)
         }
         let past = try core.past(of: item)
+        for record in past?.values.flatMap(\.records) ?? [] { count(record.record) }
         guard let vector else { return }
         let states = ItemStates(vector)
         let state = try states.state(of: item, past)
@@ -166,7 +167,6 @@ struct StateVerifier: ~Copyable {
 
     /// Opens the records of a value, as far as their keys are available.
     private mutating func checkKept(_ name: ValueName, _ value: HeldValue, of item: Item) throws(VaultError) {
-        for record in value.records { count(record.record) }
         let end = max(item.entry.past?.offset ?? 0, item.referrer)
         try attempt(.earlierValue, of: item) { (this) throws(VaultError) in
             do throws(VaultError) {

@@ -94,12 +94,12 @@ struct MergedItemWriter {
             if let record = kept.record { entry.own = try records.brought(record) }
             let canSeal = !place.isDeviceBound || place.device == transaction.core.deviceID
             guard try hasOtherReaders(values, than: entry.compartment) else {
-                return (entry, try keptAttributes(values))
+                return (entry, try keptAttributes(values, state))
             }
             guard canSeal else { throw Self.noPlace }
             let attributes = try opened(values, state, in: entry.compartment)
             let placed = try transaction.place(attributes, of: try state.key(shown), item.id, in: entry.compartment)
-            return (entry, Self.noting(placed, values))
+            return (entry, Self.noting(placed, values, state))
         }
         guard !place.isDeviceBound || place.device == transaction.core.deviceID else { throw Self.noPlace }
         return try sealedRecord(entry, values, state, shown, place)
@@ -166,7 +166,9 @@ struct MergedItemWriter {
     }
 
     /// The attributes as they are, with references to our file.
-    private func keptAttributes(_ values: [Shown]) throws(VaultError) -> Transaction.PlacedAttributes {
+    private func keptAttributes(
+        _ values: [Shown], _ state: ItemState
+    ) throws(VaultError) -> Transaction.PlacedAttributes {
         var placed = Transaction.PlacedAttributes()
         for value in values {
             guard let record = value.attribute.record else {
@@ -178,16 +180,20 @@ struct MergedItemWriter {
             placed.listed.append(
                 PageAttribute(name: value.attribute.name, flags: value.attribute.flags, value: .inOwnRecord(new)))
         }
-        return Self.noting(placed, values)
+        return Self.noting(placed, values, state)
     }
 
-    /// Notes where the records of large attributes went: values that the item does not show can share them.
+    /// Notes where the records of large attributes went: values that the item does not show can share them. The item can
+    /// have each of them in two records, one of either copy.
     private static func noting(
-        _ placed: Transaction.PlacedAttributes, _ values: [Shown]
+        _ placed: Transaction.PlacedAttributes, _ values: [Shown], _ state: ItemState
     ) -> Transaction.PlacedAttributes {
         var placed = placed
         for (value, listed) in zip(values, placed.listed) {
-            if let old = value.attribute.record, let new = listed.record, old != new { placed.moved[old] = new }
+            guard let new = listed.record else { continue }
+            for old in [value.attribute.record, state.values[value.name]?.record].compactMap(\.self) where old != new {
+                placed.moved[old] = new
+            }
         }
         return placed
     }
@@ -210,7 +216,7 @@ struct MergedItemWriter {
         entry.compartment = try transaction.ring.compartment(key.group, accessibility)
         let attributes = try opened(values, state, in: entry.compartment)
         let placed = Self.noting(
-            try transaction.place(attributes, of: key, item.id, in: entry.compartment), values)
+            try transaction.place(attributes, of: key, item.id, in: entry.compartment), values, state)
         guard !entry.lacksSecret || !attributes.inRecord.isEmpty else { return (entry, placed) }
         var secret = Secret(count: 0)
         if let dot = shown.fields[.secret] { secret = try bytes(ValueName(.secret, dot), state) }

@@ -244,6 +244,24 @@ struct MergeTests {
         #expect(try copies.ours.item(try key("a", group: "work"))?.attributes.label == "theirs")
     }
 
+    @Test("gives a large attribute of an item that one side moved one record, to which an earlier secret refers too")
+    func movedLarge() throws {
+        let copies = try Copies { vault in
+            let photo = Attribute("photo", [UInt8](repeating: 1, count: 9000), flags: [.binary])
+            try vault.add(try key("a"), secret: Secret(text: "0"), attributes: Attributes([photo]))
+        }
+        try copies.ours.move(try key("a"), to: try key("a", group: "work"))
+        try copies.ours.put(try key("a", group: "work"), "ours")
+        copies.tick()
+        try copies.theirs.put(try key("a"), "theirs")
+        try copies.mergeBothWays()
+        for name in ["ours", "theirs-2"] {
+            let vault = try copies.memory.open(name)
+            try vault.compact()
+            #expect(try frames(copies.memory.bytes(name)).count { $0.type == .record && $0.range.count > 9000 } == 1)
+        }
+    }
+
     @Test("N1: never makes a value readable in a group in which it was not set")
     func readers() throws {
         let copies = try Copies { vault in
