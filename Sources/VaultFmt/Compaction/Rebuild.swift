@@ -135,7 +135,9 @@ enum Rebuild {
         let handOvers = if let known = plan.handOvers { known } else { try provenHandOvers(store) }
         let old = try keys(store.slot.keys)
         let reader = RebuildReader(
-            source: source, check: EntryCheck(view, clock: next.vector.clock, floor: commit.floor), pastKey: old.past)
+            source: source,
+            check: EntryCheck(view, clock: next.vector.clock, floor: commit.floor, vector: next.vector),
+            pastKey: old.past)
         // Its pages are read once more, without caching.
         store.pages.dropCache()
         try store.rebuild(plan.replacement, next) { (appender, newKeys, made) throws(VaultError) in
