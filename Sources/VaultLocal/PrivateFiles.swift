@@ -19,7 +19,13 @@ struct PrivateFiles: Sendable {
     func read(_ path: String, what: String, limit: Int) throws(VaultError) -> Secret? {
         do throws(VaultError) {
             let file = try fileSystem.openOwn(path, writable: false)
-            var contents = Secret(count: limit + 1)
+            let size = Int(clamping: try file.size())
+            guard size <= limit else {
+                throw VaultError(
+                    .memoryDamaged, "\(Self.named(what, path)) is damaged: it is longer than \(limit) bytes")
+            }
+            // One byte more than the file has: it must not grow meanwhile, because such files are replaced as a whole.
+            var contents = Secret(count: size + 1)
             var failure: VaultError?
             let count = contents.withUnsafeMutableBytes { buffer in
                 do throws(VaultError) { return try file.readAvailable(into: buffer, at: 0) } catch {
@@ -28,9 +34,8 @@ struct PrivateFiles: Sendable {
                 }
             }
             if let failure { throw failure }
-            guard count <= limit else {
-                throw VaultError(
-                    .memoryDamaged, "\(Self.named(what, path)) is damaged: it is longer than \(limit) bytes")
+            guard count <= size else {
+                throw VaultError(.memoryDamaged, "\(Self.named(what, path)) is damaged: it grows while it is read")
             }
             return contents.prefix(count)
         } catch {
