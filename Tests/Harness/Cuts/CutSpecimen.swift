@@ -25,6 +25,8 @@ struct CutSpecimen: Sendable {
     private static let path = "a.vault"
     private static let stateFolder = "/state"
 
+    private static let formerNames = ["renamed": "s3"]
+
     var newest: Past { past[past.count - 1] }
     private let isScoped: Bool
 
@@ -174,7 +176,9 @@ struct CutSpecimen: Sendable {
         for (name, secret) in newest.secrets where secrets[name] != secret && !leftOut.contains(name) {
             // What is in the file is recovered, whatever became of the commit.
             let isThere = recordEnds[name].map { $0 <= altered.count } ?? false
-            guard !isThere else {
+            // A new name makes no new record: before its commit, the secret has the old one.
+            let isThereAsBefore = known?.secrets[name] == nil && Self.formerNames[name].flatMap { secrets[$0] } == secret
+            guard !isThere || isThereAsBefore else {
                 throw Wrong("'\(name)' is in the file, and salvage has \(secrets[name] ?? "nothing")")
             }
         }
