@@ -177,7 +177,8 @@ struct CutSpecimen: Sendable {
             // What is in the file is recovered, whatever became of the commit.
             let isThere = recordEnds[name].map { $0 <= altered.count } ?? false
             // A new name makes no new record: before its commit, the secret has the old one.
-            let isThereAsBefore = known?.secrets[name] == nil && Self.formerNames[name].flatMap { secrets[$0] } == secret
+            let isThereAsBefore =
+                known?.secrets[name] == nil && Self.formerNames[name].flatMap { secrets[$0] } == secret
             guard !isThere || isThereAsBefore else {
                 throw Wrong("'\(name)' is in the file, and salvage has \(secrets[name] ?? "nothing")")
             }
