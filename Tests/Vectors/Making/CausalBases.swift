@@ -200,7 +200,9 @@ struct CausalBases {
 
     // MARK: other items
 
-    static func id(_ last: UInt64) -> Bytes16 { Bytes16(high: 0x7777_7777_7777_7777, low: 0x7777_7777_7777_7700 | last) }
+    static func id(_ last: UInt64) -> Bytes16 {
+        Bytes16(high: 0x7777_7777_7777_7777, low: 0x7777_7777_7777_7700 | last)
+    }
 
     /// Items of one key with ids that end in `first` (which has it plain) and the others, one that is synchronizable,
     /// perhaps with a twin of its own, and another one.

@@ -136,7 +136,9 @@ enum MergingPairs {
                 "merge-change-beats-removal", "R-8.13", "A change that the removal did not see keeps the item.",
                 ["remove \(ann)"], [set(ann, "2")]),
             Pair("merge-both-removed", "R-8.13", "Both removed an item.", ["remove \(ann)"], ["remove \(ann)"]),
-            Pair("merge-added", "R-8.13", "Only theirs has an item.", [set(ann, "1")], ["add \(carol) \(Pair.hex("c")) 1"]),
+            Pair(
+                "merge-added", "R-8.13", "Only theirs has an item.", [set(ann, "1")],
+                ["add \(carol) \(Pair.hex("c")) 1"]),
             Pair(
                 "merge-twins", "R-6.15", "Two new items with one key.", ["add \(carol) \(Pair.hex("1")) 1"],
                 ["add \(carol) \(Pair.hex("2")) 1"]),
@@ -156,8 +158,10 @@ enum MergingPairs {
             Pair(
                 "merge-place-sealed", "R-6.22, R-6.10",
                 "Moved and a new secret here; a new sealed attribute there, which does not follow.",
-                ["begin", "move \(ann) \(Pair.known("ann", group: "work"))",
-                    set(Pair.known("ann", group: "work"), "1"), "end"],
+                [
+                    "begin", "move \(ann) \(Pair.known("ann", group: "work"))",
+                    set(Pair.known("ann", group: "work"), "1"), "end",
+                ],
                 [Pair.update(ann, "otp", "2")], base: grown + ["add \(worker) \(Pair.hex("1")) 1"]),
             Pair(
                 "merge-place-moved", "R-6.22", "Moved to a group here, another label there: nothing is to settle.",
@@ -183,7 +187,8 @@ enum MergingPairs {
             [Pair.set(Pair.carol, "1")], [Pair.update(Pair.carol, "otp", "2")], base: device.base)
         apart.isDeviceThere = (base: true, ours: true, theirs: true)
         var twins = Pair(
-            "merge-twins-removed", "R-6.15", "Of two items with one key the plain one was removed: the other becomes it.",
+            "merge-twins-removed", "R-6.15",
+            "Of two items with one key the plain one was removed: the other becomes it.",
             ["remove \(Pair.carol)"], [Pair.set(ann, "2")])
         twins.first = (["add \(Pair.carol) \(Pair.hex("1")) 1"], ["add \(Pair.carol) \(Pair.hex("2")) 1"])
         return [

@@ -188,7 +188,8 @@ enum OperationsVectors {
             "limit-lowered", "R-6.27", "set-again", ["limit 1", "compact"],
             "A lower number of earlier values: a compaction keeps what is there.")
         add(
-            "limit-applied", "R-6.26, R-6.27", "limit-lowered", [changed(ann, "4")], "The next change drops the others.")
+            "limit-applied", "R-6.26, R-6.27", "limit-lowered", [changed(ann, "4")], "The next change drops the others."
+        )
         add(
             "settle-shown", "R-6.25", "merge-secret-merged", ["settle \(try key("ann"))"],
             "What is shown is settled upon.")

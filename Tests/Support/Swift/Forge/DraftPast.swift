@@ -95,7 +95,8 @@ extension DraftItem {
             if flags.contains(.open) { values[index].replaced = 0 }
             values[index].flags = flags
         }
-        let places = Dictionary(values.enumerated().map { (DraftName($1), $0) }, uniquingKeysWith: { first, _ in first })
+        let places = Dictionary(
+            values.enumerated().map { (DraftName($1), $0) }, uniquingKeysWith: { first, _ in first })
         func indices(_ names: [DraftName]) throws -> [Int] {
             try names.map { name in
                 guard let place = places[name] else { throw ForgeError("a sibling's value is not there: \(name)") }

@@ -33,7 +33,9 @@ struct SpecAncestry {
         for one in reader.keyring.handOvers {
             do throws(Refusal) {
                 let vector = try reader.vector(of: one)
-                if SpecAncestry.isValid(one, vector, reader.vault) { known.append(Known(handOver: one, vector: vector)) }
+                if SpecAncestry.isValid(one, vector, reader.vault) {
+                    known.append(Known(handOver: one, vector: vector))
+                }
             } catch {
                 known.append(Known(handOver: one, vector: nil))
                 failures.append(error)

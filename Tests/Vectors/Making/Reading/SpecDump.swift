@@ -144,7 +144,8 @@ package struct SpecReading {
             case .forgotten(let value):
                 counts.add(value)
                 line(
-                    "forgotten", value.kind.rawValue, Self.hex(value.name), "\(value.dot.revision).\(value.dot.replica)")
+                    "forgotten", value.kind.rawValue, Self.hex(value.name), "\(value.dot.revision).\(value.dot.replica)"
+                )
             case .item(let item): releaseItem(tree, item, &counts, &failures)
             }
         }
@@ -168,7 +169,8 @@ package struct SpecReading {
         let dots = item.attributes.indices.map { " " + tree.text(entry.dot(of: FieldSet.firstAttribute + $0)) }
         releaseValue(
             tree, entry.id, entry.own, item.attributes, dots, before: item.page,
-            SpecRecord.Use(hasSecret: !entry.lacksSecret, mayHaveMore: tree.isDeviceBound(entry.compartment)), &failures)
+            SpecRecord.Use(hasSecret: !entry.lacksSecret, mayHaveMore: tree.isDeviceBound(entry.compartment)), &failures
+        )
         var past: Past?
         if let frame = entry.past {
             do throws(Refusal) { past = try tree.past(item, frame) } catch {
@@ -211,8 +213,9 @@ package struct SpecReading {
             case .inPage(let value): found = value
             case .inItemRecord: found = record?.values[Array(attribute.name.utf8)]
             case .inOwnRecord(let own):
-                do throws(Refusal) { found = try tree.large(item, attribute.name, attribute.flags, own, before: referrer) }
-                catch { refusal = error }
+                do throws(Refusal) {
+                    found = try tree.large(item, attribute.name, attribute.flags, own, before: referrer)
+                } catch { refusal = error }
             }
             if let found {
                 line("attribute", front, Self.hex(found) + dot)

@@ -61,7 +61,8 @@ extension Collection {
             try restarted.forge().remembered().below().changed, is: "same")
         for (index, state) in states.dropLast().enumerated() {
             try anchor(
-                "descends-\(index + 1)", "R-7.6", grown, "Generation \(index + 1) is remembered.", state, is: "descends")
+                "descends-\(index + 1)", "R-7.6", grown, "Generation \(index + 1) is remembered.", state, is: "descends"
+            )
         }
         try anchor(
             "descends-1-row", "R-7.6", grown, "A row that is less by 1 than the state's is remembered.",
@@ -82,7 +83,8 @@ extension Collection {
             "older-1-row", "R-7.6", grown, "A row that is greater by 1 than the state's is remembered.",
             newest.changed.with(row: newest.vector.rows[0].id, newest.vector.clock + 1), is: "older")
         try anchor(
-            "older-missing-id", "R-7.6", grown, "The row of one more id is remembered.", newest.changed.with(row: 99, 1),
+            "older-missing-id", "R-7.6", grown, "The row of one more id is remembered.",
+            newest.changed.with(row: 99, 1),
             is: "older")
         try anchor(
             "floor-of-anchor", "R-7.6", grown, "A floor is remembered that is not less than the state's row.",
@@ -113,7 +115,8 @@ extension Collection {
         let merged = try bases.causal.siblings.forge().remembered()
         for (name, id) in [("merged", CausalBases.third), ("merged-theirs", CausalBases.second)] {
             try anchor(
-                "descends-\(name)", "R-7.6", bases.causal.siblings, "One of the two states that were merged is remembered.",
+                "descends-\(name)", "R-7.6", bases.causal.siblings,
+                "One of the two states that were merged is remembered.",
                 merged.changed.without(id), is: "descends")
         }
     }
@@ -123,7 +126,8 @@ extension Collection {
         let merged = try siblings.forge().remembered()
         let rows = merged.vector.rows
         try anchor(
-            "forked-2-rows", "R-7.6", siblings, "Of two rows, one is greater in the state, the other is remembered greater.",
+            "forked-2-rows", "R-7.6", siblings,
+            "Of two rows, one is greater in the state, the other is remembered greater.",
             merged.changed.with(row: rows[0].id, rows[0].revision + 1).with(row: rows[2].id, rows[2].revision - 1),
             is: "forked")
         try anchor(
@@ -162,7 +166,8 @@ extension Collection {
             "A state under another public key is remembered, which no hand-over is from.",
             foreign(bases.beforeRotation), is: "foreign")
         try anchor(
-            "foreign-other-vault", "R-7.6", bases.other, "A state of another vault, with its owners' public key.", newest,
+            "foreign-other-vault", "R-7.6", bases.other, "A state of another vault, with its owners' public key.",
+            newest,
             is: "foreign")
     }
 
@@ -180,7 +185,9 @@ extension Collection {
             ("forked", "Another state is remembered", newest.changed.with(rows: [Vector.Row(99, 1)])),
         ]
         for (name, comment, state) in cases {
-            try anchor("scoped-\(name)", "R-7.6", base, comment + ", by a scoped slot's reader.", state, is: name, request: request)
+            try anchor(
+                "scoped-\(name)", "R-7.6", base, comment + ", by a scoped slot's reader.", state, is: name,
+                request: request)
         }
         let stranger = ReadRequest.Anchor(
             owner: Bytes32([0x99].times(32)) ?? .zero, chain: newest.chain, vector: newest.vector)
@@ -264,7 +271,8 @@ extension ReadRequest.Anchor {
     }
 
     func with(rows: [Vector.Row], floor: UInt64? = nil) -> ReadRequest.Anchor {
-        ReadRequest.Anchor(owner: owner, chain: chain, vector: Vector(floor: floor ?? vector.floor, rows: rows) ?? vector)
+        ReadRequest.Anchor(
+            owner: owner, chain: chain, vector: Vector(floor: floor ?? vector.floor, rows: rows) ?? vector)
     }
 
     /// The same with another row of an id.

@@ -32,18 +32,22 @@ extension Collection {
         let floor = try Self.row(CausalBases.rotating, restarted)
         let forge = try restarted.forge()
         let stated = try forge.commit(try forge.last(.commit)).floor
-        try dot("position-0", "R-1.10", .structureInvalid, three, "An entry's dot has position 0, and the floor is 0.") {
+        try dot("position-0", "R-1.10", .structureInvalid, three, "An entry's dot has position 0, and the floor is 0.")
+        {
             $0.position = 0
         }
         try dot(
             "position-1-below-floor", "R-1.10", .structureInvalid, restarted,
             "An entry's dot has a revision below the floor and position 1."
         ) { $0.position = 1 }
-        try dot("at-floor", "R-1.10", .success, restarted, "An entry's dot has the revision of the floor and position 0.") {
+        try dot(
+            "at-floor", "R-1.10", .success, restarted, "An entry's dot has the revision of the floor and position 0."
+        ) {
             $0.revision = stated
         }
         try dot(
-            "floor-plus-1", "R-1.10", .success, restarted, "An entry's dot has the revision after the floor, and position 1."
+            "floor-plus-1", "R-1.10", .success, restarted,
+            "An entry's dot has the revision after the floor, and position 1."
         ) { $0 = StoredDot(stated + 1, 1) }
         try dot(
             "floor-plus-1-position-0", "R-1.10", .structureInvalid, restarted,
@@ -58,7 +62,9 @@ extension Collection {
             "not-seen", "R-6.7", .structureInvalid, siblings,
             "An entry's dot is greater by 1 than the row of its id, and less than the clock."
         ) { $0 = StoredDot(row + 1, 3) }
-        try dot("of-row", "R-6.7", .success, siblings, "An entry's dot is the row of its id.") { $0 = StoredDot(row, 3) }
+        try dot("of-row", "R-6.7", .success, siblings, "An entry's dot is the row of its id.") {
+            $0 = StoredDot(row, 3)
+        }
         let clock = try three.clock()
         try dot("future", "R-6.8", .structureInvalid, three, "An entry's dot is greater by 1 than the clock.") {
             $0.revision = clock + 1
@@ -157,13 +163,15 @@ extension Collection {
             }
         }
         try further(
-            "one-revision", "R-6.16", .success, siblings, "Further dots of one revision, in ascending order of position.",
+            "one-revision", "R-6.16", .success, siblings,
+            "Further dots of one revision, in ascending order of position.",
             at: 2, two((1, 3)))
         try further(
             "position-order", "R-6.16", .structureInvalid, siblings,
             "Further dots of one revision, in descending order of position.", at: 2, two((3, 1)))
         try further(
-            "same-revision", "R-6.16", .success, siblings, "A further dot of the entry's revision, and another position.",
+            "same-revision", "R-6.16", .success, siblings,
+            "A further dot of the entry's revision, and another position.",
             at: 2
         ) {
             $0.dot = StoredDot(revision, 3)
@@ -176,7 +184,8 @@ extension Collection {
         for (name, more) in [("revision", 0), ("revision-more", 1)] as [(String, UInt64)] {
             try further(
                 "difference-\(name)", "R-6.16", .structureInvalid, changed,
-                more == 0 ? "A further dot's difference is the entry's revision." : "A further dot's difference is greater."
+                more == 0
+                    ? "A further dot's difference is the entry's revision." : "A further dot's difference is greater."
             ) {
                 let last = $0.further.removeLast()
                 $0.further.append(
@@ -207,7 +216,8 @@ extension Collection {
         {
             try further(
                 name, "R-6.7", expect, siblings,
-                more == 1 ? "A further dot is greater by 1 than its row, and less than the clock."
+                more == 1
+                    ? "A further dot is greater by 1 than its row, and less than the clock."
                     : "A further dot is its row.", at: 2
             ) {
                 $0.dot = StoredDot(clock, 2)
@@ -273,7 +283,8 @@ extension Collection {
             "entry-further-bitmap-2-bytes", "R-6.16", .success, six,
             "An item with six attributes, of which the last was changed: a bitmap of two bytes.")
         try further(
-            "bitmap-2-bytes-reserved", "R-1.2", .structureInvalid, six, "A reserved bit in the second byte of a bitmap.",
+            "bitmap-2-bytes-reserved", "R-1.2", .structureInvalid, six,
+            "A reserved bit in the second byte of a bitmap.",
             fields { $0[0].insert(9) })
         try forged(
             "entry-further-secret-absent", "R-6.16", .structureInvalid, bases.attributes,
@@ -349,7 +360,8 @@ extension Collection {
             }
         }
         try entry(
-            "flag-02-without-past", "R-6.17", .structureInvalid, bases.one, "Something is to settle, and there is no past."
+            "flag-02-without-past", "R-6.17", .structureInvalid, bases.one,
+            "Something is to settle, and there is no past."
         ) { item, _ in item.entry.hasConflicts = true }
         for (name, expect, secret) in [("flag-08", .success, []), ("flag-08-with-secret", .structureInvalid, [7])]
             as [(String, Verdict, [UInt8])]

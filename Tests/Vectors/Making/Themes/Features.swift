@@ -43,7 +43,8 @@ extension Collection {
     /// What copies that are changed and merged consist of.
     private mutating func addCausal(_ bases: CausalBases) throws {
         try vault(
-            "feature-three-items", "R-1.9, R-1.10, R-5.35", .success, bases.three, "Three items of one commit and one id.")
+            "feature-three-items", "R-1.9, R-1.10, R-5.35", .success, bases.three,
+            "Three items of one commit and one id.")
         try vault(
             "feature-changed-item", "R-5.28, R-6.16, R-6.26", .success, bases.changed,
             "Two earlier secrets, one with the attributes of its time, and an earlier sealed attribute.")

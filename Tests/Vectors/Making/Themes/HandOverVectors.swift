@@ -130,13 +130,15 @@ extension Collection {
         try cycle.rotate()
         cycle.draft.handedOver.append(cycle.handOver(1, to: cycle.keys[0].publicKey, least))
         try anchor(
-            "hand-over-cycle", "R-7.8", try cycle.base(), "Hand-overs lead from the key to the next, back, and to the state.",
+            "hand-over-cycle", "R-7.8", try cycle.base(),
+            "Hand-overs lead from the key to the next, back, and to the state.",
             cycle.states[0], is: "descends")
         var foreign = try Rotated("foreign")
         try foreign.rotate()
         foreign.draft.handedOver = [foreign.handOver(0, to: elsewhere, foreign.states[0].vector)]
         try anchor(
-            "foreign-hand-over-elsewhere", "R-7.8", try foreign.base(), "The only hand-over of the key leads elsewhere.",
+            "foreign-hand-over-elsewhere", "R-7.8", try foreign.base(),
+            "The only hand-over of the key leads elsewhere.",
             foreign.states[0], is: "foreign")
     }
 
@@ -162,7 +164,8 @@ extension Collection {
             one.signature = [0].times(64)
         }
         try signed(
-            "signature-not-reduced", "R-5.20, R-7.8", "The S of a hand-over's signature is greater by the group's order.",
+            "signature-not-reduced", "R-5.20, R-7.8",
+            "The S of a hand-over's signature is greater by the group's order.",
             plain
         ) { one, _, _ in one.signature = Ed25519.unreduced(one.signature) }
         let messages: [(String, String, (DraftHandOver, Bytes16) -> [UInt8])] = [
@@ -190,12 +193,14 @@ extension Collection {
             (
                 "other-label", "the label of a commit",
                 { one, vault in
-                    Plain.label("vaultfmt-1 commit") + Bindings.handOver(vault, one.vector, next: one.next).dropFirst(20)
+                    Plain.label("vaultfmt-1 commit")
+                        + Bindings.handOver(vault, one.vector, next: one.next).dropFirst(20)
                 }
             ),
         ]
         for (name, what, message) in messages {
-            try signed("signed-\(name)", "R-7.8", "A hand-over's signature is over \(what).", plain) { one, keys, vault in
+            try signed("signed-\(name)", "R-7.8", "A hand-over's signature is over \(what).", plain) {
+                one, keys, vault in
                 one.signature = Plain.sign(message(one, vault), seed: keys.signingSeed)
             }
         }
@@ -237,7 +242,8 @@ extension Collection {
         for hasBit in [false, true] {
             try signed(
                 hasBit ? "split" : "signed-without-split", "R-7.8",
-                "A hand-over of a split id; its signature is over the revision with\(hasBit ? "" : "out") bit 63.", split,
+                "A hand-over of a split id; its signature is over the revision with\(hasBit ? "" : "out") bit 63.",
+                split,
                 is: hasBit ? "descends" : "foreign"
             ) { one, keys, vault in
                 one.signature = Plain.sign(message(one, vault, isSorted: true, split: hasBit), seed: keys.signingSeed)

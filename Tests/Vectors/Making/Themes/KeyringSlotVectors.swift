@@ -51,7 +51,8 @@ extension Collection {
         ]
         for place in places {
             for one in dots {
-                try ring("\(place.name)-\(one.name)", one.spec, one.expect, base, "\(place.what): its dot \(one.what).") {
+                try ring("\(place.name)-\(one.name)", one.spec, one.expect, base, "\(place.what): its dot \(one.what).")
+                {
                     try place.set(&$0, one.dot)
                 }
             }
@@ -107,7 +108,8 @@ extension Collection {
         for isListed in [true, false] {
             try forged(
                 "keyring-slot-opaque\(isListed ? "" : "-missing")", "R-5.31", isListed ? .success : .structureInvalid,
-                granted, "A slot of the kind 03 is in the header\(isListed ? ", and has a grant" : ", and is not listed")."
+                granted,
+                "A slot of the kind 03 is in the header\(isListed ? ", and has a grant" : ", and is not listed")."
             ) { forge in
                 try forge.addOpaque(1, kind: 3)
                 let id = forge.header.slots[3].id
@@ -143,7 +145,8 @@ extension Collection {
 
     mutating func addKeyringGrants(_ bases: Bases) throws {
         let granted = bases.causal.granted
-        func both(_ name: String, _ spec: String, _ comment: String, _ edit: @escaping (inout SlotDots) -> Void) throws {
+        func both(_ name: String, _ spec: String, _ comment: String, _ edit: @escaping (inout SlotDots) -> Void) throws
+        {
             try ring(name, spec, .structureInvalid, granted, comment) { ring in
                 guard let slot = ring.slots.firstIndex(where: { $0.grants.count == 2 }) else {
                     throw ForgeError("no slot with two grants")
@@ -160,7 +163,9 @@ extension Collection {
         try both("grant-unknown-group", "R-5.31", "A grant of a group that does not exist.") {
             $0.grants[1] = .init(group: $0.grants[1].group + 1, dot: $0.grants[1].dot)
         }
-        try both("grant-group-0", "R-5.31", "A grant of group 0.") { $0.grants[0] = .init(group: 0, dot: $0.grants[0].dot) }
+        try both("grant-group-0", "R-5.31", "A grant of group 0.") {
+            $0.grants[0] = .init(group: 0, dot: $0.grants[0].dot)
+        }
         try both("grants-order", "R-5.31", "Grants in descending order.") { $0.grants.reverse() }
         try both("grants-twice", "R-5.31", "A group is granted twice.") { $0.grants.insert($0.grants[0], at: 0) }
         for count in [32, 33] {
@@ -170,7 +175,9 @@ extension Collection {
             }
             try draft.addSlot(
                 .rawKey(Base.scopedKey), name: "", granting: draft.ring.groups.prefix(32).map(\.number))
-            let rest = draft.ring.groups.dropFirst(32).map { SlotDots.Grant(group: $0.number, dot: draft.ring.vaultKey) }
+            let rest = draft.ring.groups.dropFirst(32).map {
+                SlotDots.Grant(group: $0.number, dot: draft.ring.vaultKey)
+            }
             for index in draft.ring.slots.indices where !draft.ring.slots[index].grants.isEmpty {
                 draft.ring.slots[index].grants += rest
             }
@@ -190,7 +197,8 @@ extension Collection {
         try ring("hand-over-same-key", "R-5.32", .structureInvalid, rotated, "A hand-over from a key to itself.") {
             $0.handOvers[0] = $0.handOvers[0].with(next: $0.handOvers[0].publicKey)
         }
-        try ring("hand-over-not-valid", "R-7.8", .success, rotated, "A hand-over that is not valid, and hurts nobody.") {
+        try ring("hand-over-not-valid", "R-7.8", .success, rotated, "A hand-over that is not valid, and hurts nobody.")
+        {
             $0.handOvers[0] = $0.handOvers[0].with(signature: [0].times(64))
         }
         func two(

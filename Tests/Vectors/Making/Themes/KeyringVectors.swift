@@ -225,7 +225,9 @@ extension Collection {
 
     private mutating func addSettings(_ bases: Bases) throws {
         let one = bases.one
-        for (name, count, expect) in [("50", 50, .success), ("51", 51, .structureInvalid), ("255", 255, .structureInvalid)]
+        for (name, count, expect) in [
+            ("50", 50, .success), ("51", 51, .structureInvalid), ("255", 255, .structureInvalid),
+        ]
             as [(String, Int, Verdict)]
         {
             try ring("keep-\(name)", "R-11.1", expect, one, "A setting of \(count) earlier values.") {
@@ -414,7 +416,10 @@ extension Collection {
                 "hand-overs-order", "R-5.32", .structureInvalid, rotated, "hand-overs out of order",
                 { $0.handOvers.insert($0.handOvers[0].with(next: Bytes32([0xFF].times(32)) ?? .zero), at: 0) }
             ),
-            ("slot-missing", "R-5.31", .unsupportedCritical, scoped, "no slot that the header has", { $0.slots.removeLast() }),
+            (
+                "slot-missing", "R-5.31", .unsupportedCritical, scoped, "no slot that the header has",
+                { $0.slots.removeLast() }
+            ),
             (
                 "setting-future", "R-6.8", .unsupportedCritical, one, "a setting with a revision beyond the clock",
                 { $0.keeping.dot.revision = clock + 1000 }

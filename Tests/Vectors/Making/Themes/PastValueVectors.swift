@@ -20,7 +20,8 @@ extension Collection {
                 $0.values[0].replaced = time
             }
         }
-        try past("replaced-of-open", "R-5.28", .structureInvalid, changed, "An open secret was replaced.", isOpen: true) {
+        try past("replaced-of-open", "R-5.28", .structureInvalid, changed, "An open secret was replaced.", isOpen: true)
+        {
             ($0.values[0].flags, $0.values[0].replaced) = (.open, 1)
         }
     }
@@ -29,7 +30,10 @@ extension Collection {
         let changed = bases.causal.changed
         // Replaced at 0; then its size and its bytes.
         let cases: [(String, String, Verdict, String, [UInt8])] = [
-            ("256-in-page", "R-5.30", .success, "A value of 256 bytes in the frame", [0, 1, 0x74, 0, 0x80, 2] + [7].times(256)),
+            (
+                "256-in-page", "R-5.30", .success, "A value of 256 bytes in the frame",
+                [0, 1, 0x74, 0, 0x80, 2] + [7].times(256)
+            ),
             (
                 "257-in-page", "R-5.30, R-6.3", .structureInvalid, "A value of 257 bytes in the frame",
                 [0, 1, 0x74, 0, 0x81, 2] + [7].times(257)
@@ -37,9 +41,15 @@ extension Collection {
             ("flags-48", "R-5.30", .structureInvalid, "Flags 10 and 20", [0x30, 1, 0x74, 0, 1, 7]),
             ("flags-8", "R-1.2", .structureInvalid, "Flag 08, which is reserved", [0x08, 1, 0x74, 0, 1, 7]),
             ("flags-64", "R-1.2", .structureInvalid, "Flag 40, which is reserved", [0x40, 1, 0x74, 0, 1, 7]),
-            ("sealed-in-page", "R-5.30, R-6.3", .structureInvalid, "A sealed value in the frame", [1, 1, 0x74, 0, 1, 7]),
+            (
+                "sealed-in-page", "R-5.30, R-6.3", .structureInvalid, "A sealed value in the frame",
+                [1, 1, 0x74, 0, 1, 7]
+            ),
             ("nameless", "R-5.30", .structureInvalid, "No name", [0, 0, 0, 1, 7]),
-            ("name-invalid-utf8", "R-1.4, R-5.30", .structureInvalid, "A name that is not UTF-8", [0, 1, 0xFF, 0, 1, 7]),
+            (
+                "name-invalid-utf8", "R-1.4, R-5.30", .structureInvalid, "A name that is not UTF-8",
+                [0, 1, 0xFF, 0, 1, 7]
+            ),
             ("past-end", "R-2.2", .structureInvalid, "A value that reaches past the end", [0, 1, 0x74, 0, 0xFF, 1]),
         ]
         for (name, spec, expect, comment, rest) in cases {
@@ -51,7 +61,9 @@ extension Collection {
             _ name: String, _ spec: String, _ comment: String, _ edit: @escaping (inout [PageAttribute]) -> Void
         ) throws {
             try past("secret-attributes-\(name)", spec, .structureInvalid, changed, comment) { past in
-                guard case .secret(let own, var attributes) = past.values[0].content else { throw ForgeError("no secret") }
+                guard case .secret(let own, var attributes) = past.values[0].content else {
+                    throw ForgeError("no secret")
+                }
                 edit(&attributes)
                 past.values[0].content = .secret(own, attributes)
             }
@@ -66,7 +78,8 @@ extension Collection {
                 PageAttribute(name: index < 10 ? "a0\(index)" : "a\(index)", flags: [], value: .inPage([]))
             }
         }
-        try past("secret-attributes-64", "R-5.30, R-11.1", .success, changed, "64 attributes of a secret's time.") { past in
+        try past("secret-attributes-64", "R-5.30, R-11.1", .success, changed, "64 attributes of a secret's time.") {
+            past in
             guard case .secret(let own, _) = past.values[0].content else { throw ForgeError("no secret") }
             let attributes = (0..<64).map { index in
                 PageAttribute(name: index < 10 ? "a0\(index)" : "a\(index)", flags: [], value: .inPage([]))
@@ -91,13 +104,25 @@ extension Collection {
         let long = (String(repeating: "a", count: 4096), String(repeating: "b", count: 8176 - 8 - 4096))
         let cases: [(String, String, Verdict, String, [UInt8])] = [
             ("8176", "R-5.30, R-11.1", .success, "A key of 8176 bytes.", DraftKey.generic(long.0, long.1)),
-            ("8177", "R-5.30, R-11.1", .structureInvalid, "A key of 8177 bytes.", DraftKey.generic(long.0, long.1 + "b")),
-            ("with-group", "R-5.30", .structureInvalid, "A key with a group.", DraftKey.generic("a", "", group: "work")),
+            (
+                "8177", "R-5.30, R-11.1", .structureInvalid, "A key of 8177 bytes.",
+                DraftKey.generic(long.0, long.1 + "b")
+            ),
+            (
+                "with-group", "R-5.30", .structureInvalid, "A key with a group.",
+                DraftKey.generic("a", "", group: "work")
+            ),
             ("sync-2", "R-5.30, R-6.1", .structureInvalid, "A key that ends in 2.", DraftKey.generic("a", "", sync: 2)),
             ("malformed", "R-5.30, R-6.1", .structureInvalid, "A key that is none.", [1, 0x61, 0, 0, 1]),
-            ("class-64", "R-5.30, R-6.1", .structureInvalid, "A key of class 64.", [64] + DraftKey.generic("a", "").dropFirst()),
+            (
+                "class-64", "R-5.30, R-6.1", .structureInvalid, "A key of class 64.",
+                [64] + DraftKey.generic("a", "").dropFirst()
+            ),
             ("3-bytes", "R-5.30, R-11.1", .structureInvalid, "A key of three bytes.", [6, 0, 0]),
-            ("other-class", "R-5.30", .success, "A key of another class.", DraftKey.certificate(issuer: [1], serial: [2])),
+            (
+                "other-class", "R-5.30", .success, "A key of another class.",
+                DraftKey.certificate(issuer: [1], serial: [2])
+            ),
         ]
         for (name, spec, expect, comment, key) in cases {
             try open("key-\(name)", spec, expect, bases, comment, .key, .key(key))
@@ -107,15 +132,42 @@ extension Collection {
     private mutating func addPastPlaces(_ bases: Bases) throws {
         let name = [UInt8]("work".utf8)
         let cases: [(String, String, Verdict, String, Past.Place)] = [
-            ("unknown-group", "R-5.30", .success, "A place in a group that does not exist.", .init(group: name, accessibility: 1, device: .zero)),
-            ("device", "R-5.30", .success, "A place of a device.", .init(group: [], accessibility: 7, device: Base.otherDevice)),
-            ("device-missing", "R-5.30", .structureInvalid, "Accessibility 5 without a device.", .init(group: [], accessibility: 5, device: .zero)),
-            ("device-more", "R-5.30", .structureInvalid, "Accessibility 3 with a device.", .init(group: [], accessibility: 3, device: Base.device)),
-            ("accessibility-0", "R-5.30", .structureInvalid, "Accessibility 0.", .init(group: [], accessibility: 0, device: .zero)),
-            ("accessibility-8", "R-5.30", .structureInvalid, "Accessibility 8.", .init(group: [], accessibility: 8, device: Base.device)),
-            ("group-invalid-utf8", "R-1.4, R-5.30", .structureInvalid, "A group's name is not UTF-8.", .init(group: [0xFF], accessibility: 1, device: .zero)),
-            ("group-4096", "R-5.30, R-11.1", .success, "A group's name of 4096 bytes.", .init(group: [0x67].times(4096), accessibility: 1, device: .zero)),
-            ("group-4097", "R-5.30, R-11.1", .structureInvalid, "A group's name of 4097 bytes.", .init(group: [0x67].times(4097), accessibility: 1, device: .zero)),
+            (
+                "unknown-group", "R-5.30", .success, "A place in a group that does not exist.",
+                .init(group: name, accessibility: 1, device: .zero)
+            ),
+            (
+                "device", "R-5.30", .success, "A place of a device.",
+                .init(group: [], accessibility: 7, device: Base.otherDevice)
+            ),
+            (
+                "device-missing", "R-5.30", .structureInvalid, "Accessibility 5 without a device.",
+                .init(group: [], accessibility: 5, device: .zero)
+            ),
+            (
+                "device-more", "R-5.30", .structureInvalid, "Accessibility 3 with a device.",
+                .init(group: [], accessibility: 3, device: Base.device)
+            ),
+            (
+                "accessibility-0", "R-5.30", .structureInvalid, "Accessibility 0.",
+                .init(group: [], accessibility: 0, device: .zero)
+            ),
+            (
+                "accessibility-8", "R-5.30", .structureInvalid, "Accessibility 8.",
+                .init(group: [], accessibility: 8, device: Base.device)
+            ),
+            (
+                "group-invalid-utf8", "R-1.4, R-5.30", .structureInvalid, "A group's name is not UTF-8.",
+                .init(group: [0xFF], accessibility: 1, device: .zero)
+            ),
+            (
+                "group-4096", "R-5.30, R-11.1", .success, "A group's name of 4096 bytes.",
+                .init(group: [0x67].times(4096), accessibility: 1, device: .zero)
+            ),
+            (
+                "group-4097", "R-5.30, R-11.1", .structureInvalid, "A group's name of 4097 bytes.",
+                .init(group: [0x67].times(4097), accessibility: 1, device: .zero)
+            ),
         ]
         for (name, spec, expect, comment, place) in cases {
             try open("place-\(name)", spec, expect, bases, comment, .place, .place(place))
@@ -127,20 +179,31 @@ extension Collection {
     mutating func addPastRecords(_ bases: Bases) throws {
         let base = bases.kept
         func record(
-            _ name: String, _ spec: String, _ expect: Verdict, _ comment: String, _ edit: @escaping (inout RawRecord) -> Void
+            _ name: String, _ spec: String, _ expect: Verdict, _ comment: String,
+            _ edit: @escaping (inout RawRecord) -> Void
         ) throws {
             try forged("past-record-\(name)", spec, expect, base, comment) { forge in
                 try forge.onRecord(try forge.record(of: try forge.readPast().values[1]), edit)
             }
         }
-        try record("other-key", "R-5.3", .success, "The item key in an earlier secret's record is another one, as after a rename.") {
+        try record(
+            "other-key", "R-5.3", .success,
+            "The item key in an earlier secret's record is another one, as after a rename."
+        ) {
             $0.key = Bases.bob
         }
-        try record("form-2", "R-5.4", .unsupportedForm, "An earlier secret's record has form 2: that value fails, the others do not.") {
+        try record(
+            "form-2", "R-5.4", .unsupportedForm,
+            "An earlier secret's record has form 2: that value fails, the others do not."
+        ) {
             $0.form = 2
         }
-        try record("form-1", "R-5.4, R-5.30", .structureInvalid, "An earlier secret's record has form 1.") { $0.form = 1 }
-        try record("key-malformed", "R-5.3, R-6.1", .structureInvalid, "The item key in an earlier secret's record is no key.") {
+        try record("form-1", "R-5.4, R-5.30", .structureInvalid, "An earlier secret's record has form 1.") {
+            $0.form = 1
+        }
+        try record(
+            "key-malformed", "R-5.3, R-6.1", .structureInvalid, "The item key in an earlier secret's record is no key."
+        ) {
             $0.key = [1].times(20)
         }
         for value in [64, 0] as [UInt8] {
@@ -149,7 +212,9 @@ extension Collection {
                 "The item key in an earlier secret's record is of class \(value)."
             ) { $0.key[0] = value }
         }
-        try record("attribute-more", "R-5.30", .success, "An earlier secret's record has an attribute that does not follow it.") {
+        try record(
+            "attribute-more", "R-5.30", .success, "An earlier secret's record has an attribute that does not follow it."
+        ) {
             $0.attributes = [1, 0x11, 1, 0x7A, 1, 0x76]
         }
         try record("length", "R-5.1", .structureInvalid, "An earlier secret's record has a length that is no step.") {
@@ -159,7 +224,10 @@ extension Collection {
             "past-record-tag", "R-1.6", .authenticationFailed, base,
             "An earlier secret's record does not open: that value fails, the others do not."
         ) { forge in forge.onSealed(try forge.record(of: try forge.readPast().values[1])) { $0.flip($0.count - 1) } }
-        try forged("past-record-bytes", "R-2.3", .authenticationFailed, base, "A bit of an earlier secret's record is another one.") {
+        try forged(
+            "past-record-bytes", "R-2.3", .authenticationFailed, base,
+            "A bit of an earlier secret's record is another one."
+        ) {
             forge in forge.onReferenced(try forge.record(of: try forge.readPast().values[1])) { $0.flip(100) }
         }
         try addPastRecordReferences(base)
@@ -180,16 +248,22 @@ extension Collection {
         ) throws {
             try forged("past-record-\(name)", spec, expect, base, comment) { forge in
                 try forge.onNamedPast({ past, layout in
-                    guard case .secret(var own, let attributes) = past.values[1].content else { throw ForgeError("no secret") }
+                    guard case .secret(var own, let attributes) = past.values[1].content else {
+                        throw ForgeError("no secret")
+                    }
                     own.record = try edit(own.record, layout)
                     past.values[1].content = .secret(own, attributes)
                 })
             }
         }
-        try reference("in-header", "R-2.3", .structureInvalid, "An earlier secret's record is in the header: that value fails.") {
+        try reference(
+            "in-header", "R-2.3", .structureInvalid, "An earlier secret's record is in the header: that value fails."
+        ) {
             ref, _ in ObjectRef(offset: 1024, length: ref.length, hash: .zero)
         }
-        try reference("after-frame", "R-2.3", .structureInvalid, "An earlier secret's record ends a byte after the past begins.") {
+        try reference(
+            "after-frame", "R-2.3", .structureInvalid, "An earlier secret's record ends a byte after the past begins."
+        ) {
             ref, layout in ObjectRef(offset: layout.offset + 1 - UInt64(ref.length), length: ref.length, hash: ref.hash)
         }
         try reference("length-207", "R-2.2", .structureInvalid, "An earlier secret's record has 207 bytes.") { ref, _ in
@@ -197,7 +271,8 @@ extension Collection {
         }
         try reference("absent", "R-2.2", .structureInvalid, "An earlier secret has no record.") { _, _ in .zero }
         let live = try base.forge().recordOfFirstItem()
-        try reference("of-live", "R-4.1", .authenticationFailed, "An earlier secret's record is the live item's.") { _, layout in
+        try reference("of-live", "R-4.1", .authenticationFailed, "An earlier secret's record is the live item's.") {
+            _, layout in
             try layout.ref(live)
         }
     }
@@ -216,10 +291,15 @@ extension Collection {
             }
         }
         let other = [1, 0x11, 1, 0x7A, 1, 0x76] as [UInt8]
-        try notes("without-attribute", "R-5.30", .structureInvalid, "The record of an attribute has another one: that value fails.") {
+        try notes(
+            "without-attribute", "R-5.30", .structureInvalid,
+            "The record of an attribute has another one: that value fails."
+        ) {
             $0.attributes = other
         }
-        try notes("attribute-other-flags", "R-5.30", .structureInvalid, "The attribute in the record is concealed, too.") {
+        try notes(
+            "attribute-other-flags", "R-5.30", .structureInvalid, "The attribute in the record is concealed, too."
+        ) {
             $0.attributes[1] |= 2
         }
         try notes("attribute-next-to-others", "R-5.30", .success, "The record of an attribute has another one, too.") {
@@ -228,12 +308,18 @@ extension Collection {
         try notes("attribute-with-secret", "R-5.30", .success, "The record of an attribute has a secret, too.") {
             $0.secret = [7]
         }
-        try notes("attribute-form-1", "R-5.4, R-5.30", .structureInvalid, "The record of an attribute with flag 10 has form 1.") {
+        try notes(
+            "attribute-form-1", "R-5.4, R-5.30", .structureInvalid,
+            "The record of an attribute with flag 10 has form 1."
+        ) {
             $0.form = 1
         }
-        try notes("attribute-form-2", "R-5.4", .unsupportedForm, "The record of an attribute has form 2.") { $0.form = 2 }
+        try notes("attribute-form-2", "R-5.4", .unsupportedForm, "The record of an attribute has form 2.") {
+            $0.form = 2
+        }
         try notes(
-            "attribute-large", "R-5.30, R-6.3", .structureInvalid, "The record of an attribute with flag 10 has a value of 4097 bytes."
+            "attribute-large", "R-5.30, R-6.3", .structureInvalid,
+            "The record of an attribute with flag 10 has a value of 4097 bytes."
         ) {
             $0.attributes = [1, 0x11, 5] + Array("notes".utf8) + [0x81, 0x20] + [7].times(4097)
         }
@@ -250,7 +336,9 @@ extension Collection {
             try draft.set(Bases.ann, "one", [DraftAttribute("scan", [8].times(6000), flags: 5)])
             try draft.commit()
         }
-        try vault("past-large-attribute", "R-5.30", .success, large, "An earlier value of an attribute with a record of its own.")
+        try vault(
+            "past-large-attribute", "R-5.30", .success, large,
+            "An earlier value of an attribute with a record of its own.")
         try forged(
             "past-record-form-0-for-large", "R-5.4, R-5.30", .structureInvalid, large,
             "The record of an attribute with flag 20 has form 0."
@@ -281,12 +369,16 @@ extension Collection {
             _ edit: @escaping (inout RecordRef) -> Void
         ) throws {
             try past(name, spec, .structureInvalid, base, comment) { past in
-                guard case .secret(var own, let attributes) = past.values[index].content else { throw ForgeError("no secret") }
+                guard case .secret(var own, let attributes) = past.values[index].content else {
+                    throw ForgeError("no secret")
+                }
                 edit(&own)
                 past.values[index].content = .secret(own, attributes)
             }
         }
-        try own("compartment-unknown", "An earlier secret in a compartment that does not exist.") { $0.compartment ^= 2 }
+        try own("compartment-unknown", "An earlier secret in a compartment that does not exist.") {
+            $0.compartment ^= 2
+        }
         try own("compartment-0", "An earlier secret in compartment 0.") { $0.compartment = 0 }
         try own("record-revision-0", "An earlier secret with the record revision 0.", "R-6.8") { $0.revision = 0 }
         let clock = try base.clock()
@@ -328,10 +420,13 @@ extension Collection {
     /// What counts as the attribute's record that the live item has, too, and may stay in its group.
     private mutating func addSharedAttributes(_ base: Base) throws {
         func attribute(
-            _ name: String, _ spec: String, _ comment: String, at index: Int = 2, _ edit: @escaping (inout RecordRef) -> Void
+            _ name: String, _ spec: String, _ comment: String, at index: Int = 2,
+            _ edit: @escaping (inout RecordRef) -> Void
         ) throws {
             try past("attribute-\(name)", spec, .structureInvalid, base, comment) { past in
-                guard case .secret(let own, let attributes) = past.values[index].content else { throw ForgeError("no secret") }
+                guard case .secret(let own, let attributes) = past.values[index].content else {
+                    throw ForgeError("no secret")
+                }
                 past.values[index].content = .secret(
                     own,
                     attributes.map { attribute in
@@ -361,7 +456,8 @@ extension Collection {
         }
         let clock = try base.clock()
         try attribute(
-            "revision-future", "R-6.8", "A large attribute of a secret's time with a record revision greater than the clock.",
+            "revision-future", "R-6.8",
+            "A large attribute of a secret's time with a record revision greater than the clock.",
             at: 0
         ) { $0.revision = clock + 1 }
         let forge = try base.forge()
@@ -369,7 +465,8 @@ extension Collection {
         let ring = try Keyring(body.span, at: 0)
         let items = ring.compartments.first { $0.group != 0 }?.number ?? 0
         try attribute(
-            "compartment", "R-6.6", "A large attribute that only the past has is in a compartment of the item's group.", at: 0
+            "compartment", "R-6.6", "A large attribute that only the past has is in a compartment of the item's group.",
+            at: 0
         ) { $0.compartment = items }
         try past(
             "record-shared", "R-6.6", .structureInvalid, base,

@@ -118,7 +118,8 @@ extension Collection {
         try reference("in-header", "R-2.3", .structureInvalid, "The frame is in the header.") { ref, _ in
             ObjectRef(offset: 512, length: ref.length, hash: ref.hash)
         }
-        try reference("is-page", "R-2.3", .structureInvalid, "The frame is the page that refers to it.") { ref, layout in
+        try reference("is-page", "R-2.3", .structureInvalid, "The frame is the page that refers to it.") {
+            ref, layout in
             ObjectRef(offset: layout.offset, length: ref.length, hash: ref.hash)
         }
         try reference("beyond-page", "R-2.3", .structureInvalid, "The frame ends a byte after the page begins.") {
@@ -143,9 +144,15 @@ extension Collection {
             ("item-id", "R-5.26", "The item's id in it is another one.", { $0.flip(0) }),
             ("dots-0", "R-5.27", "It counts no dots, and has two.", { $0[16] = 0 }),
             ("dots-count-more", "R-5.27", "It counts a dot more than it has.", { $0[16] += 1 }),
-            ("dots-count-long", "R-1.1", "The number of dots is written with a byte too many.", { $0.exchange(16, 1, [$0[16] | 0x80, 0]) }),
+            (
+                "dots-count-long", "R-1.1", "The number of dots is written with a byte too many.",
+                { $0.exchange(16, 1, [$0[16] | 0x80, 0]) }
+            ),
             ("dots-4353-counted", "R-2.2, R-11.1", "It counts 4353 dots.", { $0.exchange(16, 1, [0x81, 0x22]) }),
-            ("position-long", "R-1.1", "A position is written with a byte too many.", { $0.exchange(25, 1, [0x81, 0]) }),
+            (
+                "position-long", "R-1.1", "A position is written with a byte too many.",
+                { $0.exchange(25, 1, [0x81, 0]) }
+            ),
             ("values-0", "R-11.1", "It counts no values, and has three.", { $0[35] = 0 }),
             ("values-count-more", "R-1.3", "It counts a value more than it has.", { $0[35] += 1 }),
             ("values-4097-counted", "R-2.2, R-11.1", "It counts 4097 values.", { $0.exchange(35, 1, [0x81, 0x20]) }),
@@ -178,28 +185,40 @@ extension Collection {
 
     private mutating func addPastDots(_ bases: Bases) throws {
         let (changed, siblings) = (bases.causal.changed, bases.causal.siblings)
-        try past("dot-unused", "R-5.27", .structureInvalid, changed, "A dot that neither a value nor a sibling has.", raw: {
-            $0.dots.append(StoredDot($0.dots[1].revision + 1, 1))
-        })
-        try past("dots-order", "R-5.27", .structureInvalid, changed, "Dots in descending order.", raw: {
-            $0.dots.reverse()
-            for index in $0.values.indices { $0.values[index].index = 1 - $0.values[index].index }
-        })
-        try past("dots-twice", "R-5.27", .structureInvalid, changed, "One dot twice.", raw: {
-            $0.dots.insert($0.dots[0], at: 1)
-            for index in $0.values.indices where $0.values[index].kind == 1 || $0.values[index].index == 1 {
-                $0.values[index].index += 1
-            }
-        })
-        try past("index-beyond", "R-5.27", .structureInvalid, changed, "A value's dot is not in the list.", raw: {
-            $0.values[2].index = 2
-        })
-        try past("index-2-62", "R-5.27", .structureInvalid, changed, "The index of a value's dot is 2^62.", raw: {
-            $0.values[2].index = 1 << 62
-        })
-        try past("sibling-index-beyond", "R-5.27", .structureInvalid, siblings, "A sibling's dot is not in the list.", raw: {
-            $0.siblings[1].index = UInt64($0.dots.count)
-        })
+        try past(
+            "dot-unused", "R-5.27", .structureInvalid, changed, "A dot that neither a value nor a sibling has.",
+            raw: {
+                $0.dots.append(StoredDot($0.dots[1].revision + 1, 1))
+            })
+        try past(
+            "dots-order", "R-5.27", .structureInvalid, changed, "Dots in descending order.",
+            raw: {
+                $0.dots.reverse()
+                for index in $0.values.indices { $0.values[index].index = 1 - $0.values[index].index }
+            })
+        try past(
+            "dots-twice", "R-5.27", .structureInvalid, changed, "One dot twice.",
+            raw: {
+                $0.dots.insert($0.dots[0], at: 1)
+                for index in $0.values.indices where $0.values[index].kind == 1 || $0.values[index].index == 1 {
+                    $0.values[index].index += 1
+                }
+            })
+        try past(
+            "index-beyond", "R-5.27", .structureInvalid, changed, "A value's dot is not in the list.",
+            raw: {
+                $0.values[2].index = 2
+            })
+        try past(
+            "index-2-62", "R-5.27", .structureInvalid, changed, "The index of a value's dot is 2^62.",
+            raw: {
+                $0.values[2].index = 1 << 62
+            })
+        try past(
+            "sibling-index-beyond", "R-5.27", .structureInvalid, siblings, "A sibling's dot is not in the list.",
+            raw: {
+                $0.siblings[1].index = UInt64($0.dots.count)
+            })
         for isAscending in [true, false] {
             // Two dots of one revision, which all ids have seen.
             let row = try Self.row(CausalBases.first, siblings)
@@ -235,23 +254,34 @@ extension Collection {
         }
         let clock = try changed.clock()
         let cases: [(String, String, Verdict, String, Base, StoredDot)] = [
-            ("position-0", "R-1.10", .structureInvalid, "has position 0, and the floor is 0", changed, StoredDot(clock, 0)),
             (
-                "position-beyond-rows", "R-6.7", .structureInvalid, "has position 2, and the vector has one row", changed,
+                "position-0", "R-1.10", .structureInvalid, "has position 0, and the floor is 0", changed,
+                StoredDot(clock, 0)
+            ),
+            (
+                "position-beyond-rows", "R-6.7", .structureInvalid, "has position 2, and the vector has one row",
+                changed,
                 StoredDot(clock, 2)
             ),
             ("future", "R-6.8", .structureInvalid, "is greater by 1 than the clock", changed, StoredDot(clock + 1, 1)),
             ("clock", "R-6.8", .success, "is the clock", changed, StoredDot(clock, 1)),
             (
-                "not-seen", "R-6.7", .structureInvalid, "is greater by 1 than its row, and less than the clock", siblings,
+                "not-seen", "R-6.7", .structureInvalid, "is greater by 1 than its row, and less than the clock",
+                siblings,
                 StoredDot(try Self.row(CausalBases.third, siblings) + 1, 3)
             ),
             (
                 "of-row", "R-6.7", .success, "is its row", siblings,
                 StoredDot(try Self.row(CausalBases.third, siblings), 3)
             ),
-            ("below-floor-position-1", "R-1.10", .structureInvalid, "is below the floor and has position 1", restarted, StoredDot(7, 1)),
-            ("below-floor-position-0", "R-1.10", .success, "is below the floor and has position 0", restarted, StoredDot(7, 0)),
+            (
+                "below-floor-position-1", "R-1.10", .structureInvalid, "is below the floor and has position 1",
+                restarted, StoredDot(7, 1)
+            ),
+            (
+                "below-floor-position-0", "R-1.10", .success, "is below the floor and has position 0", restarted,
+                StoredDot(7, 0)
+            ),
             ("revision-2-63", "R-6.8", .structureInvalid, "has the revision 2^63", changed, StoredDot(1 << 63, 1)),
             ("revision-0", "R-6.8", .structureInvalid, "has the revision 0", changed, StoredDot(0, 1)),
         ]
@@ -272,16 +302,20 @@ extension Collection {
     /// The order of values.
     private mutating func addPastOrders(_ bases: Bases) throws {
         let (changed, siblings) = (bases.causal.changed, bases.causal.siblings)
-        func swapped(_ name: String, _ base: Base, _ comment: String, _ choose: @escaping (RawPast) -> (Int, Int)) throws {
-            try past("values-\(name)", "R-5.27", .structureInvalid, base, comment, raw: { raw in
-                let (first, second) = choose(raw)
-                raw.values.swapAt(first, second)
-                // Bitmaps follow their values.
-                for index in raw.siblings.indices {
-                    raw.siblings[index].fields.swapBits(first, second)
-                    raw.siblings[index].earlier.swapBits(first, second)
-                }
-            })
+        func swapped(_ name: String, _ base: Base, _ comment: String, _ choose: @escaping (RawPast) -> (Int, Int))
+            throws
+        {
+            try past(
+                "values-\(name)", "R-5.27", .structureInvalid, base, comment,
+                raw: { raw in
+                    let (first, second) = choose(raw)
+                    raw.values.swapAt(first, second)
+                    // Bitmaps follow their values.
+                    for index in raw.siblings.indices {
+                        raw.siblings[index].fields.swapBits(first, second)
+                        raw.siblings[index].earlier.swapBits(first, second)
+                    }
+                })
         }
         try swapped("kind-order", changed, "An attribute before a secret.") { _ in (1, 2) }
         try swapped("dot-order", changed, "Two secrets in descending order of their dots.") { _ in (0, 1) }
@@ -289,9 +323,11 @@ extension Collection {
             let first = raw.values.firstIndex { $0.kind == 1 } ?? 0
             return (first, first + 1)
         }
-        try past("values-twice", "R-5.27", .structureInvalid, changed, "One value twice.", raw: {
-            $0.values.insert($0.values[0], at: 0)
-        })
+        try past(
+            "values-twice", "R-5.27", .structureInvalid, changed, "One value twice.",
+            raw: {
+                $0.values.insert($0.values[0], at: 0)
+            })
     }
 
     // MARK: flags
@@ -302,10 +338,12 @@ extension Collection {
             _ name: String, _ spec: String, _ comment: String, _ value: UInt8, at index: Int = 0, of base: Base? = nil,
             without: Bool = false
         ) throws {
-            try past("flags-\(name)", spec, .structureInvalid, base ?? changed, comment, raw: {
-                $0.values[index].flags = value
-                if without { $0.values[index].rest = [] }
-            })
+            try past(
+                "flags-\(name)", spec, .structureInvalid, base ?? changed, comment,
+                raw: {
+                    $0.values[index].flags = value
+                    if without { $0.values[index].rest = [] }
+                })
         }
         try flags("0", "R-5.28", "A value without flags, where no sibling is listed.", 0)
         try flags("16", "R-1.2", "Flag 10, which is reserved.", 0x12)
@@ -326,25 +364,35 @@ extension Collection {
             $0.values[0].flags = [.open, .earlier]
             $0.values[0].replaced = 0
         }
-        try past("open-forgotten", "R-5.28, R-6.19", .structureInvalid, changed, "An open secret is forgotten, and not listed.", isOpen: true) {
+        try past(
+            "open-forgotten", "R-5.28, R-6.19", .structureInvalid, changed,
+            "An open secret is forgotten, and not listed.", isOpen: true
+        ) {
             $0.values[0].flags = [.open, .forgotten]
         }
         let dot = try changed.forge().readPast().values[1].dot
         let others: [(String, String, Past.Value)] = [
-            ("plain", "a plain attribute", Past.Value(kind: .attribute, name: Array("tags".utf8), dot: dot, flags: [], content: .attribute([1]))),
+            (
+                "plain", "a plain attribute",
+                Past.Value(kind: .attribute, name: Array("tags".utf8), dot: dot, flags: [], content: .attribute([1]))
+            ),
             ("key", "a key", Past.Value(kind: .key, dot: dot, flags: [], content: .key(CausalBases.c))),
             (
                 "place", "a place",
-                Past.Value(kind: .place, dot: dot, flags: [], content: .place(.init(group: [], accessibility: 2, device: .zero)))
+                Past.Value(
+                    kind: .place, dot: dot, flags: [],
+                    content: .place(.init(group: [], accessibility: 2, device: .zero)))
             ),
         ]
         for (name, what, value) in others {
             for (word, flags, expect, spec) in [
-                ("earlier", .earlier, .structureInvalid, "R-5.28"), ("forgotten", [.forgotten, .open], .structureInvalid, "R-5.28"),
+                ("earlier", .earlier, .structureInvalid, "R-5.28"),
+                ("forgotten", [.forgotten, .open], .structureInvalid, "R-5.28"),
                 ("open", .open, .success, "R-5.28, R-5.30"),
             ] as [(String, Past.Flags, Verdict, String)] {
                 try past(
-                    "\(word)-\(name)", spec, expect, changed, "The value of \(what) is \(word).", isOpen: expect == .success
+                    "\(word)-\(name)", spec, expect, changed, "The value of \(what) is \(word).",
+                    isOpen: expect == .success
                 ) { past in
                     var value = value
                     value.flags = flags
@@ -353,7 +401,8 @@ extension Collection {
             }
         }
         try past(
-            "value-of-entry", "R-5.28", .structureInvalid, changed, "An earlier secret has the dot of the one in the entry."
+            "value-of-entry", "R-5.28", .structureInvalid, changed,
+            "An earlier secret has the dot of the one in the entry."
         ) { past in past.values[1].dot = try Self.shownSecret(changed) }
         try past(
             "earlier-flag-with-siblings", "R-5.29", .structureInvalid, siblings,

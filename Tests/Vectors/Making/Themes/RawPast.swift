@@ -46,7 +46,9 @@ struct NamedPast {
     }
 
     /// The index of the first value of a kind, and of a name.
-    func index(_ kind: FieldKind, _ name: String = "", where isMeant: (Past.Value) -> Bool = { _ in true }) throws -> Int {
+    func index(_ kind: FieldKind, _ name: String = "", where isMeant: (Past.Value) -> Bool = { _ in true }) throws
+        -> Int
+    {
         let found = values.firstIndex { $0.kind == kind && $0.name == Array(name.utf8) && isMeant($0) }
         guard let found else { throw ForgeError("no such value") }
         return found

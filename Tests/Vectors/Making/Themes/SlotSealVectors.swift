@@ -165,8 +165,14 @@ extension Collection {
                 "The last byte where a wrapping key would be is not zero.",
                 { $0.owner[95] = 1 }
             ),
-            ("reserved-96", "R-1.2", .structureInvalid, "The first of the 24 reserved bytes is 1.", { $0.owner[96] = 1 }),
-            ("reserved-119", "R-1.2", .structureInvalid, "The last of the 24 reserved bytes is 1.", { $0.owner[119] = 1 }),
+            (
+                "reserved-96", "R-1.2", .structureInvalid, "The first of the 24 reserved bytes is 1.",
+                { $0.owner[96] = 1 }
+            ),
+            (
+                "reserved-119", "R-1.2", .structureInvalid, "The last of the 24 reserved bytes is 1.",
+                { $0.owner[119] = 1 }
+            ),
             (
                 "data-past-end", "R-2.2", .structureInvalid, "Provider's data that reach past the end.",
                 { $0.owner.put(u16: 7, at: 120) }
@@ -363,7 +369,10 @@ extension Collection {
             $0.put(u64: ($0[112...].prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }) + 2, at: 112)
         }
         let cases: [(String, String, (inout [UInt8]) -> Void)] = [
-            ("number-greatest", "A grant of a group with the number 2^63 - 1, which the keyring does not have.", { $0.put(u64: 1 << 63 - 1, at: 112) }),
+            (
+                "number-greatest", "A grant of a group with the number 2^63 - 1, which the keyring does not have.",
+                { $0.put(u64: 1 << 63 - 1, at: 112) }
+            ),
             ("unknown-group", "A grant of a group that the keyring does not have is ignored.", next),
         ]
         for (name, comment, edit) in cases {

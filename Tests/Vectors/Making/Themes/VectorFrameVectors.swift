@@ -16,12 +16,14 @@ extension Collection {
 
     private mutating func addWholeVectors(_ bases: Bases) throws {
         let causal = bases.causal
-        try vault("vector-1-row", "R-5.33, R-5.35", .success, causal.three, "A vector of one row, in a frame of form 0.")
+        try vault(
+            "vector-1-row", "R-5.33, R-5.35", .success, causal.three, "A vector of one row, in a frame of form 0.")
         try vault(
             "vector-with-base", "R-5.34, R-5.36", .success, causal.based,
             "A frame of form 1, with a changed and a further row on a base of 20 rows.")
         try vault(
-            "vector-no-own", "R-5.35, R-5.38", .success, causal.siblings, "A merge's commit has no own id: the rows are the frame's.")
+            "vector-no-own", "R-5.35, R-5.38", .success, causal.siblings,
+            "A merge's commit has no own id: the rows are the frame's.")
         try vector("split", "R-5.33", .success, causal.siblings, "An id that two writers have used.") {
             $0.further[1].revision |= RawVector.split
         }
@@ -93,7 +95,9 @@ extension Collection {
                 recipe.clearHead = recipe.head
             }
         }
-        try forged("vector-length-in-frame", "R-2.3", .structureInvalid, one, "Its frame says another length than the commit.") {
+        try forged(
+            "vector-length-in-frame", "R-2.3", .structureInvalid, one, "Its frame says another length than the commit."
+        ) {
             $0.onRecipe(try $0.vector(of: .state)) { recipe, _ in
                 recipe.head.put(u32: 512, at: 4)
                 recipe.clearHead = recipe.head
@@ -117,7 +121,10 @@ extension Collection {
             ("padding", "R-1.2", "A byte of its padding is 1.", { $0[$0.count - 1] = 1 }),
             ("padding-first", "R-1.2", "The first byte of its padding is 1.", { $0[18] = 1 }),
             ("longer", "R-5.11", "256 bytes of padding too many.", { $0 += [0].times(256) }),
-            ("count-long", "R-1.1", "The number of its rows is written with a byte too many.", { $0.exchange(1, 1, [0x81, 0]) }),
+            (
+                "count-long", "R-1.1", "The number of its rows is written with a byte too many.",
+                { $0.exchange(1, 1, [0x81, 0]) }
+            ),
             ("count-more", "R-5.33", "It counts two rows and has one, and zeros.", { $0[1] = 2 }),
             ("count-fewer", "R-1.2, R-5.33", "It counts no rows and has one.", { $0[1] = 0 }),
             ("past-end", "R-2.2", "It counts more rows than it has room for.", { $0[1] = 20 }),
@@ -141,7 +148,9 @@ extension Collection {
 
     private mutating func addRows(_ bases: Bases) throws {
         let (three, siblings, restarted) = (bases.causal.three, bases.causal.siblings, bases.causal.restarted)
-        try vector("0-rows", "R-5.33", .structureInvalid, siblings, "A frame of form 0 without rows.") { $0.further = [] }
+        try vector("0-rows", "R-5.33", .structureInvalid, siblings, "A frame of form 0 without rows.") {
+            $0.further = []
+        }
         try vector("id-0", "R-5.33", .structureInvalid, siblings, "A row for the id 0.") { $0.further[2].id = 0 }
         try vector("id-twice", "R-5.33", .structureInvalid, siblings, "Two rows for one id.") {
             $0.further.append($0.further[0])
@@ -199,7 +208,8 @@ extension Collection {
         try reference("itself", "R-2.3", .structureInvalid, "The base is the frame itself.") { ref, layout in
             ObjectRef(offset: layout.offset, length: 256, hash: ref.hash)
         }
-        try reference("after", "R-2.3", .structureInvalid, "The base ends a byte after the frame begins.") { ref, layout in
+        try reference("after", "R-2.3", .structureInvalid, "The base ends a byte after the frame begins.") {
+            ref, layout in
             ObjectRef(offset: layout.offset + 1 - UInt64(ref.length), length: ref.length, hash: ref.hash)
         }
         try reference("in-header", "R-2.3", .structureInvalid, "The base is in the header.") { ref, _ in
@@ -311,7 +321,8 @@ extension Collection {
             // A frame of 65 rows is not encoded otherwise.
             if further == 35 {
                 let last = draft.vector.rows.count - 2
-                draft.vector = Vector(floor: 0, rows: draft.vector.rows.enumerated().filter { $0.offset != last }.map(\.element))
+                draft.vector =
+                    Vector(floor: 0, rows: draft.vector.rows.enumerated().filter { $0.offset != last }.map(\.element))
                     ?? draft.vector
             }
             try draft.commit()
@@ -338,7 +349,9 @@ extension Collection {
             "own-greater", "R-5.35", .structureInvalid, three,
             "The own id's row in the frame is greater than the own revision."
         ) { $0.further[0].revision += 1 }
-        try vector("own-less", "R-5.35", .success, three, "The own id's row in the frame is less than the own revision.") {
+        try vector(
+            "own-less", "R-5.35", .success, three, "The own id's row in the frame is less than the own revision."
+        ) {
             $0.further[0].revision -= 1
         }
         try vault("vector-own-equal", "R-5.35", .success, three, "The own id's row in the frame is the own revision.")
@@ -379,7 +392,8 @@ extension Collection {
             }
             try vault(
                 name, "R-5.33, R-11.1", expect, Base(file: draft.file),
-                count == 262_000 ? "A vector of 262,000 rows, the most: a frame of 4 MiB."
+                count == 262_000
+                    ? "A vector of 262,000 rows, the most: a frame of 4 MiB."
                     : "A vector of 262,000 rows, and a frame with one more on it.")
         }
     }
