@@ -42,7 +42,7 @@ struct BackupRestore {
             "\(TerminalText.path(path)) is at generation \(opened.state.generation) again, with \(MergeText.count(items))"
         guard let kept else { return Terminal.note(what) }
         Terminal.note(
-            "\(what); the file of today is \(TerminalText.path(kept)): open it with --vault, and then accept the restored one once more with 'vaultfmt anchor --accept'"
+            "\(what); the file of today is \(TerminalText.path(kept)): --vault opens it"
         )
     }
 

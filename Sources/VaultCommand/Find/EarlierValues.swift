@@ -3,8 +3,8 @@ import VaultLocal
 
 /// The earlier values of an item, in the order in which people count them.
 enum EarlierValues {
-    /// The most recently replaced value comes first. An import gives earlier values later revisions than the value that
-    /// is current then, so revisions do not order them.
+    /// The most recently replaced value comes first. An import into an item that exists gives its earlier values later
+    /// revisions than the item's own have, so revisions do not order them.
     static func newestFirst(of item: Item, in vault: Vault) throws -> [EarlierValue] {
         try vault.earlierValues(of: item).enumerated()
             .sorted { ($0.element.lastUsed, $0.offset) > ($1.element.lastUsed, $1.offset) }.map(\.element)
