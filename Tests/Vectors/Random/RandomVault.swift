@@ -121,28 +121,37 @@ struct RandomVault {
 
     /// Settles some of what merges left: what is shown stays, or another value takes its place.
     private mutating func settle(_ vault: Vault) throws {
-        for conflict in try vault.conflicts() where chance.isIn(percent: 70) {
-            let kept = chance.isIn(percent: 50) ? [] : [chance.one(of: conflict.values)]
-            do { try vault.settle(conflict.key, keeping: kept) } catch let error as VaultError
-                where [.deviceBound, .duplicateItem, .limitExceeded].contains(error.code)
-            {}
+        for conflict in try vault.conflicts() {
+            guard chance.isIn(percent: 70) else { continue }
+            var kept: [Conflict.Value] = []
+            if chance.isIn(percent: 50) { kept.append(chance.one(of: conflict.values)) }
+            let chosen = kept
+            try Self.attempt { () throws(VaultError) in try vault.settle(conflict.key, keeping: chosen) }
         }
         keys = try Self.keys(of: vault)
     }
 
     /// Forgets an earlier value, or restores one, of some items.
     private mutating func forget(_ vault: Vault) throws {
-        for key in keys where chance.isIn(percent: 30) {
+        for key in keys {
             let values = try vault.earlierValues(of: key)
-            guard !values.isEmpty else { continue }
+            guard !values.isEmpty, chance.isIn(percent: 30) else { continue }
             let value = chance.one(of: values)
-            do {
-                if chance.isIn(percent: 50) {
-                    _ = try vault.forgetEarlierValues(of: key, [value])
+            let isForgotten = chance.isIn(percent: 50)
+            try Self.attempt { () throws(VaultError) in
+                if isForgotten {
+                    try vault.forgetEarlierValues(of: key, [value])
                 } else {
                     try vault.restore(value, of: key)
                 }
-            } catch let error as VaultError where [.deviceBound, .limitExceeded].contains(error.code) {}
+            }
+        }
+    }
+
+    /// What another device's item refuses, or has no room for, is left as it was.
+    private static func attempt(_ body: () throws(VaultError) -> Void) throws(VaultError) {
+        do throws(VaultError) { try body() } catch {
+            guard [.deviceBound, .duplicateItem, .limitExceeded].contains(error.code) else { throw error }
         }
     }
 
