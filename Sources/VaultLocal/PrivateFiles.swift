@@ -25,7 +25,8 @@ struct PrivateFiles: Sendable {
                     .memoryDamaged, "\(Self.named(what, path)) is damaged: it is longer than \(limit) bytes")
             }
             // One byte more than the file has: it must not grow meanwhile, because such files are replaced as a whole.
-            var contents = Secret(count: size + 1)
+            // What is small can be read even if memory for secrets has run out.
+            var contents = size < 32_768 ? Secret(count: size + 1) : try Secret(allocating: size + 1)
             var failure: VaultError?
             let count = contents.withUnsafeMutableBytes { buffer in
                 do throws(VaultError) { return try file.readAvailable(into: buffer, at: 0) } catch {
