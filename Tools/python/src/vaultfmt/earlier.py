@@ -40,7 +40,7 @@ class EarlierValue:
 
     @property
     def modified(self) -> datetime:
-        """The time at which it was set; for an imported value, of the import. Raises OverflowError for times that datetime cannot represent."""
+        """The time at which it was set; for an imported value, of the import. Raises OverflowError for times beyond datetime."""
         return moment(self.modified_ms)
 
     def fill(self, structure: Any, arguments: Arguments) -> None:
