@@ -130,7 +130,10 @@ class VectorFrame:
         if form == 1:
             require(1 <= len(changed) + len(further) <= Limit.OWN_ROWS, "the rows that a vector has of its own (R-5.34)")
         positions = [position for position, _ in changed]
-        require(positions == sorted(set(positions)), "the changed rows of a vector (R-5.34)")
+        are_possible = positions == sorted(set(positions)) and all(1 <= position <= Limit.ROWS for position in positions)
+        require(are_possible, "the changed rows of a vector (R-5.34)")
+        require(all(replica > 0 for replica, _ in further), "a replica id that is 0 (R-5.33)")
+        require(all(revision & GREATEST > 0 for _, revision in changed + further), "a row without a revision (R-5.33)")
         return cls(base, changed, further)
 
     def rows(self, base: list[tuple[int, int]], floor: int) -> list[tuple[int, int]]:
