@@ -118,8 +118,8 @@ struct VerifyTests {
         _ = try sample(path)
         let bytes = try contents(path)
         let changes: [(String, (inout Commit) -> Void)] = [
-            ("items", { $0.items += 1 }), ("forgotten values", { $0.forgotten += 1 }), ("with a past", { $0.pasts += 1 }),
-            ("live bytes", { $0.liveBytes -= 1 }),
+            ("items", { $0.items += 1 }), ("forgotten values", { $0.forgotten += 1 }),
+            ("with a past", { $0.pasts += 1 }), ("live bytes", { $0.liveBytes -= 1 }),
             // As long as a vector, and none.
             ("instead of a vector", { $0.vector = $0.keyring }),
             (
