@@ -180,7 +180,7 @@ struct CutSpecimen: Sendable {
             let isThereAsBefore =
                 known?.secrets[name] == nil && Self.formerNames[name].flatMap { secrets[$0] } == secret
             guard !isThere || isThereAsBefore else {
-                throw Wrong("'\(name)' is in the file, and salvage has \(secrets[name] ?? "nothing")")
+                throw Wrong("'\(name)' is in the file, and salvage has \(secrets.sorted { $0.key < $1.key })")
             }
         }
         try checkProven(secrets, known, report)

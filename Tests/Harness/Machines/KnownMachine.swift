@@ -15,6 +15,8 @@ final class KnownMachine {
         /// The file that it has open, and its bytes when the program read it.
         var file: FileIdentity?
         var bytes: [UInt8]
+        /// Whether these bytes were overwritten since, in the same file: it has to be opened again.
+        var isOverwritten = false
     }
 
     let name: String

@@ -247,11 +247,8 @@ extension MachinesSequence {
         // A rotation replaces the keys that a program holds.
         let isSameKey =
             then.vaultKey == now.vaultKey && (program.asOwner || now.contents.scoped.contains(reader.rawKey))
-        // A file that was overwritten in its place has to be opened again.
-        let isOverwritten =
-            try program.file == files.identity(of: Self.path)
-            && files.bytes(of: Self.path)?.starts(with: program.bytes) != true
-        let mayRefuse = !isSameKey || isOverwritten
+        // Nor does one go on with a file that was overwritten in its place.
+        let mayRefuse = !isSameKey || program.isOverwritten
         let writes = program.isWritable && numbers.chance(2)
         let before = try machine.remembered(id, at: Self.paths)
         let bytes = files.bytes(of: Self.path)

@@ -132,7 +132,7 @@ final class MachinesSequence {
             if keeps || numbers.chance(4), path == Self.path {
                 machine.program = KnownMachine.Program(
                     vault: vault, state: version.state, asOwner: asOwner, isWritable: isWritable,
-                    file: try files.identity(of: path), bytes: files.bytes(of: path) ?? [])
+                    file: try files.identity(of: path), bytes: version.bytes)
             }
             return vault
         } catch let error as VaultError {
@@ -267,7 +267,8 @@ final class MachinesSequence {
     /// A program is at the state of the file now.
     func follow(_ machine: KnownMachine) throws {
         machine.program?.state = model.versions[current].state
-        machine.program?.bytes = files.bytes(of: Self.path) ?? []
+        machine.program?.bytes = model.versions[current].bytes
+        machine.program?.isOverwritten = false
         machine.program?.file = try files.identity(of: Self.path)
     }
 
@@ -288,6 +289,10 @@ final class MachinesSequence {
 
     func put(_ bytes: [UInt8], at path: String, inPlace: Bool) throws {
         guard inPlace else { return files.put(path, bytes) }
+        let identity = try files.identity(of: path)
+        for machine in machines where machine.program?.file == identity {
+            if machine.program.map({ bytes.starts(with: $0.bytes) }) == false { machine.program?.isOverwritten = true }
+        }
         let file = try files.open(path, writable: true)
         try file.truncate(to: 0)
         try file.write(bytes, at: 0)

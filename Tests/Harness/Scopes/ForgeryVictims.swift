@@ -58,14 +58,16 @@ final class ForgeryVictims {
         Machine(Places(vault: "", generatedKeyFile: "", stateFolder: "/\(name)"), place: place(vault)) { _ in }
     }
 
-    /// Every machine sees the newest version, and follows rotations and grants to it without being asked.
+    /// Every machine sees the newest version where it will find the forged one, and follows rotations and grants to it
+    /// without being asked.
     func remember() throws {
-        _ = try owner.open(ScopesVault.path, factors: try ScopesVault.factors(vault.ownerKey))
+        vault.files.put(Self.path, vault.bytes)
+        _ = try owner.open(Self.path, factors: try ScopesVault.factors(vault.ownerKey))
         for slot in vault.slots {
             guard let key = slot.rawKeys.last else { continue }
             let machine = holders[slot.since] ?? Self.machine("slot-\(slot.since)", vault)
             holders[slot.since] = machine
-            _ = try machine.open(ScopesVault.path, factors: try ScopesVault.factors(key.rawKey))
+            _ = try machine.open(Self.path, factors: try ScopesVault.factors(key.rawKey))
         }
     }
 
