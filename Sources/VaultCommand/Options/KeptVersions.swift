@@ -14,7 +14,7 @@ enum KeptVersions {
         guard number != before else { return Terminal.note("each item still keeps \(words(number))") }
         try vault.keepVersions(number)
         let fewer =
-            number < before ? "; older ones are dropped when the item changes or 'vaultfmt compact' is run" : ""
+            number < before ? "; older ones are dropped when the item changes" : ""
         Terminal.note("each item now keeps \(words(number))\(fewer)")
     }
 
