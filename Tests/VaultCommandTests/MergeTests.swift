@@ -113,7 +113,7 @@ struct MergeTests {
         try sandbox.ok("set", "mail", input: "here".utf8)
         for isRehearsal in [true, false] {
             let run = try sandbox.run(["merge", sandbox.vault, copy] + (isRehearsal ? ["--dry-run"] : []))
-            #expect(run.status == 3 && run.output.contains("both changed: generic-password 'mail': secret"))
+            #expect(run.status == 3 && run.output.contains("both changed: generic-password 'mail' '': secret"))
             #expect(run.output.contains("0 items added, 0 changed, 0 removed, 1 with other values kept"))
             #expect(run.output.contains("  unchanged, but with other values in its history or to settle: "))
             #expect(!run.output.contains("  changed:"))
@@ -156,8 +156,10 @@ struct MergeTests {
         try sandbox.ok("set", "own", input: "own".utf8)
         try expectNamed(sandbox.vault, "--conflicts")
         #expect(try machines.secret("new") == "new" && machines.exists(name))
-        // What the message says.
+        // What the message says; this machine asks once whether the copy is a second one.
         try sandbox.fails(65, "problems in", "verify")
+        try sandbox.fails(65, "if it is a second copy", "verify", copy)
+        try sandbox.ok("anchor", copy, "--accept")
         try sandbox.ok("verify", copy)
         let good = try sandbox.ok("get", "svc", "--vault", copy).output
         try sandbox.ok("set", "svc", "ann", input: good.utf8)
