@@ -70,6 +70,14 @@ package struct Memory: Sendable {
     /// Judges a state at a place that this machine has not seen, or not in this role, by what it has seen elsewhere.
     private func admitAtNewPlace(_ watched: WatchedState, _ recalled: Recalled) throws(VaultError) -> Bool {
         let vault = VaultID(watched.vault)
+        // Whoever can write next to the vault has other vaults that the same passphrase opens: those of a team, perhaps.
+        if recalled.owner == nil, recalled.scoped == nil,
+            let other = try remembered.other(than: vault, at: watched.path)
+        {
+            throw VaultError(
+                .foreignOwner,
+                "this is another vault (\(vault)) than the one that this machine has seen here (\(other.vault))")
+        }
         let same = try remembered.newest(vault, isOwner: watched.isOwner)
         if let same {
             _ = try same.judge(watched)

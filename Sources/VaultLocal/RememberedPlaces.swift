@@ -16,9 +16,17 @@ struct RememberedPlaces: Sendable {
     static func role(_ isOwner: Bool) -> String { isOwner ? "owner" : "scoped" }
 
     func file(_ vault: VaultID, at path: String, isOwner: Bool) -> String {
-        let place = Array(path.utf8).withUnsafeBytes { Blake2b.hash($0) }
-        return "\(folder)/\(vault).\(Hex.encode(Array(place.bytes.prefix(16)))).\(Self.role(isOwner))"
+        "\(folder)/\(vault)\(Self.ending(path, isOwner: isOwner))"
     }
+
+    /// The part of a file's name that stands for a place and a role.
+    private static func ending(_ path: String, isOwner: Bool) -> String {
+        let place = Array(path.utf8).withUnsafeBytes { Blake2b.hash($0) }
+        return ".\(Hex.encode(Array(place.bytes.prefix(16)))).\(role(isOwner))"
+    }
+
+    /// The place of a vault that another one has replaced: its file can be anywhere, or gone.
+    private static let nowhere = ""
 
     /// Reads the state that is remembered for a place; nil if there is none. Throws `memoryDamaged`, `io`.
     func read(_ vault: VaultID, at path: String, isOwner: Bool) throws(VaultError) -> RememberedState? {
@@ -44,13 +52,35 @@ struct RememberedPlaces: Sendable {
         try all(vault, isOwner: isOwner).max { $0.isOlder(than: $1) }
     }
 
-    private func all(_ vault: VaultID, isOwner: Bool) throws(VaultError) -> [RememberedState] {
-        let names: [String]
-        do throws(VaultError) { names = try files.names(in: folder) } catch {
+    /// Returns another vault that is remembered for a place; nil if there is none. Throws `memoryDamaged`, `io`.
+    func other(than vault: VaultID, at path: String) throws(VaultError) -> RememberedState? {
+        for isOwner in [true, false] {
+            if let other = try others(than: vault, at: path, isOwner: isOwner).first { return other }
+        }
+        return nil
+    }
+
+    private func others(
+        than vault: VaultID, at path: String, isOwner: Bool
+    ) throws(VaultError) -> [RememberedState] {
+        let ending = Self.ending(path, isOwner: isOwner)
+        var states: [RememberedState] = []
+        for name in try names() where name.hasSuffix(ending) && !name.hasPrefix("\(vault).") {
+            if let state = try read("\(folder)/\(name)") { states.append(state) }
+        }
+        return states
+    }
+
+    private func names() throws(VaultError) -> [String] {
+        do throws(VaultError) { return try files.names(in: folder) } catch {
             // Without a folder, nothing is remembered.
             guard files.exists(folder) else { return [] }
             throw error
         }
+    }
+
+    private func all(_ vault: VaultID, isOwner: Bool) throws(VaultError) -> [RememberedState] {
+        let names = try names()
         let form = file(vault, at: "", isOwner: isOwner).utf8.count - folder.utf8.count - 1
         var states: [RememberedState] = []
         for name in names
@@ -66,8 +96,25 @@ struct RememberedPlaces: Sendable {
         let file = file(state.vault, at: state.path, isOwner: isOwner)
         let isNew = try files.identity(file) == nil
         try files.sweep(folder)
+        if isNew { try displace(from: state.path, by: state.vault) }
         try files.write(file, what: Self.what, Secret(bytes: AnchorFile.encode(state)))
         if isNew { tidy(state.vault, isOwner: isOwner) }
+    }
+
+    /// Other vaults no longer have this place. What was seen of them stays: their files may have been moved.
+    private func displace(from path: String, by vault: VaultID) throws(VaultError) {
+        guard path != Self.nowhere else { return }
+        for isOwner in [true, false] {
+            for state in try others(than: vault, at: path, isOwner: isOwner) {
+                let known = try read(state.vault, at: Self.nowhere, isOwner: isOwner)
+                if known?.isOlder(than: state) ?? true {
+                    let moved = RememberedState(
+                        vault: state.vault, point: state.point, path: Self.nowhere, dropped: state.dropped)
+                    try write(moved, isOwner: isOwner)
+                }
+                try remove(state.vault, at: path, isOwner: isOwner)
+            }
+        }
     }
 
     func remove(_ vault: VaultID, at path: String, isOwner: Bool) throws(VaultError) {

@@ -6,7 +6,7 @@ package import VaultStore
 public struct RememberedState: Sendable {
     package let vault: VaultID
     package let point: AnchorPoint
-    /// The canonical path of the file.
+    /// The canonical path of the file; empty if the user accepted another vault there, so that the file can be anywhere.
     public let path: String
     /// What the user dropped by accepting a state that lacks it.
     package let dropped: [DroppedChanges]
@@ -117,8 +117,13 @@ extension RememberedState {
             "the vault has changes that were dropped on this machine, when another state of it was accepted")
     }
 
+    /// " in" the file where the state was seen, if that is another one.
+    private func elsewhere(than watched: WatchedState) -> String {
+        path.isEmpty || watched.path.utf8.elementsEqual(path.utf8) ? "" : " in \(TerminalText.path(path))"
+    }
+
     private func refusal(ofForked watched: WatchedState) -> VaultError {
-        let place = watched.path.utf8.elementsEqual(path.utf8) ? "" : " in \(TerminalText.path(path))"
+        let place = elsewhere(than: watched)
         return VaultError(
             .forked,
             "the vault lacks changes up to generation \(point.generation) that this machine has seen\(place), and has others: it is forked"
@@ -131,8 +136,8 @@ extension RememberedState {
         guard watched.path.utf8.elementsEqual(path.utf8) else {
             return VaultError(
                 .rolledBack,
-                "the vault is at generation \(watched.generation), but this machine has seen generation \(point.generation) "
-                    + "in \(TerminalText.path(path)): it is an older copy")
+                "the vault is at generation \(watched.generation), but this machine has seen generation "
+                    + "\(point.generation)\(elsewhere(than: watched)): it is an older copy")
         }
         let unreadable: String
         switch watched.tail {

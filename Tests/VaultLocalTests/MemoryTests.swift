@@ -600,6 +600,52 @@ struct MemoryTests {
         #expect(try ci.machine.remembered(plain().id) == nil)
     }
 
+    @Test(
+        "another vault that the same key opens is refused in a vault's place until it is accepted, also by a scoped slot")
+    func anotherVault() throws {
+        let first = try plain().id
+        try one.set("1")
+        let old = try folder.read("a.vault")
+        try one.set("2")
+        let newest = try folder.read("a.vault")
+        let made = try one.machine.create(at: folder.file("b.vault"), factors: Keys.raw(1))
+        try made.set(Keys.item, secret: Secret(text: "team"))
+        _ = try made.addSlot(Keys.raw(7), grantedGroups: [""])
+        let other = try folder.read("b.vault")
+        try folder.write("a.vault", other)
+        #expect(code { _ = try one.open() } == .foreignOwner)
+        #expect(code { _ = try one.open(key: 7, writable: false) } == .foreignOwner)
+        #expect(code { try one.machine.check(try plain()) } == .foreignOwner)
+        try folder.write("a.vault", newest)
+        #expect(try one.open().text == "2", "the vault that belongs there opens as before")
+
+        try folder.write("a.vault", other)
+        try one.machine.accept(try plain())
+        #expect(try one.open().text == "team")
+        #expect(try one.open(key: 7, writable: false).text == "team")
+        // Now the first vault is the other one there, and what was seen of it is not forgotten.
+        try folder.write("a.vault", newest)
+        #expect(code { _ = try one.open() } == .foreignOwner)
+        try folder.write("moved.vault", old)
+        #expect(code { _ = try copy("moved.vault", one) } == .rolledBack)
+        try folder.write("moved.vault", newest)
+        #expect(try copy("moved.vault", one).text == "2")
+        #expect(try one.machine.remembered(first)?.anchor.vault == first)
+        #expect(one.said.warnings == [])
+    }
+
+    @Test("a vault made where another one was is known from then on, and the one that was moved away stays known")
+    func madeAnew() throws {
+        let old = try folder.read("a.vault")
+        try one.set("1")
+        rename(path, folder.file("moved.vault"))
+        try one.create().set(Keys.item, secret: Secret(text: "new"))
+        #expect(try one.open().text == "new")
+        #expect(try copy("moved.vault", one).text == "1")
+        try folder.write("moved.vault", old)
+        #expect(code { _ = try copy("moved.vault", one) } == .rolledBack)
+    }
+
     @Test("Of very many places, those whose files are gone are forgotten, and never the newest state")
     func manyPlaces() throws {
         let id = try plain().id
