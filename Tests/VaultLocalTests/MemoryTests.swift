@@ -601,7 +601,8 @@ struct MemoryTests {
     }
 
     @Test(
-        "another vault that the same key opens is refused in a vault's place until it is accepted, also by a scoped slot")
+        "another vault that the same key opens is refused in a vault's place until it is accepted, also by a scoped slot"
+    )
     func anotherVault() throws {
         let first = try plain().id
         try one.set("1")
