@@ -174,6 +174,7 @@ struct CutSpecimen: Sendable {
             throw Wrong("\(leftOut) are left out")
         }
         for (name, secret) in newest.secrets where secrets[name] != secret && !leftOut.contains(name) {
+            if let former = Self.formerNames[name], leftOut.contains(former) { continue }
             // What is in the file is recovered, whatever became of the commit.
             let isThere = recordEnds[name].map { $0 <= altered.count } ?? false
             // A new name makes no new record: before its commit, the secret has the old one.

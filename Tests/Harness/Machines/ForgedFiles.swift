@@ -18,8 +18,8 @@ extension MachinesSequence {
         var (state, last) = (base, version.state)
         state.isOwners = isOwner && base.isOwners
         for _ in 0..<count {
-            if try state.contents.items["c"] != nil && numbers.chance(2) && forger.appendWithoutLastItem() {
-                state.contents.items["c"] = nil
+            if try state.contents.all("c").count == 1 && numbers.chance(2) && forger.appendWithoutLastItem() {
+                for id in state.contents.all("c").keys { state.contents.items[id] = nil }
                 state.items -= 1
             } else {
                 let older = someOlder(of: version) ?? version

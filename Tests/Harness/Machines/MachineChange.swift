@@ -53,11 +53,12 @@ enum MachineChange: CustomStringConvertible {
         guard let dot = made.own else { return out }
         switch self {
         case .items(let value):
-            for name in Self.names { out.contents.items[name] = .set(value, by: dot) }
+            for name in Self.names { out.contents.set(name, value, by: dot) }
         case .value(let value):
-            out.contents.items["a"] = .set(value, by: dot)
+            out.contents.set("a", value, by: dot)
             out.value = value
-        case .earlierValues: out.contents.items["a"] = out.contents.items["a"]?.touched(by: dot)
+        case .earlierValues:
+            for (id, item) in out.contents.all("a") { out.contents.items[id] = item.touched(by: dot) }
         case .undo(let earlier): Self.undo(to: model.states[earlier], dot, &out)
         case .slot(let id, let key, let isFull):
             out.contents.slots[id] = MachineSlot(made: dot, changed: dot, key: key, isFull: isFull)
@@ -81,9 +82,11 @@ enum MachineChange: CustomStringConvertible {
     /// Gives every item that differs the secret that it had.
     private static func undo(to then: MachineState, _ dot: Dot, _ state: inout MachineState) {
         for name in names {
-            let before = then.contents.items[name]?.secret
-            guard before != state.contents.items[name]?.secret else { continue }
-            state.contents.items[name] = before.map { .set($0, by: dot) }
+            let before = then.contents.secret(of: name)
+            guard before != state.contents.secret(of: name) else { continue }
+            for id in state.contents.all(name).keys { state.contents.items[id] = nil }
+            // A removed item returns under its own id.
+            for id in then.contents.all(name).keys { state.contents.items[id] = before.map { .set($0, by: dot) } }
         }
     }
 }
@@ -91,8 +94,10 @@ enum MachineChange: CustomStringConvertible {
 extension MachineState {
     /// Takes what is shown from the contents, if they are known.
     mutating func settle() {
+        // Which of two items has the name plain is not known here.
+        if contents.all("a").count > 1 { isExact = false }
         guard isExact else { return }
-        value = contents.items["a"]?.secret
+        value = contents.secret(of: "a")
         items = contents.items.count
     }
 }

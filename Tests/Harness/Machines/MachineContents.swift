@@ -74,6 +74,12 @@ extension MachineItem {
     }
 }
 
+/// An item: two that were made under one name, each in another copy, stay two.
+struct MachineItemName: Hashable {
+    let name: String
+    let made: Dot
+}
+
 /// A slot of a known kind.
 struct MachineSlot: Equatable {
     var made: Dot
@@ -85,8 +91,19 @@ struct MachineSlot: Equatable {
 
 /// What a state holds.
 struct MachineContents: Equatable {
-    var items: [String: MachineItem] = [:]
+    var items: [MachineItemName: MachineItem] = [:]
     var slots: [SlotID: MachineSlot] = [:]
+
+    /// The items of a name.
+    func all(_ name: String) -> [MachineItemName: MachineItem] { items.filter { $0.key.name == name } }
+
+    /// The secret of the only item of a name.
+    func secret(of name: String) -> String? { all(name).first?.value.secret }
+
+    /// Changes the item of a name, or makes one.
+    mutating func set(_ name: String, _ secret: String, by dot: Dot) {
+        items[all(name).first?.key ?? MachineItemName(name: name, made: dot)] = .set(secret, by: dot)
+    }
 
     /// The raw keys of full slots, and of scoped ones.
     var full: Set<Int> { Set(slots.values.filter(\.isFull).map(\.key)) }

@@ -156,6 +156,7 @@ extension MachinesSequence {
             state.isExact = mine.isExact && its.isExact
             state.value = try shown(attempt)
             state.settle()
+            if !state.isExact { state.value = try secret(of: attempt.vault) }
         } else {
             let new = MachineHandOver(vaultKey: its.vaultKey, next: mine.vaultKey, vector: its.vector)
             state.handOvers = model.handOvers(attempt.ours, attempt.theirs, and: new)

@@ -55,12 +55,14 @@ extension ScopesVault {
         files.put(Self.copyPath, bytes)
         let copy = try openCopy(owner)
         let half = numbers.below(2)
+        // What the copy adds is not in the vault.
+        let known = Set(model.items.map(\.number))
         let shared = numbers.chance(2) ? someItem(owner, { $0.placement.device == nil && $0.number % 2 == half }) : nil
         tell("merges a copy in which", owner)
         try transaction(owner, in: copy) { $0 % 2 == half && $0 != shared?.number }
         let losing = try shared.map { try setSecret(of: $0.number, in: copy, owner) }
         files.setClock(1_700_000_000_000 + Int64(version) * 1000 + 500)
-        try transaction(owner) { $0 % 2 != half }
+        try transaction(owner) { $0 % 2 != half && known.contains($0) }
         if let shared { _ = try setSecret(of: shared.number, in: owners[owner], owner) }
         let report = try owners[owner].merge(copy)
         guard report.outcome == .merged else { throw Wrong("a merge is \(report.outcome)") }

@@ -145,7 +145,17 @@ final class ScopesVault {
         default: try lock()
         }
         try noteRewriting(owner, since: before)
+        try checkItems(owner)
         try note()
+    }
+
+    /// The vault lists the items of the model.
+    private func checkItems(_ owner: Int) throws {
+        var (listed, cursor): (Set<ItemKey>, ItemCursor) = ([], try owners[owner].items())
+        while let item = try cursor.next() { listed.insert(item.key) }
+        guard listed == Set(model.items.map(\.key)) else {
+            throw Wrong("version \(version) lists \(listed.sorted()), not \(model.items.map(\.key).sorted())")
+        }
     }
 
     /// A file that was made anew has nothing dead.
