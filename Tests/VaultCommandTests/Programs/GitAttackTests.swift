@@ -176,7 +176,7 @@ struct GitAttackTests {
                 "is not a vault"
             ),
             ("cp a/work.vault b/renamed.vault", 74, "removed"),
-            ("vaultfmt create b/work.vault --kdf testing", 64, "another vault"),
+            ("vaultfmt create b/work.vault --kdf testing", 65, "another vault"),
             ("head -c 9000 a/work.vault >b/work.vault", 65, "the other side's 'work.vault'"),
             (
                 "{ head -c 9000 a/work.vault; head -c 9000 /dev/urandom; } >b/work.vault", 65,
