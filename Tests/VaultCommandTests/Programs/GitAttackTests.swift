@@ -108,6 +108,29 @@ struct GitAttackTests {
             """#)
     }
 
+    @Test("a file here that git does not track, ignored or not, is not overwritten: sync names it and changes nothing")
+    func untracked() throws {
+        try attack(
+            #"""
+            printf '*.key\nsub/\n' >b/.gitignore; mkdir b/t; touch b/t/x b/u b/known; pushed; on a vaultfmt sync work.vault
+            mkdir a/sub; echo mine | tee a/here.key a/dir.key a/sub/deep a/seen $'a/\xff.key' >/dev/null; printf 'untracked here' >a/known
+            on a git rm -q --cached known; on a git commit -q -m untrack; echo known >>a/.git/info/exclude
+            for name in here.key dir.key/x sub seen $'\xff.key'; do
+                mkdir -p b/${name%%/x}; rmdir b/$name 2>/dev/null || true
+                echo theirs >b/$name; on b git add -f $name; pushed
+                before=$(git -C a rev-parse HEAD); store a a2 A
+                ends 74 on a vaultfmt sync work.vault; grep -q 'git would overwrite' error
+                [[ $(cat a/here.key a/dir.key a/sub/deep a/seen a/*.key | sort -u) == mine && ! -e a/.git/MERGE_HEAD ]]
+                on b git rm -q -r ${name%%/x}; pushed
+            done
+            grep -q "which it does not track" error
+            # What git tracks here may change in every way, and what is untracked stays.
+            on b git rm -q -r t u; echo t >b/t; mkdir b/u; echo u >b/u/x; pushed
+            on a vaultfmt sync work.vault; [[ -f a/t && -f a/u/x && $(<a/known) == 'untracked here' ]]
+            has a a2 A; intact
+            """#)
+    }
+
     // MARK: refs
 
     @Test("tags and branches of the remote, whatever they are named, change neither what is pushed nor where")

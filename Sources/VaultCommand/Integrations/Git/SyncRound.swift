@@ -132,6 +132,7 @@ struct SyncRound {
         if try isAncestor(remote.tracking, "HEAD") { return }
         let base = try git.run(["merge-base", "HEAD", remote.tracking])
         try requireTheirs(file.name, since: base.isSuccess ? base.line : nil)
+        try requireNoLoss()
         let others = base.isSuccess ? try otherVaults(since: base.line) : OtherVaults()
         try mergeVault(file.name, into: vault)
         if others.merged.isEmpty, others.kept.isEmpty, try isAncestor("HEAD", remote.tracking), try hasTheirs() {
