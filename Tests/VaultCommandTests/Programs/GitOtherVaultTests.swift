@@ -98,4 +98,19 @@ struct GitOtherVaultTests {
             on a vaultfmt sync y.vault; on a vaultfmt sync work.vault; filled a y2 2; filled a y3 3; agreed
             """)
     }
+
+    @Test("another vault in the place of the one that is committed is not committed")
+    func another() throws {
+        try run(
+            """
+            cp a/work.vault kept; before=$(git -C a rev-parse HEAD); cp a/y.vault a/work.vault
+            ends 64 on a vaultfmt sync work.vault; grep -q "'work.vault' is another vault" error
+            [[ $before == $(git -C a rev-parse HEAD) ]]; git -C a diff --cached --quiet
+            git -C hub.git show main:work.vault | cmp - kept
+            # The remedies that the message names.
+            cp kept a/work.vault; store a a1 A; on a vaultfmt sync work.vault; has a a1 A
+            cp a/y.vault a/work.vault; on a git commit -q -m meant work.vault; on a vaultfmt sync work.vault
+            git -C hub.git show main:work.vault | cmp - a/y.vault
+            """)
+    }
 }

@@ -35,13 +35,39 @@ struct SyncRound {
     private func commit(_ name: String, of vault: Vault) throws {
         // Within the closure, the vault is in use and has no state to tell.
         let generation = vault.anchor.generation
+        let id = vault.id
         try whileNobodyWrites(vault) {
+            try requireCommitted(id, as: name)
             try add(name)
             let pathspec = GitFile.pathspec(name)
             let status = try git.require(["status", "--porcelain", "--", pathspec], "compare the vault")
             guard !status.text.isEmpty else { return }
             let message = "\(name): generation \(generation)"
             try git.require(["commit", "-q", "-m", message, "--", pathspec], "commit the vault")
+        }
+    }
+
+    /// Refuses to commit another vault in place of the one that is committed.
+    private func requireCommitted(_ id: VaultID, as name: String) throws {
+        let status = try git.require(["status", "--porcelain", "--", GitFile.pathspec(name)], "compare the vault")
+        guard !status.text.isEmpty, try git.run(["rev-parse", "--quiet", "--verify", "HEAD"]).isSuccess,
+            let before = try GitEntry(name, at: "HEAD", git), before.isFile
+        else { return }
+        let copy = lock.temporary("before")
+        defer { unlink(copy) }
+        let other: VaultID
+        do {
+            try extract(before, name, to: copy)
+            other = try whileOpening { try Vault.id(at: copy) }
+        } catch let failure as CommandFailure where failure.code != nil {
+            // What is committed is damaged, or from a newer version; the vault here may be what replaces it.
+            return
+        }
+        guard other == id else {
+            throw CommandFailure(
+                .usage,
+                "\(TerminalText.quoted(name)) is another vault (\(id)) than the one that is committed (\(other)); "
+                    + "give it another name, or, if it is to replace that one, commit it with git")
         }
     }
 
