@@ -155,6 +155,24 @@ struct GitAttackTests {
             """)
     }
 
+    @Test("a tag with the whole name of a branch changes nothing, here and there, and tags are not fetched")
+    func wholeNames() throws {
+        try attack(
+            """
+            old=$(git -C hub.git rev-parse main~1); git -C hub.git update-ref refs/tags/refs/heads/main $old
+            store a a2 A; on a vaultfmt sync work.vault; intact; [[ -z $(git -C a tag) ]]
+            on a git fetch -q --tags; store a a3 A; on a vaultfmt sync work.vault; intact
+            # A branch without an upstream, which the remote does not have either.
+            on a git switch -q -c side; git -C a update-ref refs/tags/refs/heads/side $old; git -C hub.git update-ref refs/tags/refs/heads/side $old
+            git -C a update-ref refs/worktree/vaultfmt-sync/stray $old
+            store a a4 A; on a vaultfmt sync work.vault; git -C hub.git show refs/heads/side:work.vault | cmp - a/work.vault
+            [[ $(git -C a config branch.side.remote) == origin && $(git -C a config branch.side.merge) == refs/heads/side ]]
+            store a a5 A; on a vaultfmt sync work.vault; git -C hub.git show refs/heads/side:work.vault | cmp - a/work.vault
+            [[ $(git -C hub.git rev-parse refs/tags/refs/heads/side) == $old && -z $(git -C hub.git for-each-ref refs/heads/stray) ]]
+            [[ -z $(git -C a for-each-ref refs/worktree) ]]
+            """)
+    }
+
     @Test("a branch whose name is an option is synced like any other")
     func optionBranch() throws {
         try attack(

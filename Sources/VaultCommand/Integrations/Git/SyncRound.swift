@@ -117,9 +117,9 @@ struct SyncRound {
     /// - Returns: Whether the other side has the branch.
     private func fetch() throws -> Bool {
         let branch = "refs/heads/\(remote.branch)"
-        // A submodule that cannot be fetched is no reason to leave the vault out.
-        let arguments = ["fetch", "-q", "--no-recurse-submodules", "--", remote.name, "+\(branch):\(remote.tracking)"]
-        let answer = try git.run(arguments)
+        // A submodule that cannot be fetched is no reason to leave the vault out, and the names of tags are the remote's.
+        let options = ["fetch", "-q", "--no-tags", "--no-recurse-submodules"]
+        let answer = try git.run(options + ["--", remote.name, "+\(branch):\(remote.tracking)"])
         if answer.isSuccess { return true }
         let heads = try git.run(["ls-remote", "--", remote.name, branch])
         let isThere = heads.text.split(separator: "\n").contains { $0.split(separator: "\t").last == branch[...] }
@@ -128,15 +128,15 @@ struct SyncRound {
     }
 
     private mutating func push(isThere: Bool) throws -> Bool {
+        let here = try git.require(["rev-parse", "--verify", "HEAD"], "determine its newest commit").line
         if !remote.isNew, isThere {
-            let here = try git.require(["rev-parse", "HEAD"], "determine its newest commit").line
             if try git.run(["rev-parse", "--quiet", "--verify", remote.tracking]).line == here { return true }
         }
-        // The whole name: a tag named HEAD would be pushed instead of HEAD.
-        let refspec = "refs/heads/\(remote.local):refs/heads/\(remote.branch)"
-        let options = ["push", "--porcelain"] + (remote.isNew ? ["-u"] : [])
-        let answer = try git.run(options + ["--", remote.name, refspec])
-        if answer.isSuccess { return true }
+        let answer = try send(here)
+        if answer.isSuccess {
+            if remote.isNew { try setUpstream() }
+            return true
+        }
         let refused = answer.text.split(separator: "\n").filter { $0.hasPrefix("!\t") }
         let isRace = refused.contains { line in
             line.contains("[rejected]")
@@ -148,6 +148,29 @@ struct SyncRound {
         guard isRace else { throw GitProgram.failure(answer, "push to \(remote.name)") }
         refusal = GitProgram.reason(answer)
         return false
+    }
+
+    /// Pushes a commit to the branch. No name of a branch is unambiguous, here or there: a tag can have any, even
+    /// refs/heads/main. Patterns are.
+    private func send(_ commit: String) throws -> GitProgram.Answer {
+        let folder = "refs/worktree/vaultfmt-sync"
+        // Of a sync that was killed; it could be for another branch.
+        let left = try git.require(["for-each-ref", "--format=%(refname)", folder], "list its refs").text
+        for ref in left.split(separator: "\n") { try removeRef(String(ref)) }
+        let own = "\(folder)/\(remote.branch)"
+        try git.require(["update-ref", own, commit], "prepare the push")
+        let answer = try git.run(["push", "--porcelain", "--", remote.name, "\(folder)/*:refs/heads/*"])
+        try removeRef(own)
+        return answer
+    }
+
+    private func removeRef(_ ref: String) throws { try git.require(["update-ref", "-d", ref], "remove a ref") }
+
+    /// Makes the branch that was pushed the upstream of the local one, as git does if it pushes by name.
+    private func setUpstream() throws {
+        for (key, value) in [("merge", "refs/heads/\(remote.branch)"), ("remote", remote.name)] {
+            try git.require(["config", "--local", "branch.\(remote.local).\(key)", value], "set the upstream")
+        }
     }
 
     // MARK: merging
