@@ -35,7 +35,7 @@ struct Export: ParsableCommand {
     var format: ExportFormat?
 
     @Option(
-        "Write to this new file, readable only by you, instead of standard output.",
+        "Write to this new file, readable only by you, instead of standard output (-).",
         name: [.customShort("o"), .long], value: "file", isFile: true)
     var output: String?
 
@@ -46,9 +46,13 @@ struct Export: ParsableCommand {
     @OptionGroup(title: "KDBX") var cost: CostOptions
     @OptionGroup var vault: VaultFileOptions
 
+    /// The file to write; nil for standard output.
+    private var file: String? { output == "-" ? nil : output }
+
     func run() throws {
         let format = self.format ?? .json
         try requireMeant()
+        let output = file
         if let output { try ExportFile.check(output) }
         if let file = vault.name.file, try !UserFiles.exists(file) {
             throw CommandFailure(
@@ -135,7 +139,7 @@ struct Export: ParsableCommand {
     private func write(
         _ vault: Vault, _ target: KDBXTarget?, to output: Output, pause: () throws -> Void
     ) throws -> Int {
-        let progress = self.output == nil && Terminal.outputIsTerminal ? nil : Progress("exporting", of: "items")
+        let progress = file == nil && Terminal.outputIsTerminal ? nil : Progress("exporting", of: "items")
         defer { progress?.finish() }
         let leftOut: Int
         switch format ?? .json {

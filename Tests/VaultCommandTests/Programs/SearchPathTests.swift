@@ -22,4 +22,17 @@ struct SearchPathTests {
             ends 127 on a env PATH=. "$HOME/bin/vaultfmt" sync work.vault; [[ ! -e PWNED ]]
             """#)
     }
+
+    @Test("- as an output file is standard output: export and inject make no file of that name")
+    func standardOutput() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "ann", input: "s3cret".utf8)
+        let exported = try sandbox.ok("export").output
+        #expect(try sandbox.ok("export", "--output", "-").output == exported)
+        #expect(try sandbox.ok("export", "-o", "-").output == exported)
+        #expect(try sandbox.ok("inject", "--output", "-", input: "{{ vaultfmt:svc/ann }}".utf8).output == "s3cret")
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("-")))
+        try sandbox.ok("export", "--output", "./-")
+        #expect(try String(decoding: sandbox.read("-"), as: UTF8.self) == exported)
+    }
 }
