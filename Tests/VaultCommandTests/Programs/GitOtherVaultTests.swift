@@ -113,4 +113,16 @@ struct GitOtherVaultTests {
             git -C hub.git show main:work.vault | cmp - a/y.vault
             """)
     }
+
+    @Test("a file that is for the driver of vaults and is none is named, by the driver and by sync")
+    func noVault() throws {
+        try run(
+            """
+            printf ab >two; cp a/y.vault ours
+            ends 129 on a vaultfmt git merge-driver -- ../two ../ours y.vault dir/y.vault; grep -q "^vaultfmt: 'dir/y.vault': .*2 bytes" error
+            echo 'small merge=vaultfmt' >>b/.gitattributes; printf ab >b/small; pushed; on a vaultfmt sync work.vault
+            printf cd >b/small; pushed; printf ef >a/small; on a git commit -q -a -m small
+            ends 74 on a vaultfmt sync work.vault; grep -q "'small': a version is not a vault" error; [[ ! -e a/.git/MERGE_HEAD ]]
+            """)
+    }
 }
