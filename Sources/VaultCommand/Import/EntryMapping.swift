@@ -1,4 +1,5 @@
 import FoundationEssentials
+import VaultBytes
 import VaultFmt
 import VaultLocal
 
@@ -21,7 +22,7 @@ struct EntryMapping {
 
     init(_ entry: ImportedEntry) {
         self.entry = entry
-        losses = entry.losses
+        losses = entry.losses.map(entry.named)
     }
 
     /// The item.
@@ -33,18 +34,26 @@ struct EntryMapping {
             place: place, key: key, secret: secret.secret.copy(), attributes: attributes, origin: entry.origin)
         record.formerKey = entry.exact?.formerKey
         record.accessibility = entry.exact?.accessibility ?? .whenUnlocked
-        record.created = entry.created
-        record.modified = entry.modified
+        record.created = possible(entry.created, "its creation date")
+        record.modified = possible(entry.modified, "its modification date")
         for earlier in entry.history {
             let (secret, attributes) = contents(of: earlier.entry)
+            let replaced = possible(earlier.replaced, "the date of an earlier value") ?? record.modified ?? 0
+            let modified = possible(earlier.entry.modified, "the date of an earlier value") ?? replaced
             record.earlier.append(
                 ImportRecord.Earlier(
                     value: NewEarlierValue(
-                        secret: secret.secret.copy(), attributes: attributes,
-                        modified: earlier.entry.modified ?? earlier.replaced, replaced: earlier.replaced),
+                        secret: secret.secret.copy(), attributes: attributes, modified: modified, replaced: replaced),
                     secret: secret))
         }
         return record
+    }
+
+    /// Returns a date that a vault can hold.
+    private mutating func possible(_ date: Int64?, _ what: String) -> Int64? {
+        guard let date, !Format.Limit.time.contains(date) else { return date }
+        losses.append(entry.named("\(what) is out of range; left out"))
+        return nil
     }
 
     private func key() throws(VaultError) -> ItemKey {
@@ -74,7 +83,7 @@ struct EntryMapping {
         if isNote { out.put(AttributeName.kind, "secure note") }
         let address = isNote ? nil : WebAddress(list: entry.addresses.first ?? "")
         if entry.addresses.count > 1 || address?.isExact != true {
-            out.put(AttributeName.address, entry.addresses.joined(separator: "\n"))
+            put(entry.addresses, &out)
         }
         if address == nil { out.put(AttributeName.realm, entry.realm) }
         if let expires = entry.expires { out.put(AttributeName.expires, Timestamp.text(expires)) }
@@ -101,15 +110,26 @@ struct EntryMapping {
         for (name, value) in entry.properties {
             put(name == AttributeName.autoType ? .autoType : .icon) { out.put(name, value) }
         }
+        put(.addresses) {
+            let known = KDBXNames.address(exact.key)
+            guard entry.addresses.count != 1 || !entry.addresses[0].utf8.elementsEqual(known.utf8) else { return }
+            self.put(entry.addresses, &out)
+        }
         put(.string(KDBXString.notes)) { if let notes = entry.notes { out.put(AttributeName.notes, notes, .sealed) } }
         put(.string(KDBXString.otp)) {
             if let otp = entry.oneTimePassword { out.put(AttributeName.oneTimePassword, otp, .sealed) }
         }
         var others = entry
-        others.fields.removeAll { exact.placed.contains(.string($0.name)) }
-        others.attachments.removeAll { exact.placed.contains(.binary($0.name)) }
+        others.fields.removeAll { !$0.isFurther && exact.placed.contains(.string($0.name)) }
+        var seen: Set<String> = []
+        others.attachments.removeAll { exact.placed.contains(.binary($0.name)) && seen.insert($0.name).inserted }
         putFields(of: others, &out)
         return out.attributes
+    }
+
+    /// Adds the addresses.
+    private func put(_ addresses: [String], _ out: inout AttributeCollector) {
+        out.put(AttributeName.address, addresses.joined(separator: "\n"))
     }
 
     /// Adds fields and attachments that have no special meaning.
