@@ -15,6 +15,12 @@ struct EntryMapping {
         AttributeName.autoType, "comment", "conflict",
         "creator", "type", "favorite",
     ]
+    /// The names of the other parts of an item, and of attributes from which the command computes something.
+    private static let parts = Set(
+        [
+            "secret", "class", "group", "synchronizable", "accessible", "device", "id", "created", "modified",
+            "replaced", AttributeName.check, ChangeInterval.attribute, SecretDate.attribute,
+        ] + (ItemClass.genericPassword.fields + ItemClass.internetPassword.fields).map(\.name))
 
     private let entry: ImportedEntry
     /// The parts of the entry that are left out, one line each.
@@ -64,7 +70,9 @@ struct EntryMapping {
                 server: address.server, account: entry.userName, protocol: address.protocol, port: address.port,
                 path: address.path, securityDomain: entry.realm)
         }
-        let names = [entry.title, entry.addresses.first ?? "", "untitled, \(entry.place)"]
+        let address = entry.addresses.first ?? ""
+        let shown = WebAddress.hasPassword(address) ? WebAddress.withoutUser(address) : address
+        let names = [entry.title, shown, "untitled, \(entry.place)"]
         return try .genericPassword(service: names.first { !$0.isEmpty } ?? "", account: entry.userName)
     }
 
@@ -87,7 +95,7 @@ struct EntryMapping {
         }
         if address == nil { out.put(AttributeName.realm, entry.realm) }
         if let expires = entry.expires { out.put(AttributeName.expires, Timestamp.text(expires)) }
-        for (name, value) in entry.properties { out.put(name, value) }
+        for (name, value) in entry.properties { out.put(name, value, sealed: WebAddress.hasPassword(value)) }
         var secret = entry.password
         var notes = entry.notes
         if isNote, secret == nil || secret?.count == 0 { (secret, notes) = (notes, nil) }
@@ -108,7 +116,9 @@ struct EntryMapping {
         put(.tags) { out.put(AttributeName.tags, entry.tags.joined(separator: "\n")) }
         put(.expiry) { if let expires = entry.expires { out.put(AttributeName.expires, Timestamp.text(expires)) } }
         for (name, value) in entry.properties {
-            put(name == AttributeName.autoType ? .autoType : .icon) { out.put(name, value) }
+            put(name == AttributeName.autoType ? .autoType : .icon) {
+                out.put(name, value, sealed: WebAddress.hasPassword(value))
+            }
         }
         put(.addresses) {
             let known = KDBXNames.address(exact.key)
@@ -127,16 +137,22 @@ struct EntryMapping {
         return out.attributes
     }
 
-    /// Adds the addresses.
+    /// Adds the addresses, sealed if one of them contains a password.
     private func put(_ addresses: [String], _ out: inout AttributeCollector) {
-        out.put(AttributeName.address, addresses.joined(separator: "\n"))
+        out.put(
+            AttributeName.address, addresses.joined(separator: "\n"),
+            sealed: addresses.contains { WebAddress.hasPassword($0) })
     }
 
     /// Adds fields and attachments that have no special meaning.
     private mutating func putFields(of entry: ImportedEntry, _ out: inout AttributeCollector) {
         for field in entry.fields {
-            let name = Self.meaningful.contains(field.name) ? AttributeName.fieldPrefix + field.name : field.name
-            out.put(name, field.value, field.isConcealed ? [.sealed, .concealed] : [])
+            let isTaken =
+                Self.meaningful.contains(field.name) || Self.parts.contains(field.name)
+                || field.name.hasPrefix(AttributeName.filePrefix)
+            let name = isTaken ? AttributeName.fieldPrefix + field.name : field.name
+            let isSecret = field.isConcealed || field.value.withBytes { WebAddress.hasPassword($0) }
+            out.put(name, field.value, isSecret ? [.sealed, .concealed] : [])
         }
         for (name, value) in entry.attachments {
             guard value.count <= Attachment.longest else {
@@ -163,9 +179,9 @@ private struct AttributeCollector {
         names = Set(list.map { Array($0.name.utf8) })
     }
 
-    mutating func put(_ name: String, _ text: String) {
+    mutating func put(_ name: String, _ text: String, sealed: Bool = false) {
         guard !text.isEmpty else { return }
-        put(name, SharedSecret(text: text), .usual(for: name))
+        put(name, SharedSecret(text: text), sealed ? .sealed : .usual(for: name))
     }
 
     mutating func put(_ name: String, _ value: SharedSecret, _ flags: Attribute.Flags) {

@@ -279,6 +279,7 @@ struct ImportLossTests {
         let (item, omitted) = try entry("\(added)<CustomData>\(note("key", base64(key.bytes)))\(record)</CustomData>")
         #expect(omitted == [] && item.key == key)
         #expect(item.attributes.string("url") == "https://ann:hunter2@a.example/")
+        #expect(item.attributes.attribute("url")?.flags == .sealed)
         #expect(item.attributes.string("colour") == "red" && item.attributes.string("colour (2)") == "blue")
         #expect(item.attributes.string("notes") == "n")
         let (_, damaged) = try entry("<CustomData>\(note("key", "AAAA"))\(record)</CustomData>")
