@@ -148,7 +148,7 @@ struct Merge: ParsableCommand {
             throw CommandFailure(
                 .incomplete,
                 "\(TerminalText.path(path)) contains damaged data (see above), which merging does not replace; set it again, from a copy that "
-                    + "'vaultfmt verify COPY' calls sound"
+                    + "'vaultfmt verify' calls sound on the machine that has it"
             )
         }
         guard !outcomes.contains(where: \.leavesConflicts) else {

@@ -125,7 +125,7 @@ struct GitAttackTests {
             store a a3 A; on a vaultfmt sync work.vault; intact
             [[ $(git -C hub.git rev-parse refs/heads/main) == $(git -C a rev-parse refs/heads/main) ]]
             [[ -z $(git -C hub.git for-each-ref refs/heads/heads) ]]
-            git -C hub.git log --format=%s refs/heads/main -- | grep -q generation
+            git -C hub.git log --format=%s refs/heads/main -- | grep -c generation >found
             # A vault that is removed is noticed despite the warnings that such names make git write.
             git -C b pull -q; git -C b rm -q work.vault; echo x >b/x; pushed
             ends 74 on a vaultfmt sync work.vault; grep -q 'removed' error; has a a3 A

@@ -238,7 +238,7 @@ struct GitMergeTests {
             for pid in ${pids[@]}; do wait $pid || { cat log*; exit 1; }; done
             for n in 1 2 3; do on c$n vaultfmt sync work.vault; done
             for n in 1 2; do on c$n vaultfmt sync work.vault; cmp c3/work.vault c$n/work.vault; done
-            for m in 1 2 3; do for round in 1 2; do on c1 vaultfmt list -f work.vault | grep -q c$m-$round; done; done
+            for m in 1 2 3; do for round in 1 2; do on c1 vaultfmt list -f work.vault | grep -c c$m-$round >found; done; done
             """)
     }
 
@@ -356,7 +356,7 @@ struct GitMergeTests {
             for name in --help --version -h.vault; do
                 [[ $(on b vaultfmt get in-a -f ./$name) == A && $(on b vaultfmt get in-b -f ./$name) == B ]]
             done
-            on b git diff HEAD~1 -- ./--help | grep -q in-a
+            on b git diff HEAD~1 -- ./--help | grep -c in-a >found
             """)
     }
 }
