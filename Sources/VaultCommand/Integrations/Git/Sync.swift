@@ -65,6 +65,11 @@ struct Sync: ParsableCommand {
                 "synced, with conflicts to settle or removals to look at; 'vaultfmt conflicts' and 'vaultfmt log' show them"
             )
         }
+        guard round.areOthersProven else {
+            throw CommandFailure(
+                .incomplete,
+                "synced, but not every other vault could be compared with the one here; see the warnings above")
+        }
     }
 
     /// Runs a round, again if another git has locked the repository and releases it in time.
