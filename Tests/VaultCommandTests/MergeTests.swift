@@ -424,6 +424,23 @@ struct MergeTests {
         #expect(try machines.secret("new") == "n")
     }
 
+    @Test("a copy that cannot be merged is exit 74, not a rollback, if the vault is older than what is remembered")
+    func fullDiskAfterSwap() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        let older = try sandbox.read("test.vault")
+        try sandbox.ok("set", "later", input: "l".utf8)
+        try sandbox.okShell("mv test.vault 'test (conflicted copy).vault'")
+        try sandbox.write("test.vault", older)
+        try sandbox.linkPrograms()
+        let run = try sandbox.shell("trap '' XFSZ; ulimit -f \(older.count / 1024 - 1); vaultfmt merge --conflicts")
+        #expect(run.status == 74, "\(run.status) \(run.error)")
+        #expect(run.error.contains("test (conflicted copy).vault' was not merged"), "\(run.error)")
+        #expect(try sandbox.read("test.vault") == older)
+        try sandbox.ok("merge", "--conflicts")
+        #expect(try machines.secret("later") == "l")
+    }
+
     @Test("a syncer that put another machine's copy in place of the vault: the conflict copy proves what was there")
     func swapped() throws {
         let machines = try Machines()

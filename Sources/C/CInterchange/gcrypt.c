@@ -1,6 +1,7 @@
 #include "load.h"
 #include <gcrypt.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 static struct {
     __typeof__(gcry_check_version) *gcry_check_version;
     __typeof__(gcry_control) *gcry_control;
+    __typeof__(gcry_set_log_handler) *gcry_set_log_handler;
     __typeof__(gcry_md_hash_buffer) *gcry_md_hash_buffer;
     __typeof__(gcry_md_hash_buffers) *gcry_md_hash_buffers;
     __typeof__(gcry_kdf_derive) *gcry_kdf_derive;
@@ -19,8 +21,16 @@ static struct {
     __typeof__(gcry_cipher_close) *gcry_cipher_close;
 } gcrypt;
 
-/* libgcrypt aborts if it cannot open the file that says whether FIPS mode is on, after a line of its own. Nothing has been
-   written by then, so the program ends as for any file that cannot be opened. */
+/* libgcrypt writes a line of its own before it aborts. */
+static void no_log(void *context, int level, const char *format, va_list values) {
+    (void)context;
+    (void)level;
+    (void)format;
+    (void)values;
+}
+
+/* libgcrypt aborts if it cannot open the file that says whether FIPS mode is on. Nothing has been written by then, so the
+   program ends as for any file that cannot be opened. */
 static void end_of_start(int signal) {
     enum { EX_IOERR = 74 };
     static const char message[] = "vaultfmt: libgcrypt, which reads this format, cannot start; raise the limits on open files and "
@@ -34,6 +44,7 @@ int interchange_load_gcrypt(void) {
     void *library = interchange_open("libgcrypt.so.20");
     if (library == NULL) return 0;
     if (!(FIND(library, gcrypt, gcry_check_version) && FIND(library, gcrypt, gcry_control) &&
+          FIND(library, gcrypt, gcry_set_log_handler) &&
           FIND(library, gcrypt, gcry_md_hash_buffer) && FIND(library, gcrypt, gcry_md_hash_buffers) &&
           FIND(library, gcrypt, gcry_kdf_derive) && FIND(library, gcrypt, gcry_cipher_open) &&
           FIND(library, gcrypt, gcry_cipher_setkey) && FIND(library, gcrypt, gcry_cipher_setiv) &&
@@ -42,6 +53,7 @@ int interchange_load_gcrypt(void) {
         return 0;
     struct sigaction before, during = {.sa_handler = end_of_start, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGABRT, &during, &before);
+    gcrypt.gcry_set_log_handler(no_log, NULL);
     int is_ready = gcrypt.gcry_check_version("1.9.0") != NULL;
     if (is_ready && !gcrypt.gcry_control(GCRYCTL_INITIALIZATION_FINISHED_P)) {
         /* libgcrypt has only 32 KiB of locked memory and ends the program when that is used up; contexts are wiped
@@ -49,6 +61,7 @@ int interchange_load_gcrypt(void) {
         gcrypt.gcry_control(GCRYCTL_DISABLE_SECMEM, 0);
         gcrypt.gcry_control(GCRYCTL_INITIALIZATION_FINISHED, 0);
     }
+    gcrypt.gcry_set_log_handler(NULL, NULL);
     sigaction(SIGABRT, &before, NULL);
     return is_ready;
 }

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import VaultFmt
+import VaultLocal
 
 /// Writes items as CSV (RFC 4180), for spreadsheets and other password managers. The format is lossy: of the
-/// attributes, only label, comment, description, otp and the first address in url are included.
+/// attributes, only label, notes or else comment, description, otp and the first address in url are included.
 ///
 /// The first six columns are those of Apple Passwords, which browsers and password managers can read. Values are not
 /// altered for spreadsheets, even if they start with "=".
@@ -17,6 +18,9 @@ struct CSVExport {
     ]
 
     private let output: Output
+    /// How many items have each attribute that the list leaves out, and how many earlier values it leaves out.
+    private var leftOut: [String: Int] = [:]
+    private var earlierValues = 0
 
     init(_ output: Output) {
         self.output = output
@@ -26,8 +30,9 @@ struct CSVExport {
         try output.write(Self.columns.joined(separator: ",") + "\r\n")
     }
 
-    func write(_ opened: borrowing OpenedItem) throws {
+    mutating func write(_ opened: borrowing OpenedItem) throws {
         let item = opened.item
+        note(item)
         let isText = SecretText.isUTF8(opened.secret)
         var values = Self.values(item.key)
         values["Title"] = item.attributes.label ?? item.key.service ?? ""
@@ -36,7 +41,7 @@ struct CSVExport {
             values["URL"] = String(address)
         }
         values["Username"] = TwinName.userName(item.key, item.attributes)
-        values["Notes"] = item.attributes.comment
+        values["Notes"] = item.attributes.string(AttributeName.notes) ?? item.attributes.comment
         values["OTPAuth"] =
             item.attributes.string(AttributeName.oneTimePassword)
             ?? item.attributes.string(AttributeName.earlierOneTimePassword)
@@ -60,6 +65,40 @@ struct CSVExport {
         }
         try output.write("\r\n")
     }
+
+    /// The attributes that have a column. Those of addresses have one for the first.
+    private static let included: Set<String> = [
+        AttributeName.label, AttributeName.kind, AttributeName.oneTimePassword, AttributeName.earlierOneTimePassword,
+    ]
+
+    private mutating func note(_ item: Item) {
+        earlierValues += item.earlierValues
+        let notes = item.attributes.string(AttributeName.notes) == nil ? "comment" : AttributeName.notes
+        for name in item.attributes.names where !Self.included.contains(name) && name != notes {
+            if name == AttributeName.address, item.attributes.string(name)?.contains("\n") == false { continue }
+            if name == AttributeName.userName, TwinName.userName(item.key, item.attributes) != item.key.account {
+                continue
+            }
+            leftOut[name, default: 0] += 1
+        }
+    }
+
+    /// Says what the items have that the list does not; nothing if it has everything.
+    func report() {
+        var parts: [String] = []
+        let names = leftOut.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        if !names.isEmpty {
+            let shown = names.prefix(Self.mostNamed).map { "\(TerminalText.quoted($0.key)) (\($0.value))" }
+            let more = names.count > shown.count ? " and \(names.count - shown.count) more" : ""
+            parts.append("the attributes \(shown.joined(separator: ", "))\(more)")
+        }
+        if earlierValues > 0 { parts.append("\(earlierValues) earlier \(earlierValues == 1 ? "value" : "values")") }
+        guard !parts.isEmpty else { return }
+        Terminal.warning("not in this list: \(parts.joined(separator: ", and ")); JSON and KDBX have them")
+    }
+
+    /// The maximum number of attributes that are named.
+    private static let mostNamed = 20
 
     /// Returns the key's fields by column, with binary fields in Base64.
     private static func values(_ key: ItemKey) -> [String: String] {

@@ -17,8 +17,8 @@ struct Export: ParsableCommand {
         abstract: "Export items and their secrets for other programs.",
         discussion: """
             JSON keeps everything: importing it with 'vaultfmt import' recreates an equivalent vault, including earlier values if a full slot \
-            opened the vault. CSV is for other programs: it begins with the columns of Apple Passwords and leaves out most attributes and \
-            all earlier values. Values are not altered, so a spreadsheet may treat one that starts with = as a formula. KDBX is for KeePass \
+            opened the vault. CSV is for other programs: it begins with the columns of Apple Passwords and leaves out most attributes, \
+            which it names, and all earlier values. Values are not altered, so a spreadsheet may treat one that starts with = as a formula. KDBX is for KeePass \
             2, KeePassXC and compatible programs: it is encrypted with its own passphrase or key file and includes attachments, one-time \
             passwords and history; importing it with 'vaultfmt import' also recreates an equivalent vault. Device-only items, and items of \
             classes unknown to this version, are left out and reported (exit 3). PEM is for certificates, keys and identities: their labels \
@@ -35,7 +35,7 @@ struct Export: ParsableCommand {
     var format: ExportFormat?
 
     @Option(
-        "Write to this new file, readable only by you, instead of standard output.",
+        "Write to this new file, readable only by you, instead of standard output (-).",
         name: [.customShort("o"), .long], value: "file", isFile: true)
     var output: String?
 
@@ -46,9 +46,13 @@ struct Export: ParsableCommand {
     @OptionGroup(title: "KDBX") var cost: CostOptions
     @OptionGroup var vault: VaultFileOptions
 
+    /// The file to write; nil for standard output.
+    private var file: String? { output == "-" ? nil : output }
+
     func run() throws {
         let format = self.format ?? .json
         try requireMeant()
+        let output = file
         if let output { try ExportFile.check(output) }
         if let file = vault.name.file, try !UserFiles.exists(file) {
             throw CommandFailure(
@@ -135,7 +139,7 @@ struct Export: ParsableCommand {
     private func write(
         _ vault: Vault, _ target: KDBXTarget?, to output: Output, pause: () throws -> Void
     ) throws -> Int {
-        let progress = self.output == nil && Terminal.outputIsTerminal ? nil : Progress("exporting", of: "items")
+        let progress = file == nil && Terminal.outputIsTerminal ? nil : Progress("exporting", of: "items")
         defer { progress?.finish() }
         let leftOut: Int
         switch format ?? .json {
@@ -160,9 +164,10 @@ struct Export: ParsableCommand {
             }
             leftOut = unfit + others
         case .csv:
-            let csv = CSVExport(output)
+            var csv = CSVExport(output)
             try csv.begin()
             leftOut = try forEach(vault, progress, pause) { item in try csv.write(item) }
+            csv.report()
         }
         try output.flush()
         return leftOut

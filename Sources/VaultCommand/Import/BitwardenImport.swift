@@ -67,19 +67,25 @@ struct BitwardenImport: ~Copyable, EntrySource {
         while true {
             if isElement {
                 number += 1
-                let item = try splitter.decode(BitwardenItem.self)
+                let object = try splitter.decode(BitwardenObject<BitwardenItem>.self)
+                let item = object.known
                 if item.deletedDate != nil, !includesTrash {
                     inTrash.add(item.name ?? "", "item \(number)")
                 } else {
-                    let others = item.isKnown ? [:] : try splitter.decode([String: JSONValue].self)
-                    try take(item.entry("item \(number)", start.folders, start.collections, others: others))
+                    var entry = item.entry(
+                        "item \(number)", start.folders, start.collections, others: object.others)
+                    if object.members < splitter.members {
+                        entry.lose("a member occurs twice; only one of its values is imported")
+                    }
+                    try take(entry)
                 }
             }
             guard let piece = try splitter.next() else { break }
             isElement = piece == .element
             if case .member(let name) = piece { try start.take(name, splitter) }
         }
-        return inTrash.omission("item", "items", "in the trash; --recycle-bin imports them too")
+        let unknown = start.unknown.map { Omission.loss("the member \(TerminalText.quoted($0)) of the export") }
+        return unknown + inTrash.omission("item", "items", "in the trash; --recycle-bin imports them too")
     }
 
     /// The members that precede the items.
@@ -91,6 +97,8 @@ struct BitwardenImport: ~Copyable, EntrySource {
         var data: String?
         var folders: [String: String] = [:]
         var collections: [String: String] = [:]
+        /// The names of members that this version does not know and that hold something.
+        var unknown: [String] = []
         /// Whether the splitter is at the first item.
         var hasItem = false
 
@@ -115,11 +123,16 @@ struct BitwardenImport: ~Copyable, EntrySource {
             case "kdfParallelism": kdf.lanes = try splitter.decode(UInt64?.self) ?? 0
             case "encKeyValidation_DO_NOT_EDIT": check = try splitter.decode(String.self)
             case "data": data = try splitter.decode(String.self)
-            case "folders": folders = Self.names(try splitter.decode([BitwardenNamed]?.self))
-            case "collections": collections = Self.names(try splitter.decode([BitwardenNamed]?.self))
-            default: break
+            case "folders": folders.merge(Self.names(try splitter.decode([BitwardenNamed]?.self))) { first, _ in first }
+            case "collections":
+                collections.merge(Self.names(try splitter.decode([BitwardenNamed]?.self))) { first, _ in first }
+            default:
+                let isEmpty = try splitter.decode(JSONValue.self).leaves().allSatisfy(\.text.isEmpty)
+                if !isEmpty, unknown.count < Self.mostUnknown { unknown.append(name) }
             }
         }
+
+        private static let mostUnknown = 1000
 
         private static func names(_ list: [BitwardenNamed]?) -> [String: String] {
             Dictionary((list ?? []).map { ($0.id, $0.name) }) { first, _ in first }

@@ -6,12 +6,47 @@ struct BitwardenNamed: Decodable {
     let name: String
 }
 
+/// An object of a Bitwarden export, with the members that this version does not know.
+struct BitwardenObject<Known: BitwardenMembers>: Decodable {
+    let known: Known
+    let others: [String: JSONValue]
+    /// The number of members that were read, including those of nested objects.
+    let members: Int
+
+    init(from decoder: any Decoder) throws {
+        known = try Known(from: decoder)
+        let object = try JSONObject(decoder)
+        others = try object.others(than: Set(Known.CodingKeys.allCases.map(\.stringValue)))
+        members = object.count + known.nested + others.values.reduce(0) { $0 + $1.members }
+    }
+}
+
+/// The members that this version knows.
+protocol BitwardenMembers: Decodable {
+    associatedtype CodingKeys: CodingKey, CaseIterable
+    /// The number of members of the objects in them.
+    var nested: Int { get }
+}
+
+extension Optional {
+    /// The number of members of a list of objects.
+    fileprivate func members<Known>() -> Int where Wrapped == [BitwardenObject<Known>] {
+        map { $0.reduce(0) { $0 + $1.members } } ?? 0
+    }
+}
+
 /// An item of a Bitwarden export as decoded by Foundation, unavoidably in memory that is not wiped.
-struct BitwardenItem: Decodable {
+struct BitwardenItem: BitwardenMembers {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case id, type, name, notes, organizationId, folderId, favorite, reprompt, collectionIds, creationDate
+        case revisionDate, deletedDate, archivedDate, fields, passwordHistory, login, card, identity, sshKey, secureNote
+    }
+
     let id: String?
     let type: Int
     let name: String?
     let notes: String?
+    let organizationId: JSONValue?
     let folderId: String?
     let favorite: Bool?
     let reprompt: Int?
@@ -20,40 +55,54 @@ struct BitwardenItem: Decodable {
     let creationDate: String?
     let revisionDate: String?
     let deletedDate: String?
-    let fields: [Field]?
-    let passwordHistory: [Former]?
-    let login: Login?
+    let fields: [BitwardenObject<Field>]?
+    let passwordHistory: [BitwardenObject<Former>]?
+    let login: BitwardenObject<Login>?
     let archivedDate: String?
     let card: JSONValue?
     let identity: JSONValue?
     let sshKey: JSONValue?
+    let secureNote: JSONValue?
 
-    struct Login: Decodable {
-        let uris: [Address]?
+    struct Login: BitwardenMembers {
+        enum CodingKeys: String, CodingKey, CaseIterable { case uris, username, password, totp, fido2Credentials }
+        let uris: [BitwardenObject<Address>]?
         let username: String?
         let password: String?
         let totp: String?
         let fido2Credentials: [JSONValue]?
+        var nested: Int { uris.members() + (fido2Credentials ?? []).reduce(0) { $0 + $1.members } }
     }
 
-    struct Address: Decodable {
+    struct Address: BitwardenMembers {
+        enum CodingKeys: String, CodingKey, CaseIterable { case uri, match }
         let uri: String?
         /// How the address is matched: an index into `matches`.
         let match: Int?
+        var nested: Int { 0 }
     }
 
-    struct Field: Decodable {
+    struct Field: BitwardenMembers {
+        enum CodingKeys: String, CodingKey, CaseIterable { case name, value, type, linkedId }
         let name: String?
         let value: JSONValue?
         /// 0 is text, 1 hidden, 2 a Boolean, 3 a link to another field.
         let type: Int?
         /// The linked field: a key of `linked`.
         let linkedId: Int?
+        var nested: Int { value?.members ?? 0 }
     }
 
-    struct Former: Decodable {
+    struct Former: BitwardenMembers {
+        enum CodingKeys: String, CodingKey, CaseIterable { case lastUsedDate, password }
         let lastUsedDate: String?
         let password: String?
+        var nested: Int { 0 }
+    }
+
+    var nested: Int {
+        fields.members() + passwordHistory.members() + (login?.members ?? 0)
+            + [card, identity, sshKey, secureNote, organizationId].reduce(0) { $0 + ($1?.members ?? 0) }
     }
 
     /// The ways of matching an address.
@@ -75,10 +124,9 @@ extension BitwardenItem {
 
     /// Converts the item to an entry.
     ///
-    /// `others`: the members of an item of unknown type.
+    /// `others`: the members that this version does not know. In an item of unknown type, they are its contents.
     func entry(
-        _ place: String, _ folders: [String: String], _ collections: [String: String],
-        others: [String: JSONValue] = [:]
+        _ place: String, _ folders: [String: String], _ collections: [String: String], others: [String: JSONValue]
     ) -> ImportedEntry {
         var entry = ImportedEntry(place: place)
         if let id { entry.origin = "bitwarden:\(id)" }
@@ -89,11 +137,13 @@ extension BitwardenItem {
         }
         let names = (collectionIds ?? []).compactMap { id in id.map { collections[$0] ?? $0 } }
         if !names.isEmpty { entry.properties.append(("collections", names.joined(separator: "\n"))) }
+        if let organization = organizationId?.text { entry.properties.append(("organization", organization)) }
         if favorite == true { entry.properties.append(("favorite", "1")) }
         if let archivedDate { entry.properties.append(("archived", archivedDate)) }
+        if let deletedDate { entry.properties.append(("deleted", deletedDate)) }
         if let reprompt, reprompt != 0 { entry.properties.append(("reprompt", String(reprompt))) }
-        entry.created = creationDate.flatMap { ImportedTime.milliseconds(rfc3339: $0) }
-        entry.modified = revisionDate.flatMap { ImportedTime.milliseconds(rfc3339: $0) }
+        entry.created = Self.time(creationDate, "its creation date", &entry)
+        entry.modified = Self.time(revisionDate, "its revision date", &entry)
         switch type {
         case 2: entry.kind = .note
         case 3: put(card, "card", secret: "number", concealed: ["code"], &entry)
@@ -108,16 +158,55 @@ extension BitwardenItem {
                 if case .object = body { put(body, Self.words(name), secret: nil, concealed: nil, &entry) }
             }
         }
-        if let login { put(login, &entry) }
-        for field in fields ?? [] {
+        if let login { putKeepingSecret(login, &entry) }
+        for object in fields ?? [] {
+            let field = object.known
             let linked = field.linkedId.map { "linked to \(Self.linked[$0] ?? String($0))" }
-            guard let value = field.value?.text ?? linked else { continue }
-            entry.fields.append(
-                ImportedEntry.Field(
-                    name: field.name ?? "field", value: SharedSecret(text: value), isConcealed: field.type == 1))
+            if let value = field.value?.text ?? linked {
+                entry.fields.append(
+                    ImportedEntry.Field(
+                        name: field.name ?? "field", value: SharedSecret(text: value), isConcealed: field.type == 1))
+            } else if let value = field.value {
+                putFurther(value, field.name ?? "field", &entry)
+            }
+            putFurther(.object(object.others), "fields", &entry)
         }
-        entry.history = history(of: entry)
+        putFurther(others, &entry)
+        entry.history = history(of: &entry)
         return entry
+    }
+
+    /// Adds the members that this version does not know, and those that items of this type do not have: sealed, because
+    /// they may be secret.
+    private func putFurther(_ others: [String: JSONValue], _ entry: inout ImportedEntry) {
+        for (name, body, itsType) in [("card", card, 3), ("identity", identity, 4), ("sshKey", sshKey, 5)]
+        where type != itsType {
+            if let body { putFurther(body, name, &entry) }
+        }
+        for leaf in secureNote?.leaves("secureNote") ?? [] where (leaf.name, leaf.text) != ("secureNote.type", "0") {
+            putFurther(.text(leaf.text), leaf.name, &entry)
+        }
+        for (name, body) in others.sorted(by: { $0.key < $1.key }) {
+            // The objects of an item of unknown type are its contents.
+            if !isKnown, case .object = body { continue }
+            putFurther(body, name, &entry)
+        }
+        for former in passwordHistory ?? [] { putFurther(.object(former.others), "passwordHistory", &entry) }
+    }
+
+    private func putFurther(_ value: JSONValue, _ name: String, _ entry: inout ImportedEntry) {
+        for leaf in value.leaves(name) where !leaf.text.isEmpty {
+            entry.fields.append(
+                ImportedEntry.Field(name: leaf.name, value: SharedSecret(text: leaf.text), isConcealed: true))
+        }
+    }
+
+    /// Returns a time; one that cannot be read is a loss.
+    private static func time(_ text: String?, _ what: String, _ entry: inout ImportedEntry) -> Int64? {
+        guard let text, !text.isEmpty else { return nil }
+        let time = ImportedTime.milliseconds(rfc3339: text)
+        if time == nil { entry.lose("\(what) cannot be read; left out") }
+        return time
     }
 
     private static func secret(_ text: String?) -> SharedSecret? {
@@ -125,10 +214,26 @@ extension BitwardenItem {
         return SharedSecret(text: text)
     }
 
+    /// Adds a login. A card or a key that has one keeps its own secret, and an identity its user name.
+    private func putKeepingSecret(_ login: BitwardenObject<Login>, _ entry: inout ImportedEntry) {
+        let (secret, userName) = (entry.password, entry.userName)
+        put(login.known, &entry)
+        if let secret {
+            if let other = entry.password { putFurther(.text(other.text ?? ""), "login.password", &entry) }
+            entry.password = secret
+        }
+        if !userName.isEmpty {
+            if entry.userName != userName { putFurther(.text(entry.userName), "login.username", &entry) }
+            entry.userName = userName
+        }
+        for address in login.known.uris ?? [] { putFurther(.object(address.others), "login.uris", &entry) }
+        putFurther(.object(login.others), "login", &entry)
+    }
+
     private func put(_ login: Login, _ entry: inout ImportedEntry) {
         entry.userName = login.username ?? ""
         entry.password = Self.secret(login.password)
-        let addresses = (login.uris ?? []).filter { $0.uri?.isEmpty == false }
+        let addresses = (login.uris ?? []).map(\.known).filter { $0.uri?.isEmpty == false }
         entry.addresses = addresses.compactMap(\.uri)
         if addresses.contains(where: { $0.match != nil }) {
             let matches = addresses.map { address in
@@ -167,16 +272,26 @@ extension BitwardenItem {
         name.reduce(into: "") { $0 += $1.isUppercase ? " \($1.lowercased())" : String($1) }
     }
 
-    /// Returns the earlier passwords, oldest first. Bitwarden records when each was last used.
-    private func history(of entry: ImportedEntry) -> [ImportedEntry.Earlier] {
-        let dated = (passwordHistory ?? []).compactMap { former -> (Int64, SharedSecret)? in
-            guard let time = former.lastUsedDate.flatMap({ ImportedTime.milliseconds(rfc3339: $0) }) else { return nil }
-            return Self.secret(former.password).map { (time, $0) }
-        }.sorted { $0.0 < $1.0 }
+    /// Returns the earlier passwords, oldest first. Bitwarden records when each was last used; those without a date are
+    /// taken for the oldest, and Bitwarden lists the newest first.
+    private func history(of entry: inout ImportedEntry) -> [ImportedEntry.Earlier] {
+        var dated: [(time: Int64, password: SharedSecret)] = []
+        var undated: [SharedSecret] = []
+        for former in passwordHistory ?? [] {
+            guard let password = Self.secret(former.known.password) else { continue }
+            if let time = Self.time(former.known.lastUsedDate, "the date of an earlier password", &entry) {
+                dated.append((time, password))
+            } else {
+                undated.append(password)
+            }
+        }
+        dated.sort { $0.time < $1.time }
+        let oldest = dated.first?.time ?? entry.created ?? entry.modified ?? 0
+        let (place, title) = (entry.place, entry.title)
         var before = entry.created
-        return dated.map { time, password in
-            var earlier = ImportedEntry(place: entry.place)
-            earlier.title = entry.title
+        return (undated.reversed().map { (oldest, $0) } + dated).map { time, password in
+            var earlier = ImportedEntry(place: place)
+            earlier.title = title
             earlier.password = password
             earlier.modified = before ?? time
             before = time

@@ -19,11 +19,20 @@ struct CSVColumns {
         case property(String)
         /// A value that is kept under this name, and hidden like a password if `isConcealed`.
         case field(String, isConcealed: Bool)
+
+        /// Whether the values are as secret as a password.
+        var isSecret: Bool {
+            switch self {
+            case .password, .notes, .oneTimePassword, .customFields: true
+            case .field(_, let isConcealed): isConcealed
+            default: false
+            }
+        }
     }
 
     private let indices: [Meaning: Int]
     /// Columns that are unknown or occur twice. They become fields named after their headers.
-    private let unknown: [(name: String, index: Int)]
+    private let unknown: [(name: String, index: Int, isConcealed: Bool)]
     private let isDashlane: Bool
     /// Whether a row that has nothing but a name is a folder, as in NordPass's lists without a column for the type.
     let hasFolderRows: Bool
@@ -43,13 +52,15 @@ struct CSVColumns {
         folderMark = names.contains("grouping") ? "\\" : "/"
         usualKind = names == Self.dashlaneNotes ? "note" : ""
         var indices: [Meaning: Int] = [:]
-        var unknown: [(String, Int)] = []
+        var unknown: [(String, Int, Bool)] = []
         for (index, name) in header.enumerated() {
-            if let meaning = (dashlane ?? Self.meanings)[names[index]], indices[meaning] == nil {
+            let meaning = (dashlane ?? Self.meanings)[names[index]]
+            if let meaning, indices[meaning] == nil {
                 indices[meaning] = index
             } else {
                 let trimmed = String(name.trimmed)
-                unknown.append((trimmed.isEmpty ? "column \(index + 1)" : trimmed, index))
+                let isSecret = meaning?.isSecret ?? ImportedEntry.Field.isSecret(trimmed)
+                unknown.append((trimmed.isEmpty ? "column \(index + 1)" : trimmed, index, isSecret))
             }
         }
         self.indices = indices
@@ -79,7 +90,7 @@ struct CSVColumns {
         let known = indices.compactMap { meaning, index -> (name: String, index: Int, isConcealed: Bool)? in
             if case .field(let name, let isConcealed) = meaning { (name, index, isConcealed) } else { nil }
         }
-        return (known + unknown.map { ($0.name, $0.index, false) }).sorted { $0.index < $1.index }
+        return (known + unknown).sorted { $0.index < $1.index }
     }
 
     private static func normalized(_ header: String) -> String {

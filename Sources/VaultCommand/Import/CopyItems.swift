@@ -59,7 +59,7 @@ struct CopyItems: ParsableCommand {
         let isNew = try !UserFiles.exists(to)
         guard isNew || !cost.isGiven else {
             throw CommandFailure(
-                .usage, "\(TerminalText.path(to)) exists, so that --kdf… has nothing to apply to; leave it out")
+                .usage, "\(TerminalText.path(to)) exists; leave out --kdf…, which applies only to a new vault")
         }
         ControllingTerminal.beginSeries()
         let opened = try vault.openVault()

@@ -46,6 +46,9 @@ struct EnpassImport: ~Copyable, EntrySource {
         }
     }
 
+    /// The labels of one-time passwords, which version 5 does not mark as secret either.
+    private static let secret: Set<String> = ["totp", "one-time code"]
+
     private static func entry(_ line: Int, _ row: CSVRow) -> ImportedEntry {
         var entry = ImportedEntry(place: "line \(line)")
         entry.title = row[0]
@@ -55,18 +58,20 @@ struct EnpassImport: ~Copyable, EntrySource {
             let label = isStarred ? String(row[index].dropFirst()) : row[index]
             switch label.lowercased() {
             case "username" where entry.userName.isEmpty: entry.userName = row[index + 1]
-            case "email",
+            case "email" where email.isEmpty,
                 "e-mail" where email.isEmpty:
                 email = row[index + 1]
             case "password" where entry.password == nil: entry.password = SharedSecret(row.secret(index + 1))
             case "url", "website": entry.addresses.append(row[index + 1])
-            case "totp",
+            case "totp" where entry.oneTimePassword == nil,
                 "one-time code" where entry.oneTimePassword == nil:
                 entry.oneTimePassword = SharedSecret(row.secret(index + 1))
             default:
                 entry.fields.append(
                     ImportedEntry.Field(
-                        name: label, value: SharedSecret(row.secret(index + 1)), isConcealed: isStarred))
+                        name: label, value: SharedSecret(row.secret(index + 1)),
+                        isConcealed: isStarred || Self.secret.contains(label.lowercased())
+                            || ImportedEntry.Field.isSecret(label)))
             }
         }
         if entry.userName.isEmpty {

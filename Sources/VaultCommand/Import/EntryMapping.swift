@@ -1,4 +1,5 @@
 import FoundationEssentials
+import VaultBytes
 import VaultFmt
 import VaultLocal
 
@@ -13,6 +14,12 @@ struct EntryMapping {
         AttributeName.realm, AttributeName.more, AttributeName.icon, AttributeName.userName,
         AttributeName.autoType, "comment", "creator", "type", "favorite",
     ]
+    /// The names of the other parts of an item, and of attributes from which the command computes something.
+    private static let parts = Set(
+        [
+            "secret", "class", "group", "synchronizable", "accessible", "device", "id", "created", "modified",
+            "replaced", AttributeName.check, ChangeInterval.attribute, SecretDate.attribute,
+        ] + (ItemClass.genericPassword.fields + ItemClass.internetPassword.fields).map(\.name))
 
     private let entry: ImportedEntry
     /// The parts of the entry that are left out, one line each.
@@ -20,7 +27,7 @@ struct EntryMapping {
 
     init(_ entry: ImportedEntry) {
         self.entry = entry
-        losses = entry.losses
+        losses = entry.losses.map(entry.named)
     }
 
     /// The item.
@@ -32,17 +39,26 @@ struct EntryMapping {
             place: place, key: key, secret: secret.secret.copy(), attributes: attributes, origin: entry.origin)
         record.formerKey = entry.exact?.formerKey
         record.accessibility = entry.exact?.accessibility ?? .whenUnlocked
-        record.created = entry.created
-        record.modified = entry.modified
+        record.created = possible(entry.created, "its creation date")
+        record.modified = possible(entry.modified, "its modification date")
         for earlier in entry.history {
             let (secret, attributes) = contents(of: earlier.entry)
+            let replaced = possible(earlier.replaced, "the date of an earlier value") ?? record.modified ?? 0
+            let modified = possible(earlier.entry.modified, "the date of an earlier value") ?? replaced
             record.earlier.append(
                 ImportRecord.Earlier(
                     value: NewEarlierValue(
-                        secret: secret.secret.copy(), attributes: attributes, replaced: earlier.replaced),
-                    secret: secret, modified: earlier.entry.modified ?? earlier.replaced))
+                        secret: secret.secret.copy(), attributes: attributes, replaced: replaced),
+                    secret: secret, modified: modified))
         }
         return record
+    }
+
+    /// Returns a date that a vault can hold.
+    private mutating func possible(_ date: Int64?, _ what: String) -> Int64? {
+        guard let date, !Format.Limit.time.contains(date) else { return date }
+        losses.append(entry.named("\(what) is out of range; left out"))
+        return nil
     }
 
     private func key() throws(VaultError) -> ItemKey {
@@ -53,7 +69,9 @@ struct EntryMapping {
                 server: address.server, account: entry.userName, protocol: address.protocol, port: address.port,
                 path: address.path, securityDomain: entry.realm)
         }
-        let names = [entry.title, entry.addresses.first ?? "", "untitled, \(entry.place)"]
+        let address = entry.addresses.first ?? ""
+        let shown = WebAddress.hasPassword(address) ? WebAddress.withoutUser(address) : address
+        let names = [entry.title, shown, "untitled, \(entry.place)"]
         return try .genericPassword(service: names.first { !$0.isEmpty } ?? "", account: entry.userName)
     }
 
@@ -72,11 +90,11 @@ struct EntryMapping {
         if isNote { out.put(AttributeName.kind, "secure note") }
         let address = isNote ? nil : WebAddress(list: entry.addresses.first ?? "")
         if entry.addresses.count > 1 || address?.isExact != true {
-            out.put(AttributeName.address, entry.addresses.joined(separator: "\n"))
+            put(entry.addresses, &out)
         }
         if address == nil { out.put(AttributeName.realm, entry.realm) }
         if let expires = entry.expires { out.put(AttributeName.expires, Timestamp.text(expires)) }
-        for (name, value) in entry.properties { out.put(name, value) }
+        for (name, value) in entry.properties { out.put(name, value, sealed: WebAddress.hasPassword(value)) }
         var secret = entry.password
         var notes = entry.notes
         if isNote, secret == nil || secret?.count == 0 { (secret, notes) = (notes, nil) }
@@ -97,24 +115,43 @@ struct EntryMapping {
         put(.tags) { out.put(AttributeName.tags, entry.tags.joined(separator: "\n")) }
         put(.expiry) { if let expires = entry.expires { out.put(AttributeName.expires, Timestamp.text(expires)) } }
         for (name, value) in entry.properties {
-            put(name == AttributeName.autoType ? .autoType : .icon) { out.put(name, value) }
+            put(name == AttributeName.autoType ? .autoType : .icon) {
+                out.put(name, value, sealed: WebAddress.hasPassword(value))
+            }
+        }
+        put(.addresses) {
+            let known = KDBXNames.address(exact.key)
+            guard entry.addresses.count != 1 || !entry.addresses[0].utf8.elementsEqual(known.utf8) else { return }
+            self.put(entry.addresses, &out)
         }
         put(.string(KDBXString.notes)) { if let notes = entry.notes { out.put(AttributeName.notes, notes, .sealed) } }
         put(.string(KDBXString.otp)) {
             if let otp = entry.oneTimePassword { out.put(AttributeName.oneTimePassword, otp, .sealed) }
         }
         var others = entry
-        others.fields.removeAll { exact.placed.contains(.string($0.name)) }
-        others.attachments.removeAll { exact.placed.contains(.binary($0.name)) }
+        others.fields.removeAll { !$0.isFurther && exact.placed.contains(.string($0.name)) }
+        var seen: Set<String> = []
+        others.attachments.removeAll { exact.placed.contains(.binary($0.name)) && seen.insert($0.name).inserted }
         putFields(of: others, &out)
         return out.attributes
+    }
+
+    /// Adds the addresses, sealed if one of them contains a password.
+    private func put(_ addresses: [String], _ out: inout AttributeCollector) {
+        out.put(
+            AttributeName.address, addresses.joined(separator: "\n"),
+            sealed: addresses.contains { WebAddress.hasPassword($0) })
     }
 
     /// Adds fields and attachments that have no special meaning.
     private mutating func putFields(of entry: ImportedEntry, _ out: inout AttributeCollector) {
         for field in entry.fields {
-            let name = Self.meaningful.contains(field.name) ? AttributeName.fieldPrefix + field.name : field.name
-            out.put(name, field.value, field.isConcealed ? [.sealed, .concealed] : [])
+            let isTaken =
+                Self.meaningful.contains(field.name) || Self.parts.contains(field.name)
+                || field.name.hasPrefix(AttributeName.filePrefix)
+            let name = isTaken ? AttributeName.fieldPrefix + field.name : field.name
+            let isSecret = field.isConcealed || field.value.withBytes { WebAddress.hasPassword($0) }
+            out.put(name, field.value, isSecret ? [.sealed, .concealed] : [])
         }
         for (name, value) in entry.attachments {
             guard value.count <= Attachment.longest else {
@@ -141,9 +178,9 @@ private struct AttributeCollector {
         names = Set(list.map { Array($0.name.utf8) })
     }
 
-    mutating func put(_ name: String, _ text: String) {
+    mutating func put(_ name: String, _ text: String, sealed: Bool = false) {
         guard !text.isEmpty else { return }
-        put(name, SharedSecret(text: text), .usual(for: name))
+        put(name, SharedSecret(text: text), sealed ? .sealed : .usual(for: name))
     }
 
     mutating func put(_ name: String, _ value: SharedSecret, _ flags: Attribute.Flags) {

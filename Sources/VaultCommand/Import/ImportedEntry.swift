@@ -1,4 +1,5 @@
 import VaultFmt
+import VaultLocal
 
 /// An entry of another password manager in a common form. Every reader of such a format produces it, and `EntryMapping`
 /// turns it into an item.
@@ -18,6 +19,14 @@ struct ImportedEntry {
         let value: SharedSecret
         /// Whether the manager hides it.
         let isConcealed: Bool
+        /// Whether it is another value under a name that the entry uses already, or was not a field in the source.
+        var isFurther = false
+
+        /// Whether the name says that the value is a password, for managers that do not say what they hide.
+        static func isSecret(_ name: String) -> Bool {
+            let name = name.lowercased()
+            return ["password", "passphrase", "passwd"].contains { name.contains($0) }
+        }
     }
 
     /// An earlier state of the entry.
@@ -58,8 +67,16 @@ struct ImportedEntry {
     var history: [Earlier] = []
     /// The vault item that the entry was exported from, if our own export recorded it. The mapping is then exact.
     var exact: ExactItem?
-    /// The parts that no item can hold, one line each.
-    var losses: [String] = []
+    /// The parts that no item can hold, one line each, without the entry's name.
+    private(set) var losses: [String] = []
+
+    /// Notes a part that no item can hold.
+    mutating func lose(_ what: String) { losses.append(what) }
+
+    /// Returns the description of a lost part, with the entry's place and title.
+    func named(_ loss: String) -> String {
+        "\(place)\(title.isEmpty ? "" : ", \(TerminalText.quoted(title))"): \(loss)"
+    }
 }
 
 /// The parts of an item that our export recorded in addition to the fields that other programs understand.
@@ -92,12 +109,19 @@ struct MappedSource<Source: EntrySource & ~Copyable>: ~Copyable, ImportSource {
         -> [Omission]
     {
         var losses: [Omission] = []
+        var unnamed = 0
         let more = try source.read { entry in
             var mapping = EntryMapping(entry)
             let record = try mapping.record()
-            losses += mapping.losses.map { .loss($0) }
+            let named = mapping.losses.prefix(Self.mostNamed - losses.count)
+            losses += named.map { .loss($0) }
+            unnamed += mapping.losses.count - named.count
             try take(record)
         }
+        if unnamed > 0 { losses.append(.loss("\(unnamed) more parts of entries")) }
         return more + losses
     }
+
+    /// The maximum number of lost parts that are named.
+    private static var mostNamed: Int { 10_000 }
 }

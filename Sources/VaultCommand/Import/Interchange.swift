@@ -35,6 +35,17 @@ package enum Interchange {
         in source: [UInt8], format: String?, passphrase: String = testPassphrase, isCheap: Bool = false,
         refused: (String) -> Void
     ) -> [Item]? {
+        read(source, format: format, passphrase: passphrase, isCheap: isCheap, refused: refused)?.items
+    }
+
+    /// Returns what the command would say that it leaves out; nil if the source is refused.
+    package static func omissions(in source: [UInt8], format: String?, refused: (String) -> Void) -> [String]? {
+        read(source, format: format, passphrase: testPassphrase, isCheap: false, refused: refused)?.omissions
+    }
+
+    private static func read(
+        _ source: [UInt8], format: String?, passphrase: String, isCheap: Bool, refused: (String) -> Void
+    ) -> (items: [Item], omissions: [String])? {
         var buffer = SecretBuffer(capacity: source.count)
         buffer.append(contentsOf: source)
         var access = SourceAccess(mayAsk: false)
@@ -95,9 +106,11 @@ package enum Interchange {
         return try SourceFormat(detecting: &reader)
     }
 
-    private static func items(of source: inout some ImportSource & ~Copyable) throws -> [Item] {
+    private static func items(
+        of source: inout some ImportSource & ~Copyable
+    ) throws -> (items: [Item], omissions: [String]) {
         var all: [Item] = []
-        _ = try source.read { record in
+        let omissions = try source.read { record in
             all.append(
                 Item(
                     key: record.key, secret: record.secret.withUnsafeBytes { Array($0) }, attributes: record.attributes,
@@ -107,7 +120,7 @@ package enum Interchange {
                             secret: earlier.secret.withBytes { Array($0) }, replaced: earlier.value.replaced)
                     }))
         }
-        return all
+        return (all, omissions.map(\.text))
     }
 
     /// Writes the JSON export of a vault to a descriptor.

@@ -95,6 +95,7 @@ struct JSONImport: ~Copyable, ImportSource {
             switch name {
             case "attributes": attributes = try Self.attributes(item)
             case "earlier": earlier = try Self.attributesOfEach(item)
+            case "secret": try Self.checkSecret(item)
             default: break
             }
         }
@@ -106,7 +107,9 @@ struct JSONImport: ~Copyable, ImportSource {
         var list = JSONSplitter(SourceReader(member.piece, at: member.offset))
         var attributes = Attributes()
         try forEachMember(of: &list) { name, list in
-            attributes.set(try list.decode(JSONAttribute.self).attribute(name))
+            let attribute = try list.decode(JSONAttribute.self)
+            guard attribute.members == list.members else { throw twice(list) }
+            attributes.set(attribute.attribute(name))
         }
         return attributes
     }
@@ -126,10 +129,19 @@ struct JSONImport: ~Copyable, ImportSource {
             var attributes = Attributes()
             try forEachMember(of: &value) { name, value in
                 if name == "attributes" { attributes = try Self.attributes(value) }
+                if name == "secret" { try Self.checkSecret(value) }
             }
             all.append(attributes)
         }
         return all
+    }
+
+    private static func checkSecret(_ member: borrowing JSONSplitter) throws {
+        guard try member.decode(JSONBytes.self).members == member.members else { throw twice(member) }
+    }
+
+    private static func twice(_ object: borrowing JSONSplitter) -> CommandFailure {
+        .damaged("byte \(object.offset)", "a member occurs twice")
     }
 
     private static func forEachMember(
@@ -138,7 +150,7 @@ struct JSONImport: ~Copyable, ImportSource {
         var names: Set<[UInt8]> = []
         while let piece = try object.next() {
             guard case .member(let name) = piece, names.insert(Array(name.utf8)).inserted else {
-                throw CommandFailure.damaged("byte \(object.offset)", "a member occurs twice")
+                throw twice(object)
             }
             try body(name, object)
         }

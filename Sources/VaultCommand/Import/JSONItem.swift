@@ -162,6 +162,15 @@ struct JSONObject {
         return try required(name)
     }
 
+    /// Returns the members that have other names.
+    func others(than names: Set<String>) throws -> [String: JSONValue] {
+        var others: [String: JSONValue] = [:]
+        for key in container.allKeys where !names.contains(key.stringValue) {
+            others[key.stringValue] = try container.decode(JSONValue.self, forKey: key)
+        }
+        return others
+    }
+
     /// Refuses unknown members, because their meaning would be lost.
     func allow(_ names: Set<String>) throws {
         for key in container.allKeys where !names.contains(key.stringValue) {

@@ -60,6 +60,15 @@ indirect enum JSONValue: Decodable {
         if case .list(let elements) = self { elements } else { [] }
     }
 
+    /// The number of members, including those of nested objects.
+    var members: Int {
+        switch self {
+        case .nothing, .text: 0
+        case .list(let elements): elements.reduce(0) { $0 + $1.members }
+        case .object(let members): members.values.reduce(members.count) { $0 + $1.members }
+        }
+    }
+
     subscript(name: String) -> JSONValue? {
         if case .object(let members) = self { members[name] } else { nil }
     }

@@ -55,7 +55,7 @@ enum KDBXReading {
     ) throws -> [Omission] {
         let waiting = WaitingEntries()
         var inBin = OmittedEntries()
-        try withoutActuallyEscaping(take) { take in
+        let ofGroups = try withoutActuallyEscaping(take) { take in
             try KDBXDocument.read(file) { entry, binaries in
                 guard includesRecycleBin || !entry.isInRecycleBin else {
                     return inBin.add(entry.text(KDBXString.title), "entry \(entry.number)")
@@ -69,6 +69,7 @@ enum KDBXReading {
             try take(KDBXConversion(waiting.filled(entry), binaries).entry())
         }
         var losses = inBin.omission("entry", "entries", "in the recycle bin; --recycle-bin imports them too")
+        losses += ofGroups.filter { includesRecycleBin || !$0.isInRecycleBin }.map { .loss($0.text) }
         if waiting.unresolved > 0 {
             losses.append(
                 .intended(

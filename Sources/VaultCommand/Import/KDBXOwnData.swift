@@ -41,7 +41,11 @@ enum KDBXOwnData {
         var attributes = Attributes()
         for placement in list {
             guard let value = value(placement.place) else { continue }
-            let flags = Attribute.Flags(rawValue: placement.flags)
+            var flags = Attribute.Flags(rawValue: placement.flags)
+            // Another program may have added it.
+            if placement.place == .addresses, entry.addresses.contains(where: { WebAddress.hasPassword($0) }) {
+                flags.insert(.sealed)
+            }
             attributes.set(Attribute(placement.name, secret: value.secret.copy(), flags: flags))
         }
         guard let key = key(former, list, entry, attributes) else { return nil }

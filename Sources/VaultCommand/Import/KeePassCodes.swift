@@ -11,6 +11,11 @@ extension OneTimePassword {
     ]
     private static let ofPlugins = ["TOTP Seed", "TOTP Settings"]
 
+    /// Whether a field has a part of a one-time password in one of the dialects.
+    static func isField(_ name: String) -> Bool {
+        name == KDBXString.otp || (ofKeePass + ofKeePassCounter + ofPlugins).contains(name)
+    }
+
     /// Returns the one-time password of a KeePass entry and the fields it was in: KeePassXC's and KeeOtp's `otp`,
     /// KeePass's `TimeOtp-…` and `HmacOtp-…`, the plugins' `TOTP Seed` with `TOTP Settings`. Returns nil if there is
     /// none that can be expressed as a URL; the fields are then left unchanged.

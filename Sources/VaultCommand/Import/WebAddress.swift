@@ -65,6 +65,61 @@ struct WebAddress {
             rebuilt.utf8.elementsEqual(text.utf8) || (path.isEmpty && (rebuilt + "/").utf8.elementsEqual(text.utf8))
     }
 
+    /// Whether a text has an address with a password in it, as in `https://user:password@host`.
+    static func hasPassword(_ text: UnsafeRawBufferPointer, isAddress: Bool = false) -> Bool {
+        let mark = Array("://".utf8)
+        var index = 0
+        while index + mark.count < text.count {
+            guard text[index] == mark[0], text[index + 1] == mark[1], text[index + 2] == mark[2] else {
+                index += 1
+                continue
+            }
+            index += mark.count
+            let rest = text[index...].prefix(longest)
+            // A text can go on behind an address. An address that has spaces in it is one nevertheless.
+            if hasPassword(after: rest.prefix { isAddress || $0 > 0x20 }) { return true }
+        }
+        return false
+    }
+
+    /// Whether an address has a password in it, with or without a scheme.
+    static func hasPassword(_ address: String) -> Bool {
+        var copy = address
+        guard !address.contains("://") else {
+            return copy.withUTF8 { hasPassword(UnsafeRawBufferPointer($0), isAddress: true) }
+        }
+        guard let at = address.lastIndex(of: "@"), let colon = address[..<at].firstIndex(of: ":") else { return false }
+        return !namesOfPeople.contains(address[..<colon].lowercased()) && address.index(after: colon) < at
+    }
+
+    /// The schemes of addresses that have an `@` of another meaning.
+    private static let namesOfPeople: Set<String> = ["mailto", "acct", "sip", "sips", "xmpp", "im", "tel"]
+
+    /// `word`: what follows the scheme.
+    private static func hasPassword(after word: Slice<UnsafeRawBufferPointer>) -> Bool {
+        let authority = word.prefix { !ends.contains($0) }
+        if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
+            guard let colon = authority[..<at].firstIndex(of: UInt8(ascii: ":")) else { return false }
+            return colon + 1 < at
+        }
+        // A password that contains a slash: what follows the colon is not a port.
+        guard let colon = authority.lastIndex(of: UInt8(ascii: ":")), colon + 1 < authority.endIndex else {
+            return false
+        }
+        let isPort = authority[(colon + 1)...].allSatisfy { (0x30...0x39).contains($0) }
+        return !isPort && !authority.contains(UInt8(ascii: "]")) && word.contains(UInt8(ascii: "@"))
+    }
+
+    private static let ends = ASCIISet("/?#")
+    /// How much of an address is examined.
+    private static let longest = 4096
+
+    /// Returns an address without anything that may be a user name or a password.
+    static func withoutUser(_ address: String) -> String {
+        guard let at = address.lastIndex(of: "@") else { return address }
+        return String(address[address.index(after: at)...])
+    }
+
     /// Whether a host name may contain the character (WHATWG URL, "forbidden domain code point").
     private static func mayBeInHost(_ scalar: Unicode.Scalar) -> Bool {
         guard scalar.value > 0x20, scalar.value != 0x7F, !scalar.properties.isWhitespace else { return false }

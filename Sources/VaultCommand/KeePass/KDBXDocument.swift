@@ -1,4 +1,5 @@
 import VaultFmt
+import VaultLocal
 
 /// Reads the contents of a KDBX file, and passes on each entry as soon as it is complete.
 final class KDBXDocument: XMLHandler {
@@ -34,7 +35,19 @@ final class KDBXDocument: XMLHandler {
         case value = "Value"
         case customData = "CustomData"
         case item = "Item"
+        case notes = "Notes"
+        case groupSequence = "DefaultAutoTypeSequence"
         case other = ""
+
+        /// Whether an entry has at most one such element.
+        var isSingle: Bool {
+            switch self {
+            case .uuid, .iconID, .customIcon, .tags, .overrideURL, .defaultSequence, .created, .modified, .expiry,
+                .expires:
+                true
+            default: false
+            }
+        }
     }
 
     private struct Open {
@@ -46,8 +59,16 @@ final class KDBXDocument: XMLHandler {
         var uuid: [UInt8] = []
         var name = ""
         var isInRecycleBin = false
+        /// What it has that no item can hold.
+        var lost: [String] = []
         /// What its name takes.
         var held = 0
+    }
+
+    /// Something that a group has and no item can hold.
+    struct GroupLoss {
+        let text: String
+        let isInRecycleBin: Bool
     }
 
     private let take: (consuming KDBXEntry) throws -> Void
@@ -60,6 +81,11 @@ final class KDBXDocument: XMLHandler {
     private var path: [Open] = []
     private var groups: [Group] = []
     private var entries: [KDBXEntry] = []
+    /// The elements that each open entry has had and of which it can have only one.
+    private var singles: [Set<Element>] = []
+    /// The keys and values that the open field, attachment or item of custom data has had.
+    private var parts: (keys: Int, values: Int) = (0, 0)
+    private var groupLosses: [GroupLoss] = []
     private var text = SecretBuffer(capacity: 4096)
     private var protected: SharedSecret?
     private var iconNames: [[UInt8]: String] = [:]
@@ -91,17 +117,20 @@ final class KDBXDocument: XMLHandler {
     /// Reads a file's contents.
     ///
     /// `take`: Called with each entry and the file's attachments.
+    /// - Returns: What the groups have that no item can hold.
+    @discardableResult
     static func read(
         _ file: borrowing KDBXFile,
         _ take: @escaping (consuming KDBXEntry, KDBXBinaries) throws -> Void
-    ) throws {
+    ) throws -> [GroupLoss] {
         let binaries = KDBXBinaries(most: file.mostAttached)
         let entry = { (entry: consuming KDBXEntry) throws in try take(entry, binaries) }
         guard file.header.major == 4 else {
             let stream = try InnerStream(file.header.innerStream, key: Secret(bytes: file.header.innerKey))
             let hash = file.header.bytes.span.withUnsafeBytes { ForeignHash.sha256($0) }
             let document = KDBXDocument(stream, binaries, [], headerHash: SharedSecret(hash), entry)
-            return try XMLReader.read(into: document) { feed in try file.unpacked(feed) }
+            try XMLReader.read(into: document) { feed in try file.unpacked(feed) }
+            return document.groupLosses
         }
         // The data before the XML determines how the XML is read, so the XML reader is created after that data.
         let late = LateHandler()
@@ -120,6 +149,7 @@ final class KDBXDocument: XMLHandler {
                 throw CommandFailure.damaged("the contents", "the inner header is truncated")
             }
         }
+        return late.handler?.groupLosses ?? []
     }
 
     private final class LateHandler: XMLHandler {
@@ -150,12 +180,13 @@ final class KDBXDocument: XMLHandler {
         case .entry where parent() == .group || parent() == .history:
             try hold(0)
             entries.append(KDBXEntry())
-        case .string, .item: (key, value) = ("", nil)
+            singles.append([])
+        case .string, .item: (key, value, parts) = ("", nil, (0, 0))
         case .binary where parent() == .binaries:
             binaryID = attributes["ID"] ?? ""
             isBinaryCompressed = attributes["Compressed"] == "True"
-        case .binary: (key, reference, inlineBinary) = ("", "", nil)
-        case .value where parent() == .binary: reference = attributes["Ref"] ?? ""
+        case .binary: (key, reference, inlineBinary, parts) = ("", "", nil, (0, 0))
+        case .value where parent() == .binary: (reference, inlineBinary) = (attributes["Ref"] ?? "", nil)
         case .icon: iconID = []
         default: break
         }
@@ -192,6 +223,7 @@ final class KDBXDocument: XMLHandler {
     }
 
     private func end(_ open: Open) throws {
+        note(open.element)
         switch (open.element, parent()) {
         case (.headerHash, .meta): try checkHeader()
         case (.recycleBinEnabled, .meta): hasRecycleBin = plainText() != "False"
@@ -214,7 +246,10 @@ final class KDBXDocument: XMLHandler {
             try binaries.memory.take(text.count)
             groups[groups.count - 1].held += text.count
             groups[groups.count - 1].name = plainText()
-        case (.group, .root), (.group, .group): binaries.memory.release(groups.popLast()?.held ?? 0)
+        case (.notes, .group), (.tags, .group), (.groupSequence, .group): try lose(open.element)
+        case (.item, .customData) where parent(2) == .group: try loseCustomData()
+        case (.expires, .times) where parent(2) == .group: if plainText() == "True" { try lose(.expiry) }
+        case (.group, .root), (.group, .group): try endGroup()
         case (.entry, .group), (.entry, .history): try endEntry()
         case (_, .entry):
             // Tags and the like are a few bytes, unless somebody means harm; values have been counted.
@@ -227,7 +262,8 @@ final class KDBXDocument: XMLHandler {
             try hold(text.count)
             value = (protected ?? SharedSecret(text.secret()), open.isProtected)
         case (.item, .customData) where parent(2) == .entry:
-            if let value { change { $0.customData.append((key, value.secret.text ?? "")) } }
+            guard let value, value.secret.text != nil else { return problem("an item of its custom data is not text") }
+            change { $0.customData.append((key, value.secret.text ?? "")) }
         default: break
         }
     }
@@ -236,20 +272,28 @@ final class KDBXDocument: XMLHandler {
     private func endField(_ element: Element) {
         switch element {
         case .uuid: change { $0.uuid = identifier() }
-        case .iconID: change { $0.icon = Int(plainText()) ?? 0 }
+        case .iconID:
+            let text = plainText()
+            if Int(text) == nil, !text.isEmpty { problem("the number of its icon cannot be read; left out") }
+            change { $0.icon = Int(text) ?? 0 }
         case .customIcon:
             let id = identifier()
+            if id.isEmpty, !text.isEmpty { problem("the identifier of its icon cannot be read; left out") }
             if id.contains(where: { $0 != 0 }) { change { $0.customIcon = iconNames[id] ?? hexadecimal(id) } }
         case .tags: change { $0.tags = plainText() }
         case .overrideURL: change { $0.overrideURL = plainText() }
         case .string:
-            guard let value else { return }
+            guard let value else {
+                return key.isEmpty ? () : problem("the field \(quotedKey) has no value; left out")
+            }
             change { $0.strings.append(KDBXString(name: key, value: value.secret, isProtected: value.isProtected)) }
         case .binary:
             // An attachment stored in the entry itself has no reference.
             let name = key
             if let place = reference.isEmpty ? inlineBinary : binaryPlaces[reference] {
                 change { $0.binaries.append((name, place)) }
+            } else {
+                problem("the file has no contents for the attachment \(quotedKey); left out")
             }
         default: break
         }
@@ -257,12 +301,50 @@ final class KDBXDocument: XMLHandler {
 
     private func endTime(_ element: Element) {
         switch element {
-        case .created: change { $0.created = time() }
-        case .modified: change { $0.modified = time() }
+        case .created:
+            let time = time()
+            let isBad = time == nil && !text.isEmpty
+            change { ($0.created, $0.hasBadCreation) = (time, isBad) }
+        case .modified:
+            let time = time()
+            let isBad = time == nil && !text.isEmpty
+            change { ($0.modified, $0.hasBadModification) = (time, isBad) }
+        // Programs write one for entries that do not expire, too.
         case .expiry: change { $0.expiry = time() }
-        case .expires: change { $0.expires = plainText() == "True" }
+        case .expires:
+            let text = plainText()
+            if !["True", "False", ""].contains(text) { problem("whether it expires cannot be read; left out") }
+            change { $0.expires = text == "True" }
         default: break
         }
+    }
+
+    /// The last key, for messages.
+    private var quotedKey: String { TerminalText.quoted(String(key.prefix(100))) }
+
+    /// Notes that something of the open entry could not be read.
+    private func problem(_ what: String) { change { $0.problems.append(what) } }
+
+    /// Notes which parts an entry has had, and names those that it has twice: the last one is imported.
+    private func note(_ element: Element) {
+        guard !entries.isEmpty else { return }
+        if element.isSingle, isInEntry, !singles[singles.count - 1].insert(element).inserted {
+            problem("\(element.rawValue) occurs twice; the first is left out")
+        }
+        switch (element, parent()) {
+        case (.key, .string), (.key, .item), (.key, .binary): parts.keys += 1
+        case (.value, .string), (.value, .item), (.value, .binary): parts.values += 1
+        case (.string, .entry), (.binary, .entry), (.item, .customData):
+            if parts.keys > 1 || parts.values > 1 {
+                problem("a key or a value of \(quotedKey) occurs twice; the first is left out")
+            }
+        default: break
+        }
+    }
+
+    /// Whether the open element belongs to an entry itself, to its times, or to its auto-type settings.
+    private var isInEntry: Bool {
+        parent() == .entry || parent(2) == .entry && (parent() == .times || parent() == .autoType)
     }
 
     private func change<E: Error>(_ body: (inout KDBXEntry) throws(E) -> Void) throws(E) {
@@ -270,8 +352,47 @@ final class KDBXDocument: XMLHandler {
         try body(&entries[entries.count - 1])
     }
 
+    /// Notes something that a group has and no item can hold.
+    private func lose(_ element: Element) throws {
+        guard !groups.isEmpty, !text.isEmpty else { return }
+        let what =
+            switch element {
+            case .notes: "the notes"
+            case .tags: "the tags"
+            case .groupSequence: "the auto-type sequence"
+            default: "the expiry time"
+            }
+        try binaries.memory.take(KDBXMemory.head)
+        groups[groups.count - 1].lost.append(what)
+    }
+
+    /// Notes another program's data about a group. Programs keep the time of its last change in it, too.
+    private func loseCustomData() throws {
+        guard !groups.isEmpty, key != KDBX.changeOfCustomData, !key.hasPrefix(KDBX.ownPrefix) else { return }
+        try binaries.memory.take(KDBXMemory.head)
+        groups[groups.count - 1].lost.append("the custom data \(quotedKey)")
+    }
+
+    private func endGroup() throws {
+        guard let group = groups.last else { return }
+        if !group.lost.isEmpty, groupLosses.count < Self.mostGroupLosses {
+            let path = FolderPath.text(groups.count == 1 ? [group.name] : groups.dropFirst().map(\.name))
+            try binaries.memory.take(KDBXMemory.head + path.utf8.count)
+            groupLosses.append(
+                GroupLoss(
+                    text: "\(group.lost.joined(separator: ", ")) of the group \(TerminalText.quoted(path))",
+                    isInRecycleBin: group.isInRecycleBin))
+        }
+        groups.removeLast()
+        binaries.memory.release(group.held)
+    }
+
+    /// The maximum number of groups of which the losses are named.
+    private static let mostGroupLosses = 1000
+
     private func endEntry() throws {
         guard var entry = entries.popLast() else { return }
+        singles.removeLast()
         guard entries.isEmpty else { return change { $0.history.append(entry) } }
         number += 1
         entry.number = number

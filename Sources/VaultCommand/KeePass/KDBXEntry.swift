@@ -14,11 +14,16 @@ struct KDBXEntry {
     /// Milliseconds since 1970.
     var created: Int64?
     var modified: Int64?
+    /// Whether it has such a time that cannot be read.
+    var hasBadCreation = false
+    var hasBadModification = false
     var expiry: Int64?
     var expires = false
     var strings: [KDBXString] = []
     var binaries: [(name: String, place: KDBXBinaries.Place)] = []
     var customData: [(key: String, value: String)] = []
+    /// Descriptions of what could not be read.
+    var problems: [String] = []
     /// The earlier states, oldest first.
     var history: [KDBXEntry] = []
     /// The names of the groups that contain the entry, except the outermost group.

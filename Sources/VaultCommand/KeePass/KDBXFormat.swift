@@ -77,6 +77,8 @@ enum KDBX {
 
     /// The prefix of our keys in an entry's custom data.
     static let ownPrefix = "vaultfmt."
+    /// The key under which programs keep the time of the last change of custom data.
+    static let changeOfCustomData = "_LAST_MODIFIED"
 }
 
 /// The cipher used for the contents.

@@ -120,6 +120,7 @@ struct CopyMerger {
         let candidates = try ConflictCopies.candidates(of: path)
         var outcomes: [CopyOutcome] = []
         var copies: [Copy] = []
+        var unread: [CopyOutcome] = []
         for candidate in candidates {
             let other = candidate.path
             do {
@@ -131,7 +132,7 @@ struct CopyMerger {
                         mayBeNamedByPerson: candidate.mayBeNamedByPerson
                     ) { try openLeft(other, of: first) })
             } catch  where candidate.mayBeNamedByPerson {
-                continue
+                unread.append(CopyOutcome(path: other, failure: error as? CommandFailure))
             } catch let other as OtherVault {
                 outcomes.append(other.outcome)
             } catch {
@@ -139,7 +140,7 @@ struct CopyMerger {
             }
         }
         Self.sort(&copies)
-        let target = try target(first, copies)
+        let target = try Self.preferring(outcomes + unread) { try self.target(first, copies) }
         var done: [(copy: Copy, index: Int)] = []
         for copy in copies {
             do {
@@ -156,7 +157,7 @@ struct CopyMerger {
                 outcomes.append(CopyOutcome(path: copy.path, failure: CommandFailure(error)))
             }
         }
-        try finish(target, &outcomes)
+        try Self.preferring(outcomes + unread) { try finish(target, &outcomes) }
         // Only now: a copy may be what proves that the vault continues what this machine remembers.
         if !options.isRehearsal { moveAside(done, &outcomes) }
         return outcomes
@@ -167,6 +168,20 @@ struct CopyMerger {
             do { outcomes[index].movedTo = try moveAside(copy) } catch {
                 outcomes[index].failure = CommandFailure(error)
             }
+        }
+    }
+
+    /// Replaces the refusal of a vault by the failure to read or write a copy, if there is one: with that copy, the vault
+    /// might have continued what this machine remembers, and there is nothing to accept until the copy has been merged.
+    private static func preferring<R>(_ outcomes: [CopyOutcome], _ body: () throws -> R) throws -> R {
+        do { return try body() } catch {
+            guard [.forked, .rolledBack].contains(CommandFailure(error).code),
+                let failed = outcomes.first(where: { $0.failure?.status == .io || $0.failure?.status == .busy }),
+                let failure = failed.failure
+            else { throw error }
+            throw CommandFailure(
+                failure.status, "\(TerminalText.path(failed.path)) was not merged: \(failure.message)",
+                code: failure.code)
         }
     }
 

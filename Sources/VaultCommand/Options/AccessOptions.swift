@@ -168,7 +168,8 @@ struct AccessOptions: ParsableArguments {
         return vault
     }
 
-    private static func isRemembered(_ path: String, _ machine: Machine) throws -> Bool {
+    /// Whether this machine has opened a vault before.
+    static func isRemembered(_ path: String, _ machine: Machine) throws -> Bool {
         try whileOpening {
             let id = try Vault.id(at: path)
             return try machine.remembered(id) != nil || machine.remembered(id, asOwner: false) != nil

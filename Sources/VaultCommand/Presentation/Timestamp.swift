@@ -2,6 +2,9 @@ import Glibc
 
 /// Times of items: milliseconds since 1970 in the vault, RFC 3339 in UTC outside it.
 enum Timestamp {
+    /// The times that text can express: the years 0 to 9999.
+    static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+
     /// Returns text such as "2026-01-31T23:59:59.123Z"; years outside 0 to 9999 are clamped, because the file may
     /// contain any number.
     static func text(_ milliseconds: Int64) -> String {
@@ -18,7 +21,7 @@ enum Timestamp {
     }
 
     private static func split(_ milliseconds: Int64) -> (tm, Int64) {
-        let clamped = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
+        let clamped = min(max(milliseconds, range.lowerBound), range.upperBound)
         let rest = ((clamped % 1000) + 1000) % 1000
         var seconds = time_t((clamped - rest) / 1000)
         var calendar = tm()

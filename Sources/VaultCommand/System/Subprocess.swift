@@ -5,9 +5,11 @@ import VaultLocal
 
 /// Runs other programs and controls what they read and write.
 enum Subprocess {
-    /// Returns the path of a program found in PATH, or nil.
+    /// Returns the path of a program found in PATH, or nil. Folders that are not absolute are skipped: what is in them
+    /// depends on where the command runs, which can be a folder that others can write to.
     static func find(_ program: String) -> String? {
         (Environment.value("PATH") ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
+            .filter { $0.hasPrefix("/") }
             .map { "\($0)/\(program)" }
             .first { access($0, X_OK) == 0 }
     }

@@ -140,6 +140,24 @@ struct ExportTests {
         #expect(rows.sorted() == ["https://bank.example/login?next=%2F#top", "https://one.example"])
     }
 
+    @Test("U31: the CSV export names what it leaves out, and has the notes")
+    func csvLeavesOut() throws {
+        let sandbox = try sandbox()
+        #expect(!(try sandbox.ok("export", "--format", "csv").error.contains("not in this list")))
+        try sandbox.ok("set", "svc", "alice", "--attribute", "colour=red", input: "new".utf8)
+        try sandbox.ok("update", "binary", "--attribute", "colour=blue", "--attribute", "notes=the notes")
+        try sandbox.ok("update", "binary", "--attribute", "url=https://one.example\nhttps://two.example")
+        let run = try sandbox.ok("export", "--format", "csv")
+        #expect(
+            run.error.contains(
+                "not in this list: the attributes 'colour' (2), 'url' (1), and 1 earlier value; JSON and KDBX have them"
+            ),
+            "\(run.error)")
+        #expect(run.output.contains("base64:AP8K,\"the notes\","))
+        let other = try sandbox.ok("export", "--format", "json")
+        #expect(!other.error.contains("not in this list"))
+    }
+
     @Test("the CSV export is no source: what it leaves out would be lost")
     func csvIsNoSource() throws {
         let sandbox = try sandbox()

@@ -218,6 +218,74 @@ struct ImportCSVTests {
         #expect(try sandbox.ok("get", "a", "--field", "colour").output == "red")
     }
 
+    @Test("11: a second column of passwords, notes or one-time passwords is sealed, and one named a password")
+    func secondSecrets() throws {
+        let (sandbox, items, _) = try imported(
+            "title,username,password,Password,notes,Notes,totp,OTPAuth,New password,colour\n"
+                + "a,u,p,second,n,m,JBSWY3DPEHPK3PXP,other,third,red\n")
+        #expect(attributes(items[0]) == ["label": "a", "colour": "red"])
+        for (name, value) in [
+            ("Password", "second"), ("Notes", "m"), ("OTPAuth", "other"), ("New password", "third"), ("notes", "n"),
+        ] {
+            #expect(try sandbox.ok("get", "a", "--field", name).output == value)
+        }
+        let (enpass, list, _) = try imported(
+            "Title,Field,Value\nb,Username,u,Password,p,Password,second,TOTP,JBSWY3DPEHPK3PXP,TOTP,other,"
+                + "E-mail,x,Email,y\n")
+        #expect(attributes(list[0]) == ["label": "b", "email": "x", "Email": "y"])
+        #expect(try enpass.ok("get", "b", "--field", "Password").output == "second")
+        #expect(try enpass.ok("get", "b", "--field", "TOTP").output == "other")
+    }
+
+    @Test(
+        "11: an address with a password in it is sealed, wherever it is, and names no item",
+        arguments: [
+            "https://ann:hunter2@host.example/", "https://ann:hunter2@host.example", "ftp://ann:hun/ter2@host.example",
+            "https://ann:hunter 2@host.example/x", "ann:hunter2@host.example",
+            "https://a.example,https://ann:hunter2@host.example/",
+        ])
+    func passwordInAddress(_ address: String) throws {
+        // A text is searched for whole addresses only.
+        let text = address.contains("://") && !address.contains(" ") ? address : ""
+        let (sandbox, items, run) = try imported(
+            "url,username,password,colour,formActionOrigin\n\"\(address)\",u,p,\"\(text)\",\"\(address)\"\n")
+        let all = try sandbox.ok("list", "--json").output + run.error
+        #expect(!all.contains("hunter") && !all.contains("hun/ter"), "\(all)")
+        #expect(attributes(items[0]) == [:] && items[0]["unreadAttributes"] as? Int == (text == address ? 3 : 2))
+        let key = try #require(items[0]["server"] as? String ?? items[0]["service"] as? String)
+        #expect(
+            try sandbox.ok("get", key, "--field", "url").output == address.replacingOccurrences(of: ",", with: "\n"))
+        if text == address { #expect(try sandbox.ok("get", key, "--field", "colour").output == address) }
+    }
+
+    @Test(
+        "11: addresses without a password stay in listings",
+        arguments: [
+            "https://host.example:8443/a@b", "https://ann@host.example/", "https://ann:@host.example/",
+            "mailto:a@b.example",
+            "https://[::1]:80/@x", "https://host.example/?to=a:b@c",
+        ])
+    func noPasswordInAddress(_ address: String) throws {
+        let (_, items, _) = try imported("title,url,username,password\nt,\(address),u,p\n")
+        #expect(items[0]["unreadAttributes"] == nil || items[0]["unreadAttributes"] as? Int == 0)
+    }
+
+    @Test("12: a column that is named like a part of an item is kept under field:NAME, and can be read")
+    func namesOfParts() throws {
+        let names = [
+            "class", "accessible", "server", "service", "id", "device", "synchronizable", "secret", "account", "port",
+            "path", "protocol", "securityDomain", "authenticationType", "modified", "replaced", "check", "change-every",
+            "secret-changed", "comment", "file:x",
+        ]
+        let header = (["title", "url", "username", "password"] + names).joined(separator: ",")
+        let row = (["t", "https://a.example", "u", "p"] + names.map { "of \($0)" }).joined(separator: ",")
+        let (sandbox, _, _) = try imported("\(header)\n\(row)\n")
+        for name in names {
+            #expect(try sandbox.ok("get", "a.example", "--field", "field:\(name)").output == "of \(name)")
+        }
+        #expect(try sandbox.ok("get", "a.example", "--field", "class").output == "internet-password")
+    }
+
     @Test(
         "names and passwords come through byte for byte, also where a quote or a comma is followed by a combining mark")
     func exactBytes() throws {

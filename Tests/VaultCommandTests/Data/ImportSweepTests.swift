@@ -162,14 +162,28 @@ struct ImportSweepTests {
             guard trace.status != 127 else { continue }
             #expect([0, 74, 77].contains(trace.status), "\(number): exit \(trace.status): \(trace.error)")
             #expect(!trace.error.contains("install the Debian package"), "\(number): \(trace.error)")
+            #expect(!trace.error.contains("FATAL"), "\(number): \(trace.error)")
             let single = try sandbox.run(
                 [
                     "-qq", "-o", "/dev/null", "-e", "trace=openat", "-e", "inject=openat:error=EMFILE:when=\(number)",
                     Child.binary, "import", "--dry-run", source,
                 ] + sample.options, program: "/usr/bin/strace")
             #expect([0, 74, 77].contains(single.status), "\(number) alone: exit \(single.status): \(single.error)")
+            #expect(!single.error.contains("FATAL"), "\(number) alone: \(single.error)")
         }
         #expect(last > 10)
+    }
+
+    @Test("a list that is one long field takes at most eight times its size, and 64 MiB")
+    func longField() throws {
+        let sandbox = try Sandbox.withVault()
+        for size in [15 << 20, 17 << 20] {
+            let text = "title,password,notes\na,p," + String(repeating: "x", count: size) + "\n"
+            try sandbox.write("source", text.utf8)
+            let run = try sandbox.run("import", "--dry-run", "source")
+            #expect(run.status == (size > 16 << 20 ? 65 : 0), "\(run.error)")
+            #expect(run.peakKiB <= Self.base + 8 * size / 1024, "\(run.peakKiB) KiB for \(size) bytes")
+        }
     }
 
     @Test(

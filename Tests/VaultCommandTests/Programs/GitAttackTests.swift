@@ -108,6 +108,29 @@ struct GitAttackTests {
             """#)
     }
 
+    @Test("a file here that git does not track, ignored or not, is not overwritten: sync names it and changes nothing")
+    func untracked() throws {
+        try attack(
+            #"""
+            printf '*.key\nsub/\n' >b/.gitignore; mkdir b/t; touch b/t/x b/u b/known; pushed; on a vaultfmt sync work.vault
+            mkdir a/sub; echo mine | tee a/here.key a/dir.key a/sub/deep a/seen $'a/\xff.key' >/dev/null; printf 'untracked here' >a/known
+            on a git rm -q --cached known; on a git commit -q -m untrack; echo known >>a/.git/info/exclude
+            for name in here.key dir.key/x sub seen $'\xff.key'; do
+                mkdir -p b/${name%%/x}; rmdir b/$name 2>/dev/null || true
+                echo theirs >b/$name; on b git add -f $name; pushed
+                before=$(git -C a rev-parse HEAD); store a a2 A
+                ends 74 on a vaultfmt sync work.vault; grep -q 'git would overwrite' error
+                [[ $(cat a/here.key a/dir.key a/sub/deep a/seen a/*.key | sort -u) == mine && ! -e a/.git/MERGE_HEAD ]]
+                on b git rm -q -r ${name%%/x}; pushed
+            done
+            grep -q "which it does not track" error
+            # What git tracks here may change in every way, and what is untracked stays.
+            on b git rm -q -r t u; echo t >b/t; mkdir b/u; echo u >b/u/x; pushed
+            on a vaultfmt sync work.vault; [[ -f a/t && -f a/u/x && $(<a/known) == 'untracked here' ]]
+            has a a2 A; intact
+            """#)
+    }
+
     // MARK: refs
 
     @Test("tags and branches of the remote, whatever they are named, change neither what is pushed nor where")
@@ -129,6 +152,24 @@ struct GitAttackTests {
             # A vault that is removed is noticed despite the warnings that such names make git write.
             git -C b pull -q; git -C b rm -q work.vault; echo x >b/x; pushed
             ends 74 on a vaultfmt sync work.vault; grep -q 'removed' error; has a a3 A
+            """)
+    }
+
+    @Test("a tag with the whole name of a branch changes nothing, here and there, and tags are not fetched")
+    func wholeNames() throws {
+        try attack(
+            """
+            old=$(git -C hub.git rev-parse main~1); git -C hub.git update-ref refs/tags/refs/heads/main $old
+            store a a2 A; on a vaultfmt sync work.vault; intact; [[ -z $(git -C a tag) ]]
+            on a git fetch -q --tags; store a a3 A; on a vaultfmt sync work.vault; intact
+            # A branch without an upstream, which the remote does not have either.
+            on a git switch -q -c side; git -C a update-ref refs/tags/refs/heads/side $old; git -C hub.git update-ref refs/tags/refs/heads/side $old
+            git -C a update-ref refs/worktree/vaultfmt-sync/stray $old
+            store a a4 A; on a vaultfmt sync work.vault; git -C hub.git show refs/heads/side:work.vault | cmp - a/work.vault
+            [[ $(git -C a config branch.side.remote) == origin && $(git -C a config branch.side.merge) == refs/heads/side ]]
+            store a a5 A; on a vaultfmt sync work.vault; git -C hub.git show refs/heads/side:work.vault | cmp - a/work.vault
+            [[ $(git -C hub.git rev-parse refs/tags/refs/heads/side) == $old && -z $(git -C hub.git for-each-ref refs/heads/stray) ]]
+            [[ -z $(git -C a for-each-ref refs/worktree) ]]
             """)
     }
 
@@ -176,7 +217,7 @@ struct GitAttackTests {
                 "is not a vault"
             ),
             ("cp a/work.vault b/renamed.vault", 74, "removed"),
-            ("vaultfmt create b/work.vault --kdf testing", 64, "another vault"),
+            ("vaultfmt create b/work.vault --kdf testing", 65, "another vault"),
             ("head -c 9000 a/work.vault >b/work.vault", 65, "the other side's 'work.vault'"),
             (
                 "{ head -c 9000 a/work.vault; head -c 9000 /dev/urandom; } >b/work.vault", 65,

@@ -49,12 +49,14 @@ enum SecretEditor {
     /// The editor named by VISUAL or EDITOR; otherwise vi, which hangs or fails without a terminal.
     private static func command() throws -> String {
         if let editor = Environment.nonEmpty("VISUAL") ?? Environment.nonEmpty("EDITOR") { return editor }
-        guard Subprocess.find("vi") != nil else { throw CommandFailure(.usage, "no editor was found; set EDITOR") }
+        guard let editor = Subprocess.find("vi") else {
+            throw CommandFailure(.usage, "no editor was found; set EDITOR")
+        }
         guard isatty(STDIN_FILENO) != 0, isatty(STDOUT_FILENO) != 0 else {
             throw CommandFailure(
                 .usage, "an editor needs a terminal; set EDITOR to one that does not, or use 'vaultfmt set'")
         }
-        return "vi"
+        return GitSetup.quoted(editor)
     }
 
     /// Runs the editor through the shell, since EDITOR may contain arguments. Ctrl-C is left to the editor; a signal

@@ -51,7 +51,7 @@ struct GitMergeDriver: ParsableCommand {
             )
             end(1)
         } catch {
-            Terminal.failure(CommandFailure(error).message)
+            Terminal.failure("\(TerminalText.path(path ?? ours)): \(CommandFailure(error).message)")
             end(129)
         }
     }

@@ -9,7 +9,7 @@ struct GitProgram {
 
     init(folder: String) throws {
         guard let path = Subprocess.find("git") else {
-            throw CommandFailure(.noSuchProgram, "git is not in PATH; install it")
+            throw CommandFailure(.noSuchProgram, "git is not in a folder of PATH that begins with '/'; install it")
         }
         self.path = path
         self.folder = folder

@@ -65,6 +65,11 @@ struct Sync: ParsableCommand {
         guard try opened.conflicts().isEmpty else {
             throw CommandFailure(.incomplete, "synced, with conflicts to settle; 'vaultfmt conflicts' shows them")
         }
+        guard round.areOthersProven else {
+            throw CommandFailure(
+                .incomplete,
+                "synced, but not every other vault could be compared with the one here; see the warnings above")
+        }
     }
 
     /// Runs a round, again if another git has locked the repository and releases it in time.

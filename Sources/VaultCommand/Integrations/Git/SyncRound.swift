@@ -14,10 +14,12 @@ struct SyncRound {
     let lock: SyncLock
     var rounds = 0
     var hasDamage = false
+    /// Whether all versions of other vaults that were taken from the other side are known to continue those here.
+    var areOthersProven = true
     /// Why the other side did not take the last push.
     var refusal: String?
 
-    private var git: GitProgram { file.git }
+    var git: GitProgram { file.git }
 
     /// - Returns: False if another clone pushed first.
     mutating func run() throws -> Bool {
@@ -34,13 +36,39 @@ struct SyncRound {
     private func commit(_ name: String, of vault: Vault) throws {
         // Within the closure, the vault is in use and has no state to tell.
         let generation = vault.state.generation
+        let id = vault.id
         try whileNobodyWrites(vault) {
+            try requireCommitted(id, as: name)
             try add(name)
             let pathspec = GitFile.pathspec(name)
             let status = try git.require(["status", "--porcelain", "--", pathspec], "compare the vault")
             guard !status.text.isEmpty else { return }
             let message = "\(name): generation \(generation)"
             try git.require(["commit", "-q", "-m", message, "--", pathspec], "commit the vault")
+        }
+    }
+
+    /// Refuses to commit another vault in place of the one that is committed.
+    private func requireCommitted(_ id: VaultID, as name: String) throws {
+        let status = try git.require(["status", "--porcelain", "--", GitFile.pathspec(name)], "compare the vault")
+        guard !status.text.isEmpty, try git.run(["rev-parse", "--quiet", "--verify", "HEAD"]).isSuccess,
+            let before = try GitEntry(name, at: "HEAD", git), before.isFile
+        else { return }
+        let copy = lock.temporary("before")
+        defer { unlink(copy) }
+        let other: VaultID
+        do {
+            try extract(before, name, to: copy)
+            other = try whileOpening { try Vault.id(at: copy) }
+        } catch let failure as CommandFailure where failure.code != nil {
+            // What is committed is damaged, or from a newer version; the vault here may be what replaces it.
+            return
+        }
+        guard other == id else {
+            throw CommandFailure(
+                .usage,
+                "\(TerminalText.quoted(name)) is another vault (\(id)) than the one that is committed (\(other)); "
+                    + "give it another name, or, if it is to replace that one, commit it with git")
         }
     }
 
@@ -90,9 +118,9 @@ struct SyncRound {
     /// - Returns: Whether the other side has the branch.
     private func fetch() throws -> Bool {
         let branch = "refs/heads/\(remote.branch)"
-        // A submodule that cannot be fetched is no reason to leave the vault out.
-        let arguments = ["fetch", "-q", "--no-recurse-submodules", "--", remote.name, "+\(branch):\(remote.tracking)"]
-        let answer = try git.run(arguments)
+        // A submodule that cannot be fetched is no reason to leave the vault out, and the names of tags are the remote's.
+        let options = ["fetch", "-q", "--no-tags", "--no-recurse-submodules"]
+        let answer = try git.run(options + ["--", remote.name, "+\(branch):\(remote.tracking)"])
         if answer.isSuccess { return true }
         let heads = try git.run(["ls-remote", "--", remote.name, branch])
         let isThere = heads.text.split(separator: "\n").contains { $0.split(separator: "\t").last == branch[...] }
@@ -101,15 +129,15 @@ struct SyncRound {
     }
 
     private mutating func push(isThere: Bool) throws -> Bool {
+        let here = try git.require(["rev-parse", "--verify", "HEAD"], "determine its newest commit").line
         if !remote.isNew, isThere {
-            let here = try git.require(["rev-parse", "HEAD"], "determine its newest commit").line
             if try git.run(["rev-parse", "--quiet", "--verify", remote.tracking]).line == here { return true }
         }
-        // The whole name: a tag named HEAD would be pushed instead of HEAD.
-        let refspec = "refs/heads/\(remote.local):refs/heads/\(remote.branch)"
-        let options = ["push", "--porcelain"] + (remote.isNew ? ["-u"] : [])
-        let answer = try git.run(options + ["--", remote.name, refspec])
-        if answer.isSuccess { return true }
+        let answer = try send(here)
+        if answer.isSuccess {
+            if remote.isNew { try setUpstream() }
+            return true
+        }
         let refused = answer.text.split(separator: "\n").filter { $0.hasPrefix("!\t") }
         let isRace = refused.contains { line in
             line.contains("[rejected]")
@@ -123,6 +151,29 @@ struct SyncRound {
         return false
     }
 
+    /// Pushes a commit to the branch. No name of a branch is unambiguous, here or there: a tag can have any, even
+    /// refs/heads/main. Patterns are.
+    private func send(_ commit: String) throws -> GitProgram.Answer {
+        let folder = "refs/worktree/vaultfmt-sync"
+        // Of a sync that was killed; it could be for another branch.
+        let left = try git.require(["for-each-ref", "--format=%(refname)", folder], "list its refs").text
+        for ref in left.split(separator: "\n") { try removeRef(String(ref)) }
+        let own = "\(folder)/\(remote.branch)"
+        try git.require(["update-ref", own, commit], "prepare the push")
+        let answer = try git.run(["push", "--porcelain", "--", remote.name, "\(folder)/*:refs/heads/*"])
+        try removeRef(own)
+        return answer
+    }
+
+    private func removeRef(_ ref: String) throws { try git.require(["update-ref", "-d", ref], "remove a ref") }
+
+    /// Makes the branch that was pushed the upstream of the local one, as git does if it pushes by name.
+    private func setUpstream() throws {
+        for (key, value) in [("merge", "refs/heads/\(remote.branch)"), ("remote", remote.name)] {
+            try git.require(["config", "--local", "branch.\(remote.local).\(key)", value], "set the upstream")
+        }
+    }
+
     // MARK: merging
 
     /// Merges the vaults here, and lets git merge the rest: a commit on top of theirs has these vaults as they are here,
@@ -130,14 +181,21 @@ struct SyncRound {
     private mutating func merge() throws {
         if try isAncestor(remote.tracking, "HEAD") { return }
         let base = try git.run(["merge-base", "HEAD", remote.tracking])
-        try requireTheirs(since: base.isSuccess ? base.line : nil)
+        try requireTheirs(file.name, since: base.isSuccess ? base.line : nil)
+        try requireNoLoss()
+        let others = base.isSuccess ? try otherVaults(since: base.line) : OtherVaults()
         try mergeVault(file.name, into: vault)
-        if try isAncestor("HEAD", remote.tracking), try hasTheirs() {
+        if others.merged.isEmpty, others.kept.isEmpty, try isAncestor("HEAD", remote.tracking), try hasTheirs() {
             try git.require(Self.quietMerge + ["--ff-only", remote.tracking], "apply the fetched commits")
             return
         }
         try commit(file.name, of: vault)
-        let names = [file.name] + (base.isSuccess ? try mergeOthers(since: base.line) : [])
+        for name in others.merged {
+            let other = try open(name, access, writable: true)
+            try mergeVault(name, into: other)
+            try commit(name, of: other)
+        }
+        let names = [file.name] + others.merged + others.kept
         let index = lock.temporary("index")
         let target = try GitBranch(git: git, commit: remote.tracking, index: index).replacing(names)
         let answer = try git.run(Self.quietMerge + ["--ff", "--no-edit", target])
@@ -151,47 +209,23 @@ struct SyncRound {
     private static let quietMerge = ["-c", "merge.autoStash=false", "merge", "-q"]
 
     /// A vault that the other side had and has no more, or has as something else, must not vanish here as well.
-    private func requireTheirs(since base: String?) throws {
-        let name = TerminalText.quoted(file.name)
+    /// - Returns: The other side's version; nil if it has never had one.
+    @discardableResult
+    func requireTheirs(_ vault: String, since base: String?) throws -> GitEntry? {
+        let name = TerminalText.quoted(vault)
         let remedy = "it was left unchanged here; restore it there with 'git revert', or remove it here too"
-        if let theirs = try GitEntry(file.name, at: remote.tracking, git) {
-            guard !theirs.isFile else { return }
+        if let theirs = try GitEntry(vault, at: remote.tracking, git) {
+            guard !theirs.isFile else { return theirs }
             throw CommandFailure(.io, "the other side replaced \(name) with \(theirs.kind); \(remedy)")
         }
-        guard let base, try GitEntry(file.name, at: base, git) != nil else { return }
+        guard let base, try GitEntry(vault, at: base, git) != nil else { return nil }
         throw CommandFailure(.io, "the other side removed \(name); \(remedy)")
     }
 
-    /// Merges the other vaults of the repository that both sides have changed.
-    /// - Returns: Their names.
-    private mutating func mergeOthers(since base: String) throws -> [String] {
-        let theirs = try changed(base, remote.tracking)
-        var names: [String] = []
-        for name in try changed(base, "HEAD") where name != file.name && theirs.contains(name) {
-            guard try isVault(name), try GitEntry(name, at: remote.tracking, git)?.isFile == true else { continue }
-            let path = file.top + "/" + name
-            guard try git.require(["status", "--porcelain", "--", GitFile.pathspec(name)], "compare it").text.isEmpty
-            else {
-                throw CommandFailure(
-                    .usage, "\(TerminalText.quoted(name)) has changes that are not committed; sync it first")
-            }
-            let other = try access.open(path, writable: true)
-            try mergeVault(name, into: other)
-            try commit(name, of: other)
-            names.append(name)
-        }
-        return names
-    }
-
-    /// The names of files that differ between two commits and exist in the second one.
-    private func changed(_ one: String, _ other: String) throws -> [String] {
-        let arguments = ["diff", "--name-only", "--no-renames", "--diff-filter=AM", "-z", one, other, "--"]
+    /// The names of files that differ between two commits in one of these ways, as git's --diff-filter has them.
+    func changed(_ one: String, _ other: String, _ ways: String) throws -> [String] {
+        let arguments = ["diff", "--name-only", "--no-renames", "--diff-filter=\(ways)", "-z", one, other, "--"]
         return try git.require(arguments, "compare commits").text.split(separator: "\0").map(String.init)
-    }
-
-    /// Whether git merges a file with the driver of vaults.
-    private func isVault(_ name: String) throws -> Bool {
-        try git.run(["check-attr", "-z", "merge", "--", name]).text == "\(name)\0merge\0vaultfmt\0"
     }
 
     private func isAncestor(_ one: String, _ other: String) throws -> Bool {
@@ -205,25 +239,43 @@ struct SyncRound {
         else { return }
         let copy = lock.temporary("theirs")
         defer { unlink(copy) }
-        let whose = "the other side's \(TerminalText.quoted(name))"
-        do {
+        try Self.naming(name, copy) {
             try extract(theirs, name, to: copy)
+            try Self.require(vault.id, at: copy)
             let merger = CopyMerger(
                 path: vault.path, access: access, options: MergeOptions(), otherFactors: otherFactors)
+            let whose = "the other side's \(TerminalText.quoted(name))"
             if let report = try merger.merge(copy, called: whose, into: vault)?.report {
                 hasDamage = hasDamage || report.hasDamage
                 for line in MergeText.slotLines(report) { Terminal.note(line) }
             }
-        } catch let failure as CommandFailure {
+        }
+    }
+
+    /// Lets failures name the other side's vault in place of the copy that is read.
+    static func naming<R>(_ name: String, _ copy: String, _ body: () throws -> R) throws -> R {
+        do { return try body() } catch let failure as CommandFailure {
             let message = failure.message.replacing(TerminalText.path(copy), with: "it")
-            throw CommandFailure(failure.status, "\(whose): \(message)", code: failure.code)
+            throw CommandFailure(
+                failure.status, "the other side's \(TerminalText.quoted(name)): \(message)", code: failure.code)
+        }
+    }
+
+    /// Refuses another vault in place of this one.
+    static func require(_ id: VaultID, at copy: String) throws {
+        let other = try whileOpening { try Vault.id(at: copy) }
+        guard other == id else {
+            throw CommandFailure(
+                .damaged,
+                "it is another vault (\(other)), not a copy of the one here (\(id)); restore it there with 'git revert'"
+            )
         }
     }
 
     /// Writes a version of a vault to a file.
     ///
     /// What git stores is the vault itself, unless a filter replaces it, as LFS does.
-    private func extract(_ entry: GitEntry, _ name: String, to copy: String) throws {
+    func extract(_ entry: GitEntry, _ name: String, to copy: String) throws {
         let forms = [["cat-file", "blob", entry.id], ["cat-file", "--filters", "--path=\(name)", entry.id]]
         for form in forms {
             guard try write(form, to: copy) else {

@@ -21,7 +21,7 @@ struct Inject: ParsableCommand {
     @Argument(help: "The template; standard input if none is given.", completion: .file())
     var template: String?
 
-    @Option("A file to write instead of standard output.", name: [.short, .long], isFile: true)
+    @Option("A file to write instead of standard output (-).", name: [.short, .long], isFile: true)
     var output: String?
 
     @Flag(help: "Replace the output file if it exists.")
@@ -30,6 +30,7 @@ struct Inject: ParsableCommand {
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
+        let output = self.output == "-" ? nil : self.output
         if let output, !force, try UserFiles.exists(output) {
             throw CommandFailure(
                 .outputExists,

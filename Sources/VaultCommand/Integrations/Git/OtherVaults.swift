@@ -1,0 +1,120 @@
+import CVaultShim
+import Glibc
+import VaultFmt
+import VaultLocal
+
+/// The other vaults of the repository. Where only one side changed a file, git takes that side's: an older state, a
+/// link, or nothing.
+extension SyncRound {
+    /// The other vaults that git must not take from the other side.
+    struct OtherVaults {
+        /// Those that are merged here.
+        var merged: [String] = []
+        /// Those that stay as they are in HEAD.
+        var kept: [String] = []
+    }
+
+    /// Compares the other vaults that the other side changed, without changing anything.
+    /// - Throws: A failure that names the vault if the other side removed it, or has something else in its place.
+    mutating func otherVaults(since base: String) throws -> OtherVaults {
+        let ours = try changed(base, "HEAD", "AM")
+        var found = OtherVaults()
+        for name in try changed(base, remote.tracking, "ADMT") where name != file.name && isVaultHere(name) {
+            guard let here = try GitEntry(name, at: "HEAD", git), here.isFile,
+                let theirs = try requireTheirs(name, since: base), theirs.id != here.id
+            else { continue }
+            let status = try git.require(["status", "--porcelain", "--", GitFile.pathspec(name)], "compare it")
+            guard status.text.isEmpty else {
+                throw CommandFailure(
+                    .usage, "\(TerminalText.quoted(name)) has changes that are not committed; sync it first")
+            }
+            if ours.contains(name) {
+                found.merged.append(name)
+                continue
+            }
+            switch try comparison(name, theirs) {
+            case .continues: break
+            case .older: found.kept.append(name)
+            case .diverged: found.merged.append(name)
+            case .unproven(let reason):
+                areOthersProven = false
+                let isOlder = try isInHistory(theirs, name)
+                if isOlder { found.kept.append(name) }
+                Terminal.warning(
+                    "\(TerminalText.quoted(name)) was changed on the other side and "
+                        + (isOlder ? "left as it is here: it is an earlier version" : "taken without a comparison")
+                        + " (\(reason)); unlock it before a sync, or sync it by itself")
+            }
+        }
+        return found
+    }
+
+    /// Whether the file in the tree is a vault. Attributes do not matter: they come from everybody who can push.
+    private func isVaultHere(_ name: String) -> Bool {
+        var status = vault_status()
+        let path = file.top + "/" + name
+        guard vault_status_of(path, false, &status) == 0, status.mode & S_IFMT == S_IFREG else { return false }
+        do throws(VaultError) {
+            _ = try Vault.id(at: path)
+            return true
+        } catch {
+            return error.code != .notAVault
+        }
+    }
+
+    /// How the other side's version of a vault relates to the one here.
+    private enum Comparison {
+        case continues
+        case older
+        case diverged
+        /// Nothing shows it, for this reason.
+        case unproven(String)
+    }
+
+    /// Compares the other side's version of a vault with the one here, which only the other side changed.
+    private func comparison(_ name: String, _ theirs: GitEntry) throws -> Comparison {
+        let (copy, path) = (lock.temporary("theirs"), file.top + "/" + name)
+        defer { unlink(copy) }
+        return try Self.naming(name, copy) {
+            try extract(theirs, name, to: copy)
+            let id: VaultID
+            do throws(VaultError) { id = try Vault.id(at: path) } catch {
+                return .unproven(CommandFailure(error).message)
+            }
+            try Self.require(id, at: copy)
+            // No factor is tried on a vault that this machine has never opened: whoever can push can add one.
+            guard try AccessOptions.isRemembered(path, ThisMachine.current()) else {
+                return try isInHistory(theirs, name) ? .older : .continues
+            }
+            var silent = access
+            silent.noInput = true
+            let here: Vault
+            do { here = try open(name, silent) } catch { return .unproven(CommandFailure(error).message) }
+            var options = MergeOptions()
+            options.isRehearsal = true
+            do {
+                switch try CopyMerger(path: path, access: silent, options: options).merge(copy, into: here)?.outcome {
+                case .same, .theirs: return .continues
+                case .ours: return .older
+                default: return .diverged
+                }
+            } catch let failure as CommandFailure where failure.status == .noAccess {
+                return .unproven(failure.message)
+            }
+        }
+    }
+
+    /// Opens another vault of the repository: with the key that keeps it unlocked if there is one, since the factors are
+    /// those of the vault that is synced.
+    func open(_ name: String, _ access: AccessOptions, writable: Bool = false) throws -> Vault {
+        let path = file.top + "/" + name
+        return try access.openUnlocked(path, writable: writable, despiteFactors: true)
+            ?? access.open(path, writable: writable)
+    }
+
+    /// Whether the commits here had this version of a file before.
+    private func isInHistory(_ entry: GitEntry, _ name: String) throws -> Bool {
+        let arguments = ["log", "--full-history", "-m", "--raw", "--no-abbrev", "--no-renames", "--format=", "HEAD"]
+        return try git.require(arguments + ["--", GitFile.pathspec(name)], "read the history").text.contains(entry.id)
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import Testing
+
+/// A repository with the vaults `work.vault` and `y.vault`, of which `sync` in the clone `a` is given the first. Who can
+/// push works in the clone `b`.
+@Suite("sync and the other vaults of the repository", .enabled(if: Machine.has("git"), "no git here"))
+struct GitOtherVaultTests {
+    private func run(_ script: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            fill() { printf %s "$3" | on "$1" vaultfmt set "$2" -f y.vault; }
+            filled() { [[ $(on "$1" vaultfmt get "$2" -f y.vault) == "$3" ]] || { echo "$1 has no $2" >&2; exit 1; }; }
+            pushed() { on b git add -A; on b git commit -q -m b; on b git push -q; }
+            # Both sides have the same y.vault.
+            agreed() { git -C hub.git show main:y.vault | cmp - a/y.vault; }
+            on a vaultfmt create y.vault --kdf testing; fill a y0 0; on a vaultfmt git setup y.vault; on a git add .; on a git commit -q -m y
+            old=$(git -C a rev-parse HEAD); fill a y1 1; on a git commit -q -a -m y1; on a vaultfmt sync work.vault; on b git pull -q
+            \(script)
+            """, sourceLocation: sourceLocation)
+    }
+
+    @Test("a newer state is taken, an older one is not, and what both an older and the newest state lack is merged")
+    func states() throws {
+        try run(
+            """
+            fill b y2 2; pushed; on a vaultfmt sync work.vault; filled a y2 2; agreed
+            [[ $(git -C a rev-parse HEAD) == $(git -C b rev-parse HEAD) ]]
+            sum=$(sha256sum <a/y.vault); git -C b show $old:y.vault >b/y.vault; echo more >b/more; pushed
+            on a vaultfmt sync work.vault; [[ $sum == "$(sha256sum <a/y.vault)" && -e a/more ]]; filled a y2 2; agreed
+            on b git pull -q; git -C b show $old:y.vault >b/y.vault; printf 3 | XDG_STATE_HOME=$HOME/new vaultfmt set y3 -f b/y.vault; pushed
+            on a vaultfmt sync work.vault; filled a y2 2; filled a y3 3; agreed; on a vaultfmt verify y.vault
+            """)
+    }
+
+    @Test(
+        "one that was removed, or replaced by something else, is an error that names it and leaves it",
+        arguments: [
+            ("git -C b rm -q y.vault", 74, "removed 'y.vault'"),
+            ("ln -sf ../precious b/y.vault", 74, "replaced 'y.vault' with a symbolic link"),
+            ("rm b/y.vault; mkdir b/y.vault; touch b/y.vault/x", 74, "replaced 'y.vault' with a folder"),
+            ("printf ab >b/y.vault", 65, "the other side's 'y.vault': it is not a vault"),
+            ("cp b/work.vault b/y.vault", 65, "the other side's 'y.vault': it is another vault"),
+            ("head -c 9000 a/y.vault >b/y.vault", 65, "the other side's 'y.vault'"),
+            (
+                "sed -i '/y.vault/d' b/.gitattributes; pushed; on a vaultfmt sync work.vault; git -C b rm -q y.vault",
+                74, "removed 'y.vault'"
+            ),
+        ])
+    func replaced(_ script: String, _ code: Int, _ message: String) throws {
+        try run(
+            """
+            sum=$(sha256sum <a/y.vault); \(script); pushed; store a a1 A
+            ends \(code) on a vaultfmt sync work.vault; grep -q "\(message)" error; [[ $(grep -c ^vaultfmt: error) == 1 ]]
+            [[ ! -L a/y.vault && $sum == "$(sha256sum <a/y.vault)" ]]
+            # The remedy that the message names.
+            on b git revert --no-edit HEAD >log; on b git push -q
+            on a vaultfmt sync work.vault; has a a1 A; agreed
+            """)
+    }
+
+    @Test("one with other factors is taken and named with exit 3, unless it is an earlier version, or it is unlocked")
+    func otherFactors() throws {
+        try run(
+            """
+            printf 'a passphrase of its own' >own; own() { VAULTFMT_PASSPHRASE=$(<own) "$@"; }
+            on a vaultfmt rekey y.vault --new-passphrase-file ../own --kdf testing; on a git commit -q -a -m own
+            on a vaultfmt sync work.vault; on b git pull -q; before=$(git -C b rev-parse HEAD)
+            own fill b y2 2; pushed
+            ends 3 on a vaultfmt sync work.vault; grep -q "'y.vault' was changed on the other side and taken" error; own filled a y2 2; agreed
+            git -C b show $before:y.vault >b/y.vault; pushed
+            ends 3 on a vaultfmt sync work.vault; grep -q "'y.vault' .* and left as it is here" error; own filled a y2 2; agreed
+            on b git pull -q; own fill b y3 3; pushed
+            if own on a vaultfmt unlock y.vault 2>error; then
+                on a vaultfmt sync work.vault; on a vaultfmt lock y.vault; own filled a y3 3
+            fi
+            """)
+    }
+
+    @Test("no factor is tried on a vault that this machine never opened; an earlier version of it is not taken either")
+    func neverOpened() throws {
+        try run(
+            """
+            on b vaultfmt create n.vault --kdf testing; pushed; on a vaultfmt sync work.vault; known=$(ls -R state-a)
+            printf 1 | on b vaultfmt set n1 -f n.vault; pushed; on a vaultfmt sync work.vault; cmp a/n.vault b/n.vault
+            [[ $known == "$(ls -R state-a)" ]]
+            git -C b show HEAD~1:n.vault >b/n.vault; pushed; on a vaultfmt sync work.vault
+            git -C a show HEAD:n.vault | cmp - a/n.vault; fails cmp -s a/n.vault b/n.vault
+            """)
+    }
+
+    @Test("one with changes that are not committed is left, and named with what to do")
+    func uncommitted() throws {
+        try run(
+            """
+            fill b y2 2; pushed; fill a y3 3; store a a1 A
+            ends 64 on a vaultfmt sync work.vault; grep -q "'y.vault' has changes that are not committed; sync it first" error
+            on a vaultfmt sync y.vault; on a vaultfmt sync work.vault; filled a y2 2; filled a y3 3; agreed
+            """)
+    }
+
+    @Test("another vault in the place of the one that is committed is not committed")
+    func another() throws {
+        try run(
+            """
+            cp a/work.vault kept; before=$(git -C a rev-parse HEAD); cp a/y.vault a/work.vault
+            ends 64 on a vaultfmt sync work.vault; grep -q "'work.vault' is another vault" error
+            [[ $before == $(git -C a rev-parse HEAD) ]]; git -C a diff --cached --quiet
+            git -C hub.git show main:work.vault | cmp - kept
+            # The remedies that the message names.
+            cp kept a/work.vault; store a a1 A; on a vaultfmt sync work.vault; has a a1 A
+            cp a/y.vault a/work.vault; on a git commit -q -m meant work.vault; on a vaultfmt sync work.vault
+            git -C hub.git show main:work.vault | cmp - a/y.vault
+            """)
+    }
+
+    @Test("a file that is for the driver of vaults and is none is named, by the driver and by sync")
+    func noVault() throws {
+        try run(
+            """
+            printf ab >two; cp a/y.vault ours
+            ends 129 on a vaultfmt git merge-driver -- ../two ../ours y.vault dir/y.vault; grep -q "^vaultfmt: 'dir/y.vault': .*2 bytes" error
+            echo 'small merge=vaultfmt' >>b/.gitattributes; printf ab >b/small; pushed; on a vaultfmt sync work.vault
+            printf cd >b/small; pushed; printf ef >a/small; on a git commit -q -a -m small
+            ends 74 on a vaultfmt sync work.vault; grep -q "'small': a version is not a vault" error; [[ ! -e a/.git/MERGE_HEAD ]]
+            """)
+    }
+}
