@@ -244,20 +244,20 @@ struct SyncRound {
             try Self.require(vault.id, at: copy)
             let merger = CopyMerger(
                 path: vault.path, access: access, options: MergeOptions(), otherFactors: otherFactors)
-            let whose = "the other side's \(TerminalText.quoted(name))"
-            if let report = try merger.merge(copy, called: whose, into: vault)?.report {
+            if let report = try merger.merge(copy, called: Self.whose(name), into: vault)?.report {
                 hasDamage = hasDamage || report.hasDamage
                 for line in MergeText.slotLines(report) { Terminal.note(line) }
             }
         }
     }
 
+    static func whose(_ name: String) -> String { "the other side's \(TerminalText.quoted(name))" }
+
     /// Lets failures name the other side's vault in place of the copy that is read.
     static func naming<R>(_ name: String, _ copy: String, _ body: () throws -> R) throws -> R {
         do { return try body() } catch let failure as CommandFailure {
-            let message = failure.message.replacing(TerminalText.path(copy), with: "it")
-            throw CommandFailure(
-                failure.status, "the other side's \(TerminalText.quoted(name)): \(message)", code: failure.code)
+            let message = [TerminalText.path(copy), whose(name)].reduce(failure.message) { $0.replacing($1, with: "it") }
+            throw CommandFailure(failure.status, "\(whose(name)): \(message)", code: failure.code)
         }
     }
 
