@@ -256,7 +256,8 @@ struct SyncRound {
     /// Lets failures name the other side's vault in place of the copy that is read.
     static func naming<R>(_ name: String, _ copy: String, _ body: () throws -> R) throws -> R {
         do { return try body() } catch let failure as CommandFailure {
-            let message = [TerminalText.path(copy), whose(name)].reduce(failure.message) { $0.replacing($1, with: "it") }
+            let names = [TerminalText.path(copy), whose(name)]
+            let message = names.reduce(failure.message) { $0.replacing($1, with: "it") }
             throw CommandFailure(failure.status, "\(whose(name)): \(message)", code: failure.code)
         }
     }
