@@ -22,19 +22,20 @@ struct CommitForger {
     init(
         _ version: MachineVersion, _ state: MachineState, vault: Bytes16, isOwner: Bool, _ numbers: Numbers
     ) throws {
-        var keys = ForgeKeys(vault: vault, vaultKey: state.vaultKey, epoch: version.epoch)
-        self.numbers = numbers
+        var (keys, numbers) = (ForgeKeys(vault: vault, vaultKey: state.vaultKey, epoch: version.epoch), numbers)
         if !isOwner {
-            keys.owner = self.numbers.bytes(32)
-            keys.signingSeed = self.numbers.bytes(32)
+            keys.owner = numbers.bytes(32)
+            keys.signingSeed = numbers.bytes(32)
         }
-        dot = Dot(revision: version.commit.clock, replica: self.numbers.next() | 1)
+        let known = try Self.stored(version.commit, in: version.bytes, keys)
+        rows = Self.rows(state.vector, after: known)
+        dot = Dot(revision: version.commit.clock, replica: numbers.next() | 1)
         self.vault = vault
         self.keys = keys
+        self.numbers = numbers
         file = version.bytes
         commit = version.commit
         chain = state.chain
-        rows = Self.rows(state.vector, after: try Self.stored(version.commit, in: file, keys))
     }
 
     // MARK: vectors
@@ -49,8 +50,8 @@ struct CommitForger {
     /// The rows that a file stores for a commit.
     private static func stored(_ commit: Commit, in file: [UInt8], _ keys: ForgeKeys) throws -> [Vector.Row] {
         let frame = try frame(commit.vector, in: file, keys)
-        let base: VectorFrame? =
-            try frame.base.map { (base) throws in try self.frame(base, in: file, keys) }
+        var base: VectorFrame?
+        if let ref = frame.base { base = try self.frame(ref, in: file, keys) }
         return try frame.vector(on: base, floor: commit.floor, at: commit.vector.offset).rows
     }
 
