@@ -8,7 +8,7 @@ import VectorMaking
 /// Section 8: pairs of copies, and what their merge must hold. The reference implementation merges them on its own.
 enum MergingVectors {
     static func all() throws -> [ConformanceVector] {
-        let pairs = try MergingPairs.ofItems() + MergingPairs.ofSettling() + MergingPairs.ofSlots()
+        let pairs = MergingPairs.ofItems() + MergingPairs.ofSettling() + MergingPairs.ofSlots()
         return try (pairs + MergingPairs.ofReplacedKeys()).flatMap(vectors) + splits() + several()
     }
 
