@@ -56,7 +56,8 @@ struct CommitForger {
     }
 
     private static func frame(_ ref: ObjectRef, in file: [UInt8], _ keys: ForgeKeys) throws -> VectorFrame {
-        try VectorFrame(open(ref, .vector, in: file, keys).span, at: ref.offset)
+        let body = try open(ref, .vector, in: file, keys)
+        return try VectorFrame(body.span, at: ref.offset)
     }
 
     private static func open(_ ref: ObjectRef, _ type: FrameType, in file: [UInt8], _ keys: ForgeKeys) throws -> [UInt8]
