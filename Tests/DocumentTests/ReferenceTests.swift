@@ -173,8 +173,8 @@ struct ReferenceTests {
             #expect(counts.contains("\(kind) \(count)"), "\(count) of \(kind): \(counts)")
         }
         #expect(
-            read.contains("generation \(vault.anchor.generation)")
-                && read.contains("chain " + Readers.hex(vault.anchor.chain)))
+            read.contains("generation \(vault.state.generation)")
+                && read.contains("chain " + Readers.hex(vault.state.chain)))
         return read
     }
 }
