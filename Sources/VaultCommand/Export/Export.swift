@@ -164,7 +164,7 @@ struct Export: ParsableCommand {
             }
             leftOut = unfit + others
         case .csv:
-            var csv = CSVExport(output)
+            var csv = CSVExport(output, of: vault)
             try csv.begin()
             leftOut = try forEach(vault, progress, pause) { item in try csv.write(item) }
             csv.report()
