@@ -194,7 +194,11 @@ struct DeviceTests {
         try elsewhere.update(key, attributes: setting(["label": "M"]))
         #expect(try elsewhere.item(key)?.attributes.label == "M")
         fails(.deviceBound) { try elsewhere.update(key, accessibility: .always) }
-        fails(.deviceBound) { try elsewhere.move(key, to: try password("s", "moved")) }
+        let moved = try password("s", "moved")
+        try elsewhere.move(key, to: moved)
+        try elsewhere.move(moved, to: key)
+        let inGroup = try ItemKey.genericPassword(service: "s", account: "moved", group: "g")
+        fails(.deviceBound) { try elsewhere.move(key, to: inGroup) }
         fails(.deviceBound) { try elsewhere.set(key, secret: Secret(text: "new")) }
         try elsewhere.set(key, secret: Secret(text: "free"), accessibility: .always)
         #expect(try elsewhere.text(key) == "free")

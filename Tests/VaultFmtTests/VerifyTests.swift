@@ -37,7 +37,7 @@ struct VerifyTests {
         #expect(report.items == 4)
         let expected = Dictionary(grouping: try frames(try contents(path)), by: \.type.name).mapValues(\.count)
         #expect(report.objects == expected)
-        #expect(Set(expected.keys) == ["record", "page", "versions frame", "keyring", "history", "commit"])
+        #expect(Set(expected.keys) == ["record", "past", "page", "keyring", "vector", "commit"])
         #expect(progress.allSatisfy { $0 <= $1 })
     }
 
@@ -164,10 +164,13 @@ struct VerifyTests {
         try #require(revision > 1)
         try recommit(path) { $0.clock = revision }
         #expect(try Fast.open(path).verify().isSound)
-        try recommit(path) { $0.clock = revision - 1 }
+        try recommit(path) { commit in
+            commit.clock = revision - 1
+            commit.own = commit.own.map { Commit.OwnRow(id: $0.id, revision: revision - 1) }
+        }
         let error = #expect(throws: VaultError.self) { _ = try Fast.open(path) }
         #expect(error?.code == .structureInvalid)
-        #expect(error?.detail.contains("revision in the keyring is later") == true, "\(String(describing: error))")
+        #expect(error?.detail.contains("a dot in the keyring is later than the vault's clock") == true, "\(String(describing: error))")
     }
 
     @Test("calls a tail and an incomplete generation what they are")

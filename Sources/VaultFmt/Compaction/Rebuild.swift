@@ -171,7 +171,9 @@ enum Rebuild {
     ) throws(VaultError) -> UInt64 {
         var bytes: UInt64 = 0
         var all: [(handOver: HandOver, vector: Vector)] = []
-        for one in known {
+        // One that the keyring has no room for leaves nothing in the file.
+        let room = Format.Limit.handOvers - (new == nil ? 0 : 1)
+        for one in Keyring.newest(known.map { ($0.handOver, $0.vector) }, room) {
             var handOver = one.handOver
             handOver.vector = try Store.append(one.vector, to: appender, key: keys.index)
             bytes += UInt64(handOver.vector.length)
@@ -190,11 +192,18 @@ enum Rebuild {
 extension Keyring {
     /// Lists hand-overs, in the order of the format. Of more than 16, those with the greatest clocks are kept.
     mutating func setHandOvers(_ all: [(handOver: HandOver, vector: Vector)]) {
+        handOvers = Self.newest(all, Format.Limit.handOvers).map(\.handOver)
+    }
+
+    /// Returns the hand-overs with the greatest clocks, at most `count`, in the order of the format.
+    static func newest(
+        _ all: [(handOver: HandOver, vector: Vector)], _ count: Int
+    ) -> [(handOver: HandOver, vector: Vector)] {
         let sorted = all.sorted { HandOver.precedes($0.handOver, $1.handOver) }
         let kept = sorted.enumerated().sorted { left, right in
             (left.element.vector.clock, left.offset) < (right.element.vector.clock, right.offset)
-        }.suffix(Format.Limit.handOvers)
-        handOvers = kept.sorted { $0.offset < $1.offset }.map(\.element.handOver)
+        }.suffix(count)
+        return kept.sorted { $0.offset < $1.offset }.map(\.element)
     }
 }
 

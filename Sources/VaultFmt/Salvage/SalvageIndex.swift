@@ -15,6 +15,8 @@ struct SalvageIndex {
         let isUncertain: Bool
         /// Whether it is from a change whose commit is damaged or missing.
         var isUncommitted = false
+        /// The offset of the leaf that has it in a state; nil if no state has it.
+        var leaf: UInt64?
 
         /// The newest record of the item, not counting earlier values.
         var record: SalvageScan.Record? { records?.own }
@@ -136,7 +138,8 @@ struct SalvageIndex {
         do throws(VaultError) {
             let item = try ItemCodec.item(name, page, index, entries)
             if let known = items[key]?.item, known.revision >= item.revision { return }
-            items[key] = Found(key: key, item: item, records: records[item.entry.id], isUncertain: isUncertain)
+            items[key] = Found(
+                key: key, item: item, records: records[item.entry.id], isUncertain: isUncertain, leaf: page.offset)
         } catch { lost.append((key, error.detail)) }
     }
 
@@ -200,17 +203,19 @@ struct SalvageIndex {
         } catch { return }
     }
 
-    /// Notes the items that the change removed: its leaves cover their keys and do not have them.
+    /// Notes the items that the change removed: its leaves cover their keys or have others of their old leaf, but do not
+    /// have them.
     private mutating func noteRemovals(_ leaves: [Page]) {
         let there = Set(leaves.flatMap { page in (0..<page.count).map { page.key($0) } })
-        for found in items.values {
-            guard let item = found.item, !there.contains(item.pageName.bytes) else { continue }
-            let bytes = item.pageName.bytes
+        func isThere(_ found: Found) -> Bool { found.item.map { there.contains($0.pageName.bytes) } ?? true }
+        let replaced = Set(items.values.filter { $0.item != nil && isThere($0) }.compactMap(\.leaf))
+        for found in items.values where !isThere(found) {
+            guard let bytes = found.item?.pageName.bytes else { continue }
             let isCovered = leaves.contains { page in
                 page.count > 0 && !ByteOrder.isLess(bytes, page.key(0))
                     && !ByteOrder.isLess(page.key(page.count - 1), bytes)
             }
-            if isCovered { removedLater.append(found.key) }
+            if isCovered || found.leaf.map(replaced.contains) == true { removedLater.append(found.key) }
         }
     }
 
