@@ -36,14 +36,15 @@ struct BackupRestore {
         guard try isConfirmed || isWanted(opened, items, kept) else {
             throw CommandFailure.declined("nothing was restored")
         }
+        let isTodayKnown = isThere && isKnown(opened)
         try replace(keeping: kept)
-        try accept(opened)
+        try accept(opened, at: path)
+        if let kept, isTodayKnown { try accept(opened, at: kept) }
         let what =
             "\(TerminalText.path(path)) is at generation \(opened.state.generation) again, with \(MergeText.count(items))"
         guard let kept else { return Terminal.note(what) }
-        Terminal.note(
-            "\(what); the file of today is \(TerminalText.path(kept)): --vault opens it"
-        )
+        let remedy = isTodayKnown ? "" : " after 'vaultfmt anchor \(TerminalText.path(kept)) --accept'"
+        Terminal.note("\(what); the file of today is \(TerminalText.path(kept)): --vault opens it\(remedy)")
     }
 
     /// The path without symbolic links, so that a link to the vault stays one.
@@ -207,8 +208,18 @@ struct BackupRestore {
         }
     }
 
-    /// Makes the restored state the one that this machine remembers.
-    private func accept(_ opened: Vault) throws {
+    /// Whether the file of today opens as its backup does, and continues what this machine remembers of it. Only then is
+    /// it known under its new name without a question.
+    private func isKnown(_ opened: Vault) -> Bool {
+        do {
+            guard let today = try access.openCopy(path, of: opened) else { return false }
+            try ThisMachine.current().check(today)
+            return true
+        } catch { return false }
+    }
+
+    /// Makes the state of a file the one that this machine remembers for its place.
+    private func accept(_ opened: Vault, at path: String) throws {
         guard let restored = try access.openCopy(path, of: opened) else {
             throw CommandFailure(
                 .io,

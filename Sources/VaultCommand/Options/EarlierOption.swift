@@ -12,12 +12,12 @@ struct EarlierOption: ParsableArguments {
         if let earlier { guard earlier >= 1 else { throw ValidationError("--earlier must be at least 1") } }
     }
 
-    /// Returns the value with the given number, or the most recently replaced one: of the attribute, if it was sealed,
-    /// and otherwise of the secret.
+    /// Returns the value with the given number, or the most recently replaced one: of the attribute or the attached
+    /// file, if it was sealed, and otherwise of the secret.
     func value(of item: Item, _ attribute: String? = nil, in vault: Vault) throws -> EarlierValue {
         let values = try EarlierValues.newestFirst(of: item, in: vault)
-        let own = values.filter { $0.attribute == attribute }
-        let all = own.isEmpty ? values.filter { $0.attribute == nil } : own
+        let names = [attribute, attribute.map { AttributeName.filePrefix + $0 }, nil]
+        let all = names.lazy.map { name in values.filter { $0.attribute == name } }.first { !$0.isEmpty } ?? []
         let number = earlier ?? 1
         guard number <= all.count else {
             guard !all.isEmpty else {

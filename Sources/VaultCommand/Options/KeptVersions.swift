@@ -14,7 +14,8 @@ enum KeptVersions {
         guard number != before else { return Terminal.note("each item still keeps \(words(number))") }
         try vault.keepVersions(number)
         let fewer =
-            number < before ? "; older ones are dropped when the item changes" : ""
+            number < before
+            ? "; older ones are dropped when the item changes, and 'vaultfmt forget' drops them now" : ""
         Terminal.note("each item now keeps \(words(number))\(fewer)")
     }
 
