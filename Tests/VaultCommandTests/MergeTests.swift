@@ -90,7 +90,7 @@ struct MergeTests {
         #expect(values.map { $0["kind"] as? String } == ["secret", "attribute"])
         #expect(values.last?["name"] as? String == "label")
         let shown = try sandbox.ok("conflicts", "show", "svc").lines.map { $0.components(separatedBy: "\t") }
-        #expect(shown.map { $0.last } == ["", "A"] && shown.map { $0[3] } == ["secret", "label"])
+        #expect(shown.map { $0.last } == ["", "A"] && shown.map { $0[2] } == ["secret", "label"])
         #expect(try sandbox.ok("conflicts", "show", "svc", "--value", "1").output == "here")
         try sandbox.fails(1, "there is no value 3", "conflicts", "show", "svc", "--value", "3")
 

@@ -207,8 +207,16 @@ extension Vault {
         return VaultID(try Store.readHeader(file).0.id)
     }
 
-    /// Returns whether the current state has this slot.
-    package func has(slot: Bytes16) throws(VaultError) -> Bool {
-        try withCore { (core) throws(VaultError) in core.store.header.slots.contains { $0.id == slot } }
+    /// Returns whether a kept key opens its slot in the current state. A slot keeps its id when its factors change.
+    package func isOpened(by key: borrowing KeptKey) throws(VaultError) -> Bool {
+        let (id, wrappingKey) = (key.slot, SecretBox(key.wrappingKey.copy()))
+        return try withCore { (core) throws(VaultError) in
+            let header = core.store.header
+            guard let slot = header.slots.first(where: { $0.id == id }) else { return false }
+            do throws(VaultError) {
+                _ = try SlotOpener.open(slot, header, wrappingKey: wrappingKey.secret.copy())
+                return true
+            } catch { return false }
+        }
     }
 }
