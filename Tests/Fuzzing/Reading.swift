@@ -94,11 +94,12 @@ package enum Reading {
         var contents = Contents()
         var items = try vault.items()
         var count = 0
-        var last: ItemKey?
+        var last: [UInt8]?
         while let item = try items.next() {
             count += 1
-            if let last, !(last < item.key) { throw wrong("a listing is out of order") }
-            last = item.key
+            let place = item.pageKey
+            if let last, !last.lexicographicallyPrecedes(place) { throw wrong("a listing is out of order") }
+            last = place
             do throws(Mismatch) { try Reencoding.check(item.key) } catch { throw wrong(error.description) }
             guard let found = try vault.item(item.key), found.id == item.id, found.revision == item.revision else {
                 throw wrong("an item that is listed is not found")
@@ -109,7 +110,8 @@ package enum Reading {
                 contents.secrets[item.key] = opened.secret.withUnsafeBytes { Array($0) }
             } catch {
                 guard error.code != .invalidArgument else { throw error }
-                contents.isWhole = false
+                // It is whole without one.
+                contents.isWhole = contents.isWhole && error.code == .noSecret && item.lacksSecret
             }
         }
         _ = try vault.statistics()

@@ -49,6 +49,9 @@ public struct Item: Sendable {
     public var key: ItemKey { hasKeyPlain ? content.key : pageName.listed }
     /// The item's key without a suffix, which another item may have too.
     package var storedKey: ItemKey { content.key }
+    /// The key of the entry in a page, by which listings are ordered (section 6.1).
+    package var pageKey: [UInt8] { pageName.bytes }
+
     /// The item's key in a page.
     var pageName: PageName { PageName(content.key, second: hasKeyPlain ? nil : entry.id) }
     /// The item's attributes. In a listing, only unsealed ones of at most 256 bytes have a value; in an opened item,
