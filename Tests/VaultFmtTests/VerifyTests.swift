@@ -170,7 +170,8 @@ struct VerifyTests {
         }
         let error = #expect(throws: VaultError.self) { _ = try Fast.open(path) }
         #expect(error?.code == .structureInvalid)
-        #expect(error?.detail.contains("a dot in the keyring is later than the vault's clock") == true, "\(String(describing: error))")
+        let isNamed = error?.detail.contains("a dot in the keyring is later than the vault's clock")
+        #expect(isNamed == true, "\(String(describing: error))")
     }
 
     @Test("calls a tail and an incomplete generation what they are")
