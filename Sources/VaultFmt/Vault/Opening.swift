@@ -1,4 +1,4 @@
-package import VaultBytes
+internal import VaultBytes
 
 /// Options for opening a vault.
 public struct OpenOptions: ~Copyable, Sendable {
