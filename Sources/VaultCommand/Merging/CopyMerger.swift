@@ -259,14 +259,12 @@ struct CopyMerger {
     }
 
     /// Checks that a vault that this machine would have refused continues the remembered state once the copies are
-    /// merged, and notes whether they left anything to settle: a copy may also have had conflicts already.
+    /// merged, and notes whether anything is left to settle: a copy may also have had conflicts already.
     private func finish(_ target: (vault: Vault, needsCheck: Bool), _ outcomes: inout [CopyOutcome]) throws {
         if target.needsCheck, !options.isRehearsal { try ThisMachine.current().check(target.vault) }
-        let changing = outcomes.indices.filter { index in
-            outcomes[index].report.map { ![.same, .ours].contains($0.outcome) } ?? false
-        }
-        guard try !changing.isEmpty && !target.vault.conflicts().isEmpty else { return }
-        for index in changing { outcomes[index].leavesConflicts = true }
+        let isUnsettled = try outcomes.contains { $0.report != nil } && !target.vault.conflicts().isEmpty
+        guard isUnsettled else { return }
+        for index in outcomes.indices where outcomes[index].report != nil { outcomes[index].leavesConflicts = true }
     }
 
     private func reopen(_ vault: Vault, isWatched: Bool) throws -> Vault {

@@ -13,9 +13,7 @@ enum KeptVersions {
         let before = vault.keptVersions
         guard number != before else { return Terminal.note("each item still keeps \(words(number))") }
         try vault.keepVersions(number)
-        let fewer =
-            number < before
-            ? "; older ones are dropped when the item changes, and 'vaultfmt forget' drops them now" : ""
+        let fewer = number < before ? "; older ones are dropped when the item changes" : ""
         Terminal.note("each item now keeps \(words(number))\(fewer)")
     }
 

@@ -22,7 +22,7 @@ enum ItemField {
     /// with an earlier secret.
     static func value(_ name: String?, of value: EarlierValue, in vault: Vault) throws -> Secret {
         let own = value.attribute ?? "secret"
-        guard let name, name != own else {
+        guard let name, ![name, AttributeName.filePrefix + name].contains(own) else {
             return try vault.secret(of: value)
         }
         switch name {
