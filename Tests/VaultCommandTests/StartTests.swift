@@ -70,17 +70,21 @@ import Testing
         try sandbox.ok("set", "service", "account", input: "secret".utf8)
         let sample = try ImportSample("kdbx-4", in: sandbox)
         let source = try sandbox.write("source", sample.bytes)
-        for failing in ["1+", "2+", "3", "4", "5+", "6", "7+"] {
-            func run(_ arguments: [String]) throws -> Run {
-                try sandbox.run(
-                    [
-                        "-f", "-qq", "-o", "/dev/null", "-e", "trace=clone,clone3", "-e",
-                        "inject=clone,clone3:error=EAGAIN:when=\(failing)", Child.binary,
-                    ] + arguments, program: "/usr/bin/strace")
-            }
-            let get = try run(["get", "service", "account"])
+        func run(failing: String, _ arguments: [String]) throws -> Run {
+            try sandbox.run(
+                [
+                    "-f", "-qq", "-o", "/dev/null", "-e", "trace=clone,clone3", "-e",
+                    "inject=clone,clone3:error=EAGAIN:when=\(failing)", Child.binary,
+                ] + arguments, program: "/usr/bin/strace")
+        }
+        for failing in ["1+", "2+", "3", "4+"] {
+            let get = try run(failing: failing, ["get", "service", "account"])
             #expect(get.status == 0 && get.output == "secret", "\(failing): exit \(get.status): \(get.error)")
-            let rehearsal = try run(["import", "--dry-run", source, "--on-duplicate", "skip"] + sample.options)
+        }
+        // This file has two lanes.
+        for failing in ["1+", "2+", "1", "2"] {
+            let rehearsal = try run(
+                failing: failing, ["import", "--dry-run", source, "--on-duplicate", "skip"] + sample.options)
             #expect([0, 3].contains(rehearsal.status), "\(failing): exit \(rehearsal.status): \(rehearsal.error)")
         }
     }
