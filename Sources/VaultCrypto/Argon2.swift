@@ -1,18 +1,30 @@
 internal import CArgon2
+internal import CVaultShim
 
 /// Argon2id, version 1.3 (RFC 9106), using libargon2, which wipes its memory.
 package enum Argon2 {
-    /// Stretches 32 bytes to 32 bytes, using `lanes` threads. The caller has checked the cost against its policy.
+    /// Stretches 32 bytes to 32 bytes, using `lanes` threads, or one if the system has not that many now; the result is
+    /// the same. The caller has checked the cost against its policy.
     package static func stretch(
         _ input: borrowing Secret, salt: [UInt8], memoryKiB: UInt32, passes: UInt32, lanes: UInt32
     ) throws(CryptoError) -> Secret {
         var out = Secret(count: 32)
+        var salt = salt
         let result = out.withUnsafeMutableBytes { out in
             input.withUnsafeBytes { input in
-                salt.withUnsafeBytes { salt in
-                    argon2id_hash_raw(
-                        passes, memoryKiB, lanes, input.baseAddress, input.count, salt.baseAddress, salt.count,
-                        out.baseAddress, out.count)
+                salt.withUnsafeMutableBytes { salt in
+                    var context = argon2_context()
+                    context.out = out.assumingMemoryBound(to: UInt8.self).baseAddress
+                    context.outlen = UInt32(clamping: out.count)
+                    // libargon2 does not change these bytes: its flags, which are 0, do not ask it to clear them.
+                    context.pwd = UnsafeMutablePointer(mutating: input.assumingMemoryBound(to: UInt8.self).baseAddress)
+                    context.pwdlen = UInt32(clamping: input.count)
+                    context.salt = salt.assumingMemoryBound(to: UInt8.self).baseAddress
+                    context.saltlen = UInt32(clamping: salt.count)
+                    (context.t_cost, context.m_cost, context.lanes) = (passes, memoryKiB, lanes)
+                    context.threads = vault_possible_threads(lanes)
+                    context.version = UInt32(ARGON2_VERSION_13.rawValue)
+                    return argon2_ctx(&context, Argon2_id)
                 }
             }
         }

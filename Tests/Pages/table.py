@@ -467,6 +467,12 @@ VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt import host.pem""",
         asked=[ASKED],
         after="openssl x509 -in certificates.pem -noout",
     ),
+    Line(
+        "vaultfmt export --format csv --output passwords.csv",
+        asked=[ASKED],
+        says=["not in this list: the attributes"],
+        after="[[ $(head -c 6 passwords.csv) == Title, ]]",
+    ),
 ]
 
 # A second machine changes a copy of the vault: `elsewhere FILE COMMAND…`.

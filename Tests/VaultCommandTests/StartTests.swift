@@ -43,6 +43,52 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: sandbox.vault))
     }
 
+    @Test(
+        "too little memory to start is one clear line and exit 74, not an abort",
+        arguments: ["--version", "generate", "list --help", "get service account --passphrase-fd 9 --json"])
+    func noMemory(_ arguments: String) throws {
+        let sandbox = try Sandbox.withVault()
+        var refusals = 0
+        for size in stride(from: 16 << 10, through: 64 << 10, by: 256) {
+            let run = try sandbox.shell("ulimit -c 0; ulimit -v \(size); exec '\(Child.binary)' \(arguments)")
+            if run.error.hasPrefix("vaultfmt: there is not enough memory to start") {
+                #expect(run.status == 74 && run.error.utf8.count { $0 == 0x0A } == 1)
+                refusals += 1
+            } else if refusals > 0 || ![127, 137, 139].contains(run.status) {
+                // The system loaded it, and this is what the command makes of its arguments.
+                #expect([0, 64].contains(run.status), "-v \(size): exit \(run.status): \(run.error)")
+                break
+            }
+        }
+        #expect(refusals > 0)
+    }
+
+    @Test("a vault and a KeePass file of several lanes open while the system gives no more threads, or only some")
+    func noThreads() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("rekey", "--kdf-memory", "1MiB", "--kdf-passes", "1", "--kdf-lanes", "4", "--allow-weak-kdf")
+        try sandbox.ok("set", "service", "account", input: "secret".utf8)
+        let sample = try ImportSample("kdbx-4", in: sandbox)
+        let source = try sandbox.write("source", sample.bytes)
+        func run(failing: String, _ arguments: [String]) throws -> Run {
+            try sandbox.run(
+                [
+                    "-f", "-qq", "-o", "/dev/null", "-e", "trace=clone,clone3", "-e",
+                    "inject=clone,clone3:error=EAGAIN:when=\(failing)", Child.binary,
+                ] + arguments, program: "/usr/bin/strace")
+        }
+        for failing in ["1+", "2+", "3", "4+"] {
+            let get = try run(failing: failing, ["get", "service", "account"])
+            #expect(get.status == 0 && get.output == "secret", "\(failing): exit \(get.status): \(get.error)")
+        }
+        // This file has two lanes.
+        for failing in ["1+", "2+", "1", "2"] {
+            let rehearsal = try run(
+                failing: failing, ["import", "--dry-run", source, "--on-duplicate", "skip"] + sample.options)
+            #expect([0, 3].contains(rehearsal.status), "\(failing): exit \(rehearsal.status): \(rehearsal.error)")
+        }
+    }
+
     @Test("D2: a descriptor that is not open is refused before a file of ours gets its number")
     func descriptorNotOpen() throws {
         let sandbox = try Sandbox.withVault()

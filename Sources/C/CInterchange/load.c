@@ -74,9 +74,6 @@ void interchange_free(void *block) {
     free(block);
 }
 
-/* The maximum number of threads: unlike the number of lanes, the number of threads does not affect the result. */
-enum { most_threads = 16 };
-
 int interchange_argon2_lacks_memory(int error) { return error == ARGON2_MEMORY_ALLOCATION_ERROR || error == ARGON2_THREAD_FAIL; }
 
 int interchange_argon2(const struct interchange_argon2 *p, void *key) {
@@ -94,7 +91,7 @@ int interchange_argon2(const struct interchange_argon2 *p, void *key) {
         .t_cost = p->passes,
         .m_cost = p->memory_kib,
         .lanes = p->lanes,
-        .threads = p->lanes < most_threads ? p->lanes : most_threads,
+        .threads = p->threads,
         .version = p->version,
         .flags = ARGON2_DEFAULT_FLAGS,
     };

@@ -49,18 +49,46 @@ int vault_processors(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+struct waiting {
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    int may_end;
+};
+
+static void *wait_for_others(void *argument) {
+    struct waiting *all = argument;
+    pthread_mutex_lock(&all->lock);
+    while (!all->may_end) pthread_cond_wait(&all->change, &all->lock);
+    pthread_mutex_unlock(&all->lock);
+    return NULL;
+}
+
+unsigned int vault_possible_threads(unsigned int wanted) {
+    enum { most = 256 };
+    struct waiting all = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER, .may_end = 0};
+    pthread_t threads[most];
+    unsigned int count = 0;
+    if (wanted < 2 || wanted > most) return 1;
+    while (count < wanted && pthread_create(&threads[count], NULL, wait_for_others, &all) == 0) count++;
+    pthread_mutex_lock(&all.lock);
+    all.may_end = 1;
+    pthread_cond_broadcast(&all.change);
+    pthread_mutex_unlock(&all.lock);
+    for (unsigned int i = 0; i < count; i++) pthread_join(threads[i], NULL);
+    return count == wanted ? wanted : 1;
+}
+
 static pthread_mutex_t memory = PTHREAD_MUTEX_INITIALIZER;
 
 void vault_memory_lock(void) { pthread_mutex_lock(&memory); }
 void vault_memory_unlock(void) { pthread_mutex_unlock(&memory); }
 
 int vault_memory_has(size_t size) {
-    /* Called through a volatile pointer, because a compiler would optimize away an allocation that is freed without being used, and assume that it
-       succeeded. */
-    static void *(*const volatile allocate)(size_t) = malloc;
-    void *found = allocate(size);
-    free(found);
-    return found != NULL;
+    /* Not with malloc: what it has kept of freed blocks is of no use to libsodium, which maps its own pages. */
+    void *found = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (found == MAP_FAILED) return 0;
+    munmap(found, size);
+    return 1;
 }
 
 /* The Swift runtime has locks, for example on its type tables. If a thread holds one during a fork, it stays locked in the child. Only a thread

@@ -72,6 +72,8 @@ struct Import: ParsableCommand {
         let format = try format ?? SourceFormat(detecting: &reader)
         var opened = try format.open(reader, sourceOptions.access(vault.access))
         var session = ImportSession(policy: onDuplicate, group: groups.choice)
+        // Libraries and threads that the source needed have taken some of what was there when it was read.
+        try SourceMemory.require(SourceMemory.base, for: TerminalText.quoted(source))
         let vault = try vault.openVault(writable: !dryRun)
         let progress =
             dryRun && Terminal.outputIsTerminal ? nil : Progress(dryRun ? "checking" : "importing", of: "items")

@@ -101,6 +101,8 @@ final class OpenedSource: ImportSource {
     }
 
     func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [Omission] {
-        try body(take)
+        // Since the source was opened, the vault was, which takes memory too.
+        try SourceMemory.require(SourceMemory.base, for: "the source")
+        return try body(take)
     }
 }

@@ -28,6 +28,8 @@ struct KDBXFile: ~Copyable {
         if header.isCompressed { try ForeignLibrary.zlib.load() }
         try ForeignLibrary.expat.load()
         let keys = try key.keys(for: header, limits: limits, mostRounds: mostRounds)
+        // Libraries and the derivation have taken some of what was asked for when the file was read.
+        try SourceMemory.require(SourceMemory.base + SourceMemory.times * file.count, for: "the source")
         return KDBXFile(
             header: header,
             contents: try header.major == 3 ? version3(file, header, keys) : version4(file, header, keys),

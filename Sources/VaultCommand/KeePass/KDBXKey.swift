@@ -1,4 +1,5 @@
 import CInterchange
+import CVaultShim
 import VaultFmt
 import VaultLocal
 
@@ -65,6 +66,7 @@ extension KDBXArgon2 {
                             parameters.passes = UInt32(clamping: passes)
                             parameters.memory_kib = UInt32(clamping: memoryBytes >> 10)
                             parameters.lanes = UInt32(clamping: lanes)
+                            parameters.threads = vault_possible_threads(min(parameters.lanes, Self.mostThreads))
                             parameters.password = password.baseAddress
                             parameters.password_size = UInt32(clamping: password.count)
                             parameters.salt = salt.baseAddress
@@ -81,13 +83,18 @@ extension KDBXArgon2 {
         }
         guard interchange_argon2_lacks_memory(result) == 0 else {
             throw CommandFailure(
-                .io, "there is too little memory for this file's key derivation, which needs \(memoryBytes >> 20) MiB")
+                .io,
+                "there is too little memory for this file's key derivation, which needs \(max(1, memoryBytes >> 20)) MiB"
+            )
         }
         guard result == 0 else {
             throw CommandFailure.damaged("byte 12", "the header's key derivation has invalid parameters")
         }
         return key
     }
+
+    /// The maximum number of lanes that are computed at a time.
+    private static let mostThreads: UInt32 = 16
 
     /// Checks the cost against the limits. Memory, and memory times passes, are limited as they are for vaults. Passes
     /// and lanes alone are not limited: KeePassXC uses dozens of passes over little memory, and as many lanes as the

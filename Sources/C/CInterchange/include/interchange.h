@@ -47,10 +47,11 @@ void interchange_cipher_close(void *handle);
 /* KeePass's AES-KDF: encrypts both halves of a key repeatedly with AES-256. */
 int interchange_aes_kdf(const void *seed, void *key, uint64_t rounds);
 
-/* Argon2 with all parameters that KeePass can set. Returns 0, or the library's error code. */
+/* Argon2 with all parameters that KeePass can set. The number of threads does not affect the result. Returns 0, or the
+   library's error code. */
 struct interchange_argon2 {
     int is_id;
-    uint32_t version, passes, memory_kib, lanes;
+    uint32_t version, passes, memory_kib, lanes, threads;
     const void *password, *salt, *secret, *associated;
     uint32_t password_size, salt_size, secret_size, associated_size;
 };

@@ -161,6 +161,10 @@ uint64_t vault_process(void);
 /* Returns a number for this thread that no other thread of the process has or has had. */
 uint64_t vault_thread(void);
 
+/* Returns `wanted`, at most 256, if that many threads can run at the same time now, else 1. libargon2 does not wait for the threads that it has started when it
+   fails to start another one; they then use memory that is no longer theirs. */
+unsigned int vault_possible_threads(unsigned int wanted);
+
 /* Returns the number of processors on which this process may run; 1 if unknown. */
 int vault_processors(void);
 
@@ -176,6 +180,6 @@ void vault_step_in(unsigned int entered);
    use it. */
 void vault_memory_lock(void);
 void vault_memory_unlock(void);
-/* Returns 1 if this much memory can be allocated now. */
+/* Returns 1 if this much memory, more than 0 bytes, can be mapped now. */
 int vault_memory_has(size_t size);
 #endif

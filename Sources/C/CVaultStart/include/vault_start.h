@@ -1,2 +1,2 @@
-/* There is nothing to call: the check in start.c runs automatically before any other code of the program. */
+/* There is nothing to call: the checks in start.c run automatically before any other code of the program. */
 #pragma once
