@@ -23,6 +23,8 @@ struct PageName: Hashable, Sendable {
     /// The key in the page.
     var bytes: [UInt8] { second.map { PageKey.second(key.bytes, $0) } ?? key.bytes }
 
+    static func precedes(_ left: PageName, _ right: PageName) -> Bool { ByteOrder.isLess(left.bytes, right.bytes) }
+
     /// The key under which a person finds the item: with a suffix if it does not have its key plain.
     var listed: ItemKey { second.map { TwinKey.listed(key, $0) } ?? key }
 }

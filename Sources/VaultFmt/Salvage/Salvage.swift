@@ -228,13 +228,13 @@ struct SalvageSource: ~Copyable {
         report.removedLater = index.removedLater.sorted()
         report.unnamed = index.unnamed
         guard store.forgeable.hasIndex else {
-            return index.items.values.sorted { $0.key < $1.key }.map { Candidate(proven: $0, unproven: nil) }
+            return index.items.values.sorted { PageName.precedes($0.name, $1.name) }
+                .map { Candidate(proven: $0, unproven: nil) }
         }
         let all = SalvageIndex(scan, store, withUnproven: true)
         report.unnamed = min(index.unnamed, all.unnamed)
-        return try Set(index.items.keys).union(all.items.keys).sorted().map { (key) throws(VaultError) in
-            try candidate(index.items[key], all.items[key])
-        }
+        let names = Set(index.items.keys).union(all.items.keys).sorted(by: PageName.precedes)
+        return try names.map { (name) throws(VaultError) in try candidate(index.items[name], all.items[name]) }
     }
 
     /// Returns what the newest commit includes; nil if there is none, or its vector is damaged.

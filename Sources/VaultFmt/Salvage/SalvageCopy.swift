@@ -93,13 +93,24 @@ struct SalvageCopy {
         let accessibility = found.item?.accessibility ?? compartment?.accessibility ?? .whenUnlocked
         // An item bound to a device is bound to this device in the new vault; if there is no device, it is not bound.
         let isPossible = !accessibility.isThisDeviceOnly || transaction.hasDevice
+        let key = try newKey()
         try transaction.add(
-            found.key, secret: value.secret, attributes: value.attributes,
+            key, secret: value.secret, attributes: value.attributes,
             accessibility: isPossible ? accessibility : .whenUnlocked,
             created: found.item?.created, modified: found.item?.modified)
         report.recovered += 1
-        let isWhole = try addKept(kept, &report)
+        let isWhole = try addKept(kept, to: key, &report)
         if value.isPartial || !isWhole, report.partial.last != found.key { report.partial.append(found.key) }
+    }
+
+    /// Returns the key under which the item was listed; one with another suffix if two items were listed under it.
+    private func newKey() throws(VaultError) -> ItemKey {
+        var key = found.key
+        for _ in 0..<8 {
+            guard try transaction.item(key) != nil else { return key }
+            key = TwinKey.listed(found.name.key, transaction.core.store.random.bytes16())
+        }
+        return key
     }
 
     // MARK: what the item keeps
@@ -139,9 +150,11 @@ struct SalvageCopy {
 
     /// Adds values to the item that was just made, each under a new dot, in the old order. Returns whether all of them
     /// were readable.
-    private func addKept(_ kept: [Kept], _ report: inout SalvageReport) throws(VaultError) -> Bool {
+    private func addKept(
+        _ kept: [Kept], to key: ItemKey, _ report: inout SalvageReport
+    ) throws(VaultError) -> Bool {
         guard !kept.isEmpty || found.item?.lacksSecret ?? false else { return true }
-        let item = try transaction.existing(found.key)
+        let item = try transaction.existing(key)
         let device = item.device == nil ? .zero : transaction.core.deviceID
         let sealing = AdoptedValues(
             transaction, from: store, found.item?.entry.id ?? .zero, to: item.entry.id, device: device)

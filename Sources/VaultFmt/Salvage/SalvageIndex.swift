@@ -7,7 +7,8 @@ internal import VaultStore
 struct SalvageIndex {
     /// An item that is in the index, or a record that was found without it.
     struct Found {
-        let key: ItemKey
+        /// The key of its entry, or that of its record. Two items can be listed under one key.
+        let name: PageName
         let item: Item?
         /// The records of the item that authenticate on their own.
         let records: SalvageScan.Records?
@@ -17,6 +18,9 @@ struct SalvageIndex {
         var isUncommitted = false
         /// The offset of the leaf that has it in a state; nil if no state has it.
         var leaf: UInt64?
+
+        /// The key under which it is listed.
+        var key: ItemKey { name.listed }
 
         /// The newest record of the item, not counting earlier values.
         var record: SalvageScan.Record? { records?.own }
@@ -47,7 +51,7 @@ struct SalvageIndex {
     private let store: SalvageStore
     private let records: [Bytes16: SalvageScan.Records]
     private let entries: EntryCheck
-    private(set) var items: [ItemKey: Found] = [:]
+    private(set) var items: [PageName: Found] = [:]
     private(set) var lost: [(key: ItemKey, reason: String)] = []
     private(set) var hasGaps = false
     /// The number of items that the newest commit counts beyond those that were found.
@@ -134,13 +138,12 @@ struct SalvageIndex {
     private mutating func addItem(_ bytes: [UInt8], _ page: Page, _ index: Int, isUncertain: Bool) {
         let name: PageName
         do throws(VaultError) { name = try Self.name(page, index) } catch { return }
-        let key = name.listed
         do throws(VaultError) {
             let item = try ItemCodec.item(name, page, index, entries)
-            if let known = items[key]?.item, known.revision >= item.revision { return }
-            items[key] = Found(
-                key: key, item: item, records: records[item.entry.id], isUncertain: isUncertain, leaf: page.offset)
-        } catch { lost.append((key, error.detail)) }
+            if let known = items[name]?.item, known.revision >= item.revision { return }
+            items[name] = Found(
+                name: name, item: item, records: records[item.entry.id], isUncertain: isUncertain, leaf: page.offset)
+        } catch { lost.append((name.listed, error.detail)) }
     }
 
     private static func name(_ page: Page, _ index: Int) throws(VaultError) -> PageName {
@@ -152,8 +155,8 @@ struct SalvageIndex {
     /// Adds what was appended after the newest commit: a change whose own commit is damaged or missing. Its items are
     /// whole if their pages and records authenticate, but nothing proves that the change was completed.
     private mutating func readTail(_ newest: Commit, takesLeaves: Bool) {
-        var keys = Dictionary(
-            items.values.compactMap { found in found.item.map { ($0.entry.id, found.key) } }, uniquingKeysWith: { $1 })
+        var names = Dictionary(
+            items.values.compactMap { found in found.item.map { ($0.entry.id, found.name) } }, uniquingKeysWith: { $1 })
         var fromLeaves: Set<Bytes16> = []
         if takesLeaves {
             var pages: [Page] = []
@@ -162,7 +165,7 @@ struct SalvageIndex {
             }
             noteRemovals(pages)
             for page in pages {
-                for index in 0..<page.count { addLater(page, index, after: newest, &keys, &fromLeaves) }
+                for index in 0..<page.count { addLater(page, index, after: newest, &names, &fromLeaves) }
             }
         }
         for (id, found) in records where !fromLeaves.contains(id) {
@@ -170,36 +173,35 @@ struct SalvageIndex {
                 continue
             }
             do throws(VaultError) {
-                let key = try store.key(of: record)
-                let known = keys[id].flatMap { items[$0] }
-                guard items[key] == nil || known?.key == key else { continue }
-                if let known, known.key != key { items[known.key] = nil }
-                items[key] = Found(
-                    key: key, item: known?.key == key ? known?.item : nil, records: found, isUncertain: true,
+                let name = PageName(try store.key(of: record))
+                let known = names[id].flatMap { items[$0] }
+                guard items[name] == nil || known?.name == name else { continue }
+                if let known, known.name != name { items[known.name] = nil }
+                items[name] = Found(
+                    name: name, item: known?.name == name ? known?.item : nil, records: found, isUncertain: true,
                     isUncommitted: true)
             } catch { continue }
         }
     }
 
     private mutating func addLater(
-        _ page: Page, _ index: Int, after newest: Commit, _ keys: inout [Bytes16: ItemKey],
+        _ page: Page, _ index: Int, after newest: Commit, _ names: inout [Bytes16: PageName],
         _ fromLeaves: inout Set<Bytes16>
     ) {
         guard !page.isForgotten(index) else { return }
         do throws(VaultError) {
             let name = try Self.name(page, index)
-            let key = name.listed
             let item = try ItemCodec.item(name, page, index, store.entryCheck)
             let id = item.entry.id
             guard item.revision > newest.clock else { return }
-            if let old = keys[id] {
+            if let old = names[id] {
                 guard items[old]?.item?.revision ?? 0 < item.revision else { return }
                 items[old] = nil
             }
-            keys[id] = key
+            names[id] = name
             fromLeaves.insert(id)
-            items[key] = Found(
-                key: key, item: item, records: records[id], isUncertain: false, isUncommitted: true)
+            items[name] = Found(
+                name: name, item: item, records: records[id], isUncertain: false, isUncommitted: true)
         } catch { return }
     }
 
@@ -234,7 +236,7 @@ struct SalvageIndex {
     /// Adds items that were added or changed after the state that covers their range, and all items outside of any
     /// covered range.
     private mutating func addRecords() {
-        for found in items.values where found.isUncertain && isMoved(found) { items[found.key] = nil }
+        for found in items.values where found.isUncertain && isMoved(found) { items[found.name] = nil }
         let named = Set(items.values.compactMap { $0.item?.entry.id })
         for (id, found) in records where !named.contains(id) {
             guard let record = found.own else { continue }
@@ -247,8 +249,9 @@ struct SalvageIndex {
                 else {
                     continue
                 }
-                guard items[key] == nil, isUnknown(key.bytes, record.identity.revision) else { continue }
-                items[key] = Found(key: key, item: nil, records: found, isUncertain: true)
+                let name = PageName(key)
+                guard items[name] == nil, isUnknown(key.bytes, record.identity.revision) else { continue }
+                items[name] = Found(name: name, item: nil, records: found, isUncertain: true)
             } catch { continue }
         }
     }
