@@ -59,13 +59,22 @@ extension ScopesVault {
         let known = Set(model.items.map(\.number))
         let shared = numbers.chance(2) ? someItem(owner, { $0.placement.device == nil && $0.number % 2 == half }) : nil
         tell("merges a copy in which", owner)
+        let before = (here: owners[owner].state, there: copy.state)
         try transaction(owner, in: copy) { $0 % 2 == half && $0 != shared?.number }
-        let losing = try shared.map { try setSecret(of: $0.number, in: copy, owner) }
+        // What loses is never shown in the vault, so the model does not put it there.
+        let losing = try shared.map { try setSecret(of: $0.number, in: copy, owner).secret }
         files.setClock(1_700_000_000_000 + Int64(version) * 1000 + 500)
         try transaction(owner) { $0 % 2 != half && known.contains($0) }
-        if let shared { _ = try setSecret(of: shared.number, in: owners[owner], owner) }
+        if let shared {
+            let item = try setSecret(of: shared.number, in: owners[owner], owner)
+            model.put(item, version: version, devices: devices(owner))
+        }
+        // A transaction that forgets what is not there changes nothing.
+        let hasChanged = (here: owners[owner].state != before.here, there: copy.state != before.there)
         let report = try owners[owner].merge(copy)
-        guard report.outcome == .merged else { throw Wrong("a merge is \(report.outcome)") }
+        let expected: MergeReport.Outcome =
+            hasChanged.here ? (hasChanged.there ? .merged : .ours) : (hasChanged.there ? .theirs : .same)
+        guard report.outcome == expected else { throw Wrong("a merge is \(report.outcome), not \(expected)") }
         if let shared, let losing {
             model.leaveOpen(losing, of: shared.number, version: version, devices: devices(owner))
         }
@@ -80,13 +89,12 @@ extension ScopesVault {
         return try Vault.open(Self.copyPath, factors: try Self.factors(ownerKey), options: options, place: place)
     }
 
-    /// Sets the secret of an item; returns its text.
-    private func setSecret(of number: Int, in vault: Vault, _ owner: Int) throws -> String {
+    /// Sets the secret of an item in a vault; returns the item with it.
+    private func setSecret(of number: Int, in vault: Vault, _ owner: Int) throws -> ScopesModel.Item {
         guard var item = model.items.first(where: { $0.number == number }) else { throw Wrong("no item \(number)") }
         item.secret = model.newMark("s", item: number)
         tell("sets \(item.secret)", owner)
         try vault.set(item.key, secret: Secret(bytes: Array(item.secret.utf8)))
-        model.put(item, version: version, devices: devices(owner))
-        return item.secret
+        return item
     }
 }

@@ -222,13 +222,9 @@ struct ScopesModel {
     mutating func leaveOpen(_ text: String, of number: Int, version: Int, devices: Set<Int>) {
         guard let index = items.firstIndex(where: { $0.number == number }) else { return }
         var item = items[index]
-        if let known = item.earlier.firstIndex(where: { $0.text == text }) {
-            item.earlier[known].isOpen = true
-        } else {
-            var open = Earlier(field: "s", text: text, order: newNumber(), placement: item.placement)
-            open.isOpen = true
-            item.earlier.append(open)
-        }
+        var open = Earlier(field: "s", text: text, order: newNumber(), placement: item.placement)
+        open.isOpen = true
+        item.earlier.append(open)
         seal(&item, devices)
         replaceEarlier(of: items[index], with: item.earlier, version)
         items[index] = item
@@ -292,13 +288,13 @@ struct ScopesModel {
         !mark.isLabel && mark.stays.contains { $0.placement.device != nil && opener.opens($0.placement) }
     }
 
-    /// What somebody has to be able to open, earlier values included.
-    func live(_ opener: Opener) -> Set<String> {
+    /// What somebody has to be able to open: for an owner, earlier values included. Only owners can find those.
+    func live(_ opener: Opener, isOwner: Bool) -> Set<String> {
         var found: Set<String> = []
         for item in items {
             let shown = Self.fields.compactMap { item[$0] }.map { ($0, item.placement) }
-            for (text, placement) in shown + item.earlier.map({ ($0.text, $0.placement) })
-            where opener.opens(placement) {
+            let earlier = isOwner ? item.earlier.map { ($0.text, $0.placement) } : []
+            for (text, placement) in shown + earlier where opener.opens(placement) {
                 found.insert(text)
             }
         }
