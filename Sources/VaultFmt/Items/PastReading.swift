@@ -31,17 +31,20 @@ extension RecordReading {
     }
 
     /// Returns what an item shows, what is left to settle, and its earlier values.
-    func view(of item: Item, _ state: ItemState) throws(VaultError) -> ItemView {
-        try state.view(limit: limit) { (name) throws(VaultError) in
+    ///
+    /// `most`: how many different earlier values of each field; nil for as many as the vault keeps.
+    func view(of item: Item, _ state: ItemState, most: Int? = nil) throws(VaultError) -> ItemView {
+        try state.view(limit: most ?? limit) { (name) throws(VaultError) in
             try classOf(name, state.values[name], of: item, before: item.referrer)
         }
     }
 
-    /// Returns an item's earlier values, oldest first.
-    func allEarlierValues(of item: Item) throws(VaultError) -> [EarlierValue] {
+    /// Returns an item's earlier values, oldest first: `most` different ones of each field; nil for as many as the vault
+    /// keeps. More than that are there until the item changes, if the vault kept more before.
+    func allEarlierValues(of item: Item, most: Int? = nil) throws(VaultError) -> [EarlierValue] {
         guard let ref = item.entry.past else { return [] }
         let state = try state(of: item)
-        let names = try view(of: item, state).earlier.sorted { ($0.dot, $0.field) < ($1.dot, $1.field) }
+        let names = try view(of: item, state, most: most).earlier.sorted { ($0.dot, $0.field) < ($1.dot, $1.field) }
         return names.compactMap { name in
             state.values[name].map { EarlierValue(name, $0, of: item.entry.id, referrer: ref.offset) }
         }

@@ -33,8 +33,8 @@ extension Transaction {
         try update(item.key, attributes: AttributeChanges(set: Attributes([restored])))
     }
 
-    /// Forgets these earlier values of an item, or all of them, and returns how many were forgotten. They do not return
-    /// from any copy of the vault; values with the same bytes are forgotten with them. Their records stay in the file
+    /// Forgets these earlier values of an item, or all of them, and returns how many were forgotten. All of them includes
+    /// those that are no longer listed because the vault now keeps fewer. They do not return from any copy of the vault; values with the same bytes are forgotten with them. Their records stay in the file
     /// until it is compacted.
     ///
     /// If the list of earlier values is damaged, forgetting all of them drops the list, with what was left to settle;
@@ -45,7 +45,7 @@ extension Transaction {
         var change = ItemChange(old)
         change.modified = old.modified
         do throws(VaultError) {
-            let known = try allEarlierValues(of: old)
+            let known = try allEarlierValues(of: old, most: values == nil ? .max : nil)
             for value in values ?? known { change.edit.forgotten.insert(try Self.current(value, among: known).name) }
         } catch {
             let isDamaged = error.code == .authenticationFailed || error.code == .structureInvalid

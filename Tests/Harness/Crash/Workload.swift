@@ -45,6 +45,8 @@ final class Workload {
     private(set) var lastFailure: VaultError?
     /// The vault's file as it was when `keepCopy` was called: what another machine has of it.
     private var copy: [UInt8]?
+    /// The state that the copy is of.
+    private var copied = 0
     private var numbers: Numbers
     private let random: Randomness
     private var serial = 0
@@ -176,7 +178,7 @@ final class Workload {
     }
 
     /// Keeps the file as another machine that changes it next.
-    func keepCopy() { copy = disk.content[Self.name] }
+    func keepCopy() { (copy, copied) = (disk.content[Self.name], current) }
 
     /// The same for any change.
     @discardableResult
@@ -255,8 +257,9 @@ final class Workload {
             place: Store.Place(fileSystem: MemoryFileSystem("copy", copy), random: random, cacheBytes: 1 << 16))
         try other.add(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.attributes)
         let (ours, theirs) = (states[current].generation, other.state.generation)
-        return Change(
-            model: next, key: key, generations: max(ours, theirs) + 1 - ours, body: { try $0.merge(other) })
+        // A copy that has everything is taken as it is.
+        let merged = copied == current ? theirs : max(ours, theirs) + 1
+        return Change(model: next, key: key, generations: merged - ours, body: { try $0.merge(other) })
     }
 
     /// An item that is accessible always, and then when unlocked only: change and compaction are one commit.

@@ -60,14 +60,24 @@ extension ScopesVault {
         let shared = numbers.chance(2) ? someItem(owner, { $0.placement.device == nil && $0.number % 2 == half }) : nil
         tell("merges a copy in which", owner)
         let before = (here: owners[owner].state, there: copy.state)
+        let base = model.items
         try transaction(owner, in: copy) { $0 % 2 == half && $0 != shared?.number }
         // What loses is never shown in the vault, so the model does not put it there.
         let losing = try shared.map { try setSecret(of: $0.number, in: copy, owner).secret }
+        let order = model.newNumber()
+        let added = Set(model.items.map(\.number)).subtracting(known)
+        func isCopys(_ item: ScopesModel.Item) -> Bool {
+            let number = item.number
+            return added.contains(number) || (number % 2 == half && known.contains(number) && number != shared?.number)
+        }
+        func noteOurs() throws { try note(model.items.filter { !isCopys($0) } + base.filter(isCopys)) }
         files.setClock(1_700_000_000_000 + Int64(version) * 1000 + 500)
         try transaction(owner) { $0 % 2 != half && known.contains($0) }
+        try noteOurs()
         if let shared {
             let item = try setSecret(of: shared.number, in: owners[owner], owner)
             model.put(item, version: version, devices: devices(owner))
+            try noteOurs()
         }
         // A transaction that forgets what is not there changes nothing.
         let hasChanged = (here: owners[owner].state != before.here, there: copy.state != before.there)
@@ -76,7 +86,7 @@ extension ScopesVault {
             hasChanged.here ? (hasChanged.there ? .merged : .ours) : (hasChanged.there ? .theirs : .same)
         guard report.outcome == expected else { throw Wrong("a merge is \(report.outcome), not \(expected)") }
         if let shared, let losing {
-            model.leaveOpen(losing, of: shared.number, version: version, devices: devices(owner))
+            model.leaveOpen(losing, of: shared.number, order: order, version: version, devices: devices(owner))
         }
         try files.remove(Self.copyPath)
     }

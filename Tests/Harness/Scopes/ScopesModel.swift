@@ -219,10 +219,12 @@ struct ScopesModel {
     }
 
     /// A merge leaves a value to settle that another one has prevailed over.
-    mutating func leaveOpen(_ text: String, of number: Int, version: Int, devices: Set<Int>) {
+    ///
+    /// - order: When it was set, by `newNumber`.
+    mutating func leaveOpen(_ text: String, of number: Int, order: Int, version: Int, devices: Set<Int>) {
         guard let index = items.firstIndex(where: { $0.number == number }) else { return }
         var item = items[index]
-        var open = Earlier(field: "s", text: text, order: newNumber(), placement: item.placement)
+        var open = Earlier(field: "s", text: text, order: order, placement: item.placement)
         open.isOpen = true
         item.earlier.append(open)
         seal(&item, devices)

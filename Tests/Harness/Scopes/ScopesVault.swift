@@ -94,8 +94,10 @@ final class ScopesVault {
     }
 
     /// Notes the state that there is now.
-    private func note() throws {
-        let contents = Dictionary(uniqueKeysWithValues: model.items.map { ($0.key, $0.secret) })
+    ///
+    /// - items: What it holds; all of the model, if they are nil.
+    func note(_ items: [ScopesModel.Item]? = nil) throws {
+        let contents = Dictionary(uniqueKeysWithValues: (items ?? model.items).map { ($0.key, $0.secret) })
         let header = Array(bytes.prefix(Int(bytes[12]) | Int(bytes[13]) << 8 | Int(bytes[14]) << 16))
         newest = try owners.map { try $0.anchor }.max { $0.generation < $1.generation } ?? newest
         // Locking, for one, makes no new state.

@@ -190,6 +190,19 @@ struct MergeTests {
         #expect(try copies.ours.item(try key("a"))?.attributes.label == "theirs")
     }
 
+    @Test("forgetting all earlier values includes those that a lower limit hides")
+    func forgottenBeyondLimit() throws {
+        let vault = try copies().ours
+        for text in ["1", "2", "3"] { try vault.put(try key("a"), text) }
+        try vault.keepVersions(0)
+        #expect(try vault.earlierSecrets(of: try key("a")) == [])
+        #expect(try vault.forgetEarlierValues(of: try key("a")) == 3)
+        #expect(try vault.forgetEarlierValues(of: try key("a")) == 0)
+        try vault.keepVersions(10)
+        #expect(try vault.earlierSecrets(of: try key("a")) == [] && vault.item(try key("a"))?.hasPast == false)
+        #expect(try vault.verify().problems.isEmpty)
+    }
+
     @Test("names an item of which no secret is left")
     func withoutSecret() throws {
         let copies = try copies()
