@@ -19,15 +19,18 @@ struct MachineRun: Equatable, Sendable {
     static let tolerance: Int64 = 5000
 
     /// Returns the present run; nil if the system does not tell what it is.
-    static func current() -> MachineRun? {
+    ///
+    /// Throws `io` if the system lacks descriptors or memory to tell: the run would seem to be another one.
+    static func current() throws(VaultError) -> MachineRun? {
         // Containers often have no machine id; their boot and mounts tell them apart.
-        let machine = line(of: "/etc/machine-id") ?? line(of: "/var/lib/dbus/machine-id") ?? []
-        guard let boot = line(of: "/proc/sys/kernel/random/boot_id"), let mounts = link("/proc/self/ns/mnt"),
+        var machine = try line(of: "/etc/machine-id")
+        if machine == nil { machine = try line(of: "/var/lib/dbus/machine-id") }
+        guard let boot = try line(of: "/proc/sys/kernel/random/boot_id"), let mounts = try link("/proc/self/ns/mnt"),
             let difference = clockDifference()
         else { return nil }
         var hash = Blake2b()
         hash.update("vaultfmt run")
-        for part in [machine, boot, mounts] {
+        for part in [machine ?? [], boot, mounts] {
             hash.update(UInt64(part.count))
             hash.update(part)
         }
@@ -43,24 +46,31 @@ struct MachineRun: Equatable, Sendable {
     private static let longest = 256
 
     /// Returns a file's only line; nil if it cannot be read or is empty.
-    private static func line(of path: String) -> [UInt8]? {
+    private static func line(of path: String) throws(VaultError) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else { return try absent(path) }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: longest)
         let count = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-        guard count > 0 else { return nil }
+        guard count >= 0 else { return try absent(path) }
         let line = bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }
         return line.isEmpty ? nil : Array(line)
     }
 
-    private static func link(_ path: String) -> [UInt8]? {
+    private static func link(_ path: String) throws(VaultError) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: longest)
         let count = bytes.withUnsafeMutableBytes { buffer in
             guard let start = buffer.baseAddress else { return 0 }
             return readlink(path, start, buffer.count)
         }
-        return count > 0 ? Array(bytes[..<count]) : nil
+        guard count >= 0 else { return try absent(path) }
+        return Array(bytes[..<count])
+    }
+
+    /// Returns nil after a system call that failed, unless the same call can succeed later.
+    private static func absent(_ path: String) throws(VaultError) -> [UInt8]? {
+        guard [EMFILE, ENFILE, ENOMEM, EINTR].contains(errno) else { return nil }
+        throw VaultError(.io, "cannot read \(path): \(strerror(errno).map { String(cString: $0) } ?? "no resources")")
     }
 
     private static func clockDifference() -> Int64? {

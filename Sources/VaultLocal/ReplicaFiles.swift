@@ -7,7 +7,7 @@ internal import VaultStore
 final class ReplicaFiles: Sendable {
     private let files: PrivateFiles
     private let folder: String
-    private let run: @Sendable () -> MachineRun?
+    private let run: @Sendable () throws(VaultError) -> MachineRun?
     /// What was read so far, by vault; files only grow.
     private let known = Guarded<[Bytes16: Known]>([:])
     /// The ids of this process, which are in no file.
@@ -29,7 +29,10 @@ final class ReplicaFiles: Sendable {
 
     var announcer: Announcer { files.announcer }
 
-    init(files: PrivateFiles, folder: String, run: @escaping @Sendable () -> MachineRun? = MachineRun.current) {
+    init(
+        files: PrivateFiles, folder: String,
+        run: @escaping @Sendable () throws(VaultError) -> MachineRun? = MachineRun.current
+    ) {
         self.files = files
         self.folder = folder
         self.run = run
@@ -48,7 +51,7 @@ final class ReplicaFiles: Sendable {
     func claim(
         _ vault: Bytes16, row: (UInt64) -> UInt64?
     ) throws(VaultError) -> (id: UInt64, greatest: UInt64)? {
-        guard let run = run() else { return nil }
+        guard let run = try run() else { return nil }
         return try opened(vault, run) { (opened) throws(VaultError) in
             let known = opened.log.order.last { id in row(id).map { opened.log.canContinue(id, from: $0) } ?? false }
             let id = known ?? newID(opened.log, row)
@@ -78,7 +81,7 @@ final class ReplicaFiles: Sendable {
     }
 
     private func end(_ vault: Bytes16, _ entry: ReplicaLog.Entry) throws(VaultError) {
-        guard let run = run() else { throw Self.runEnded }
+        guard let run = try run() else { throw Self.runEnded }
         try opened(vault, run) { (opened) throws(VaultError) in
             // After the clock was set, the file is a new one.
             guard opened.log.replicas[entry.id]?.isClaimed == true else { throw Self.runEnded }
@@ -100,7 +103,7 @@ final class ReplicaFiles: Sendable {
     /// - Returns: The ids that the state does not yet call split.
     /// - Throws: `memoryDamaged`, `io`, `noSpace`, `busy`.
     func splitIDs(_ vault: Bytes16, row: (UInt64) -> UInt64?) throws(VaultError) -> [UInt64] {
-        guard let run = run(), files.exists(path(vault)) else { return [] }
+        guard let run = try run(), files.exists(path(vault)) else { return [] }
         return try opened(vault, run) { (opened) throws(VaultError) in
             for id in opened.log.order {
                 guard let replica = opened.log.replicas[id], !replica.isSplit, let row = row(id), row != 0,
@@ -194,12 +197,15 @@ final class ReplicaFiles: Sendable {
         let start = UInt64(ReplicaLog.headSize + opened.log.count * ReplicaLog.entrySize)
         guard size >= start else { return nil }
         let isSound = opened.log.read(try opened.file.bytes(Int(size - start), at: start))
-        guard isSound || !isOfThisRun(opened) else { return nil }
+        if !isSound, try isOfThisRun(opened) { return nil }
         remember(opened)
         return opened
     }
 
-    private func isOfThisRun(_ opened: Opened) -> Bool { run().map { isOf($0, opened) } ?? false }
+    private func isOfThisRun(_ opened: Opened) throws(VaultError) -> Bool {
+        guard let run = try run() else { return false }
+        return isOf(run, opened)
+    }
 
     private func remember(_ opened: Opened) {
         let known = Known(identity: opened.identity, log: opened.log)

@@ -130,8 +130,29 @@ struct ReplicaTests {
 
     @Test("The present run can be told, and goes on while a program runs")
     func current() throws {
-        let now = try #require(MachineRun.current())
-        #expect(now.isContinued(by: try #require(MachineRun.current())))
+        let now = try #require(try MachineRun.current())
+        #expect(now.isContinued(by: try #require(try MachineRun.current())))
+    }
+
+    @Test("A run that cannot be told now is an error, and not another run")
+    func noDescriptors() throws {
+        let (state, memory) = (Rows(), replicas(run))
+        let id = try change(memory, state, 1)
+        let failing = ReplicaFiles(
+            files: PrivateFiles(
+                place: Store.Place(fileSystem: RealFileSystem()), announcer: Announcer { _ in }),
+            folder: folder.file("state/replicas")
+        ) { () throws(VaultError) in throw VaultError(.io, "too many open files") }
+        for body in [
+            { try #require(try failing.claim(vault) { state[$0] }).id },
+            {
+                try failing.note(vault, id, revision: 2)
+                return id
+            },
+        ] {
+            #expect { _ = try body() } throws: { ($0 as? VaultError)?.code == .io }
+        }
+        #expect(try change(memory, state, 2) == id)
     }
 
     @Test("M-32: after 4,096 revisions an id ends, and a file of memory stays small")

@@ -61,6 +61,23 @@ struct ItemStates {
         return state
     }
 
+    /// Returns the names of the values that an entry shows: all that an item without a past has.
+    func shownNames(of item: Item) throws(VaultError) -> [ValueName] {
+        let (entry, attributes) = (item.entry, item.attributes.listed)
+        var fields: [(FieldName, Int)] = [(.key, FieldSet.key), (.place, FieldSet.place)]
+        fields.reserveCapacity(3 + attributes.count)
+        if !entry.lacksSecret { fields.append((.secret, FieldSet.secret)) }
+        for (index, attribute) in attributes.enumerated() {
+            fields.append((.attribute(attribute.name), FieldSet.firstAttribute + index))
+        }
+        var names: [ValueName] = []
+        names.reserveCapacity(fields.count)
+        for (field, place) in fields {
+            names.append(ValueName(field, try dot(entry.dot(of: place), at: item.referrer)))
+        }
+        return names
+    }
+
     /// The fields that an entry shows, their places in its bitmaps, and their values.
     private static func shown(_ item: Item) -> [(FieldName, Int, HeldValue)] {
         let attributes = item.attributes.listed

@@ -146,22 +146,27 @@ struct StateVerifier: ~Copyable {
         for record in past?.values.flatMap(\.records) ?? [] { count(record.record) }
         guard let vector else { return }
         let states = ItemStates(vector)
-        let state = try states.state(of: item, past)
         let offset = item.entry.past?.offset ?? item.referrer
-        for name in state.held {
-            let isForgotten = state.values[name]?.isForgotten ?? true
-            guard forgotten.contains(ForgottenValue(name)) == isForgotten else {
-                throw VaultError(
-                    .structureInvalid, isForgotten ? "a value is missing" : "a forgotten value is still there",
-                    at: offset)
-            }
+        guard past != nil else {
+            let names = try states.shownNames(of: item)
+            guard !forgotten.isEmpty else { return }
+            for name in names { try checkForgotten(name, false, at: offset) }
+            return
         }
+        let state = try states.state(of: item, past)
+        for name in state.held { try checkForgotten(name, state.values[name]?.isForgotten ?? true, at: offset) }
         guard let entry = try states.state(of: item, nil).siblings.values.first, state.shown().fields == entry.fields
         else {
             throw VaultError(.structureInvalid, "the entry does not show what follows from the item's past", at: offset)
         }
-        for (name, value) in state.values where past != nil && value.isInRecord {
-            try checkKept(name, value, of: item)
+        for (name, value) in state.values where value.isInRecord { try checkKept(name, value, of: item) }
+    }
+
+    /// Checks that a value is listed as forgotten exactly if it is.
+    private func checkForgotten(_ name: ValueName, _ isForgotten: Bool, at offset: UInt64) throws(VaultError) {
+        guard forgotten.contains(ForgottenValue(name)) == isForgotten else {
+            throw VaultError(
+                .structureInvalid, isForgotten ? "a value is missing" : "a forgotten value is still there", at: offset)
         }
     }
 
