@@ -557,7 +557,7 @@ vaultfmt sync work.vault || code=$?
     ),
     Line(
         "vaultfmt merge work.vault mine.vault --accept-old-keys",
-        asked=[(r"Merge these[^\n]*", "y")],
+        asked=[(r"Take in these values\? [^\n]*", "y")],
         code=3,
         after="[[ $(vaultfmt get github.com alice) == here ]]",
     ),
@@ -568,6 +568,16 @@ vaultfmt sync work.vault || code=$?
 vaultfmt conflicts settle github.com alice --keep 1""",
     ),
     Line("vaultfmt sync work.vault", says=["on both sides"]),
+    Line(
+        "vaultfmt anchor --accept worktree/work.vault",
+        before="""mkdir worktree
+cp work.vault worktree/work.vault
+printf newer | vaultfmt set newer
+code=0
+vaultfmt list --vault worktree/work.vault || code=$?
+[[ $code == 65 ]]""",
+        after="vaultfmt list --vault worktree/work.vault",
+    ),
     Line(
         "vaultfmt merge work.vault /media/usb/work.vault",
         before="""rm usb/work.vault
