@@ -30,7 +30,7 @@ package enum Argon2 {
         }
         switch argon2_error_codes(rawValue: result) {
         case ARGON2_OK: return out
-        case ARGON2_MEMORY_ALLOCATION_ERROR: throw .outOfMemory
+        case ARGON2_MEMORY_ALLOCATION_ERROR, ARGON2_THREAD_FAIL: throw .outOfMemory
         default: throw .kdfFailed
         }
     }

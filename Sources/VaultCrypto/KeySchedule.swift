@@ -11,7 +11,7 @@ package struct VaultKeys: ~Copyable, Sendable {
     /// Derives the keys of a holder of the vault key.
     package init(vaultKey: consuming Secret, epoch: Bytes32) {
         index = vaultKey.derive(Label.index, epoch.bytes)
-        owner = OwnerKeys(vaultKey: vaultKey)
+        owner = OwnerKeys(vaultKey: vaultKey, epoch: epoch)
         statedPublicKey = nil
     }
 
@@ -66,13 +66,16 @@ package struct OwnerKeys: ~Copyable, Sendable {
     /// The key of group 0, which wraps the compartments of earlier values.
     package let earlier: Secret
     package let locator: Secret
+    /// The key that seals past frames; unlike the others, it depends on the epoch.
+    package let past: Secret
 
-    package init(vaultKey: consuming Secret) {
+    package init(vaultKey: consuming Secret, epoch: Bytes32) {
         mac = vaultKey.derive(Label.owner)
         slotOwner = vaultKey.derive(Label.slotOwner)
         keyring = vaultKey.derive(Label.keyringKey)
         earlier = vaultKey.derive(Label.earlier)
         locator = vaultKey.derive(Label.locator)
+        past = vaultKey.derive(Label.past, epoch.bytes)
         vault = vaultKey
     }
 

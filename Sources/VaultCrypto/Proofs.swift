@@ -37,26 +37,37 @@ package enum CommitProof {
 }
 
 extension HandOver {
-    /// Signs a statement that `next` succeeds `key`.
+    /// Signs a statement that `next` succeeds `key` after the state with this vector, which the frame `stored` has.
     package static func make(
-        _ key: borrowing SigningKey, vault: Bytes16, generation: UInt64, chain: Bytes32, next: Bytes32
+        _ key: borrowing SigningKey, vault: Bytes16, vector: Vector, stored: ObjectRef, next: Bytes32
     ) -> HandOver {
-        let message = message(vault: vault, generation: generation, chain: chain, next: next)
-        return HandOver(publicKey: key.publicKey, generation: generation, chain: chain, signature: key.sign(message))
+        let message = message(vault: vault, vector: vector, next: next)
+        return HandOver(
+            publicKey: key.publicKey, next: next, vector: stored, floor: vector.floor, signature: key.sign(message))
     }
 
-    /// Returns whether this is a valid hand-over to `next`.
-    package func isValid(vault: Bytes16, next: Bytes32) -> Bool {
-        let message = HandOver.message(vault: vault, generation: generation, chain: chain, next: next)
-        return Signature.isValid(signature, of: message, under: publicKey)
+    /// Returns whether the replaced key signed this hand-over. `vector` is what its frame has, with its floor.
+    package func isValid(vault: Bytes16, vector: Vector) -> Bool {
+        let message = HandOver.message(vault: vault, vector: vector, next: next)
+        return vector.floor == floor && Signature.isValid(signature, of: message, under: publicKey)
     }
 
-    private static func message(vault: Bytes16, generation: UInt64, chain: Bytes32, next: Bytes32) -> [UInt8] {
+    private static func message(vault: Bytes16, vector: Vector, next: Bytes32) -> [UInt8] {
         var out = Bound.bytes(Label.handOver, vault.bytes)
-        out.append(u64: generation)
-        out.append(chain)
+        out.append(vector.digest)
+        out.append(u64: vector.floor)
         out.append(next)
         return out
+    }
+}
+
+extension Vector {
+    /// The hash of the rows in ascending order of id, whatever their positions.
+    package var digest: Bytes32 {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(rows.count * 16)
+        for row in rows.sorted(by: { $0.id < $1.id }) { row.encode(into: &bytes) }
+        return bytes.withUnsafeBytes { Blake2b.hash($0) }
     }
 }
 

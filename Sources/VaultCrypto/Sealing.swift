@@ -16,17 +16,17 @@ package struct Sealing: Sendable {
     /// The objects that are bound to their own offset.
     package enum Placed: Sendable {
         case page
-        case versions
+        case past
         case keyring
-        case history
+        case vector
         case commit
 
         var label: StaticString {
             switch self {
             case .page: Label.page
-            case .versions: Label.versions
+            case .past: Label.past
             case .keyring: Label.keyring
-            case .history: Label.history
+            case .vector: Label.vector
             case .commit: Label.commit
             }
         }

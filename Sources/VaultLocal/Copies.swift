@@ -13,6 +13,6 @@ extension Machine {
         var options = options
         if !options.hasDevice { options.device = deviceFile.loadIfSound() }
         return try Vault.open(
-            path, kept: try vault.keptKey(), of: vault.id, options: options, place: isWatched ? watched : place)
+            path, kept: try vault.keptKey(), of: vault.id, options: options, place: isWatched ? watched : unwatched)
     }
 }

@@ -14,6 +14,8 @@ public struct Machine: Sendable {
     /// The location of vaults and of this machine's own files.
     package let place: Store.Place
     let announcer: Announcer
+    /// The ids under which this machine changes vaults.
+    let replicas: ReplicaFiles
 
     /// Makes a machine from the environment.
     /// - Parameter notices: Called with messages for the user, on the thread of the call that causes them; the function
@@ -32,20 +34,32 @@ public struct Machine: Sendable {
         self.places = places
         self.place = place
         announcer = Announcer(notices)
+        replicas = ReplicaFiles(
+            files: PrivateFiles(place: place, announcer: announcer), folder: places.stateFolder + "/replicas")
     }
 
     private var files: PrivateFiles { PrivateFiles(place: place, announcer: announcer) }
 
     /// The states of vaults that this machine remembers.
-    package var memory: Memory { Memory(files: files, folder: places.stateFolder + "/anchors") }
+    package var memory: Memory {
+        Memory(
+            remembered: RememberedPlaces(files: files, folder: places.stateFolder + "/anchors"), replicas: replicas)
+    }
 
     /// The file that holds this machine's device key.
     package var deviceFile: DeviceFile { DeviceFile(files: files, path: places.stateFolder + "/device") }
 
-    /// A place whose stores check their states against this machine's memory.
+    /// A place whose stores check their states against this machine's memory, and continue its replica ids.
     package var watched: Store.Place {
-        var place = place
+        var place = unwatched
         place.watch = memory.watch
+        return place
+    }
+
+    /// A place whose stores continue this machine's replica ids, and neither compare their states nor remember them.
+    package var unwatched: Store.Place {
+        var place = place
+        place.replicas = replicas
         return place
     }
 
@@ -115,12 +129,13 @@ public struct Machine: Sendable {
         var report = try Vault.salvage(
             path, factors: factors, to: newPath, newFactors: newFactors, options: options, limits: limits,
             device: deviceFile.loadIfSound(), takesUnproven: takesUnproven, owners: owners, place: watched)
-        // What this machine remembers may be the only trace of changes that were cut off.
         do throws(VaultError) {
+            if let made = report.made { try memory.move(made.vault, from: made.path, to: made.target) }
+            // What this machine remembers may be the only trace of changes that were cut off.
             if let vault = report.vault {
-                let asOwner = try memory.state(of: vault, isOwner: true)
-                let seen = try asOwner == nil ? memory.state(of: vault, isOwner: false) : asOwner
-                if let seen { report.compare(withSeen: seen.anchor) }
+                var seen = try remembered(vault, at: path)
+                if seen == nil { seen = try remembered(vault) }
+                if let seen { report.compare(withSeen: seen.point) }
             }
         } catch { announcer.warning("the remembered state could not be compared: \(error.description)") }
         warnIfReadable(newPath, try place.fileSystem.open(newPath, writable: false).permissions())
@@ -131,7 +146,7 @@ public struct Machine: Sendable {
     /// used, if it has one.
     ///
     /// Throws the same errors as `Vault.open`, and `memoryDamaged` or `io` if the remembered state cannot be read. If
-    /// the vault does not continue the remembered state, throws `rolledBack`, `forked`, `ancestryUnprovable` or
+    /// the vault does not continue the remembered state, throws `rolledBack`, `forked` or
     /// `foreignOwner` until the vault is accepted with ``accept(_:)``.
     public func open(
         _ path: String, factors: borrowing Factors, options: consuming OpenOptions = .init()
@@ -201,24 +216,51 @@ public struct Machine: Sendable {
 
     // MARK: remembering
 
-    /// Returns the remembered state of a vault, as seen by an owner or by the holder of a scoped slot; nil if there is
-    /// none. Throws `memoryDamaged`, `io`.
+    /// Returns the state that is remembered for the place of a vault, as seen by an owner or by the holder of a scoped
+    /// slot; nil if there is none. Throws `memoryDamaged`, `io`.
+    public func remembered(
+        _ vault: VaultID, at path: String, asOwner isOwner: Bool = true
+    ) throws(VaultError) -> RememberedState? {
+        try memory.state(of: vault, at: try place.fileSystem.resolve(path), isOwner: isOwner)
+    }
+
+    /// Returns the newest state that is remembered for any place of a vault; nil if there is none. Throws
+    /// `memoryDamaged`, `io`.
     public func remembered(_ vault: VaultID, asOwner isOwner: Bool = true) throws(VaultError) -> RememberedState? {
-        try memory.state(of: vault, isOwner: isOwner)
+        try memory.remembered.newest(vault, isOwner: isOwner)
     }
 
     /// Compares a vault that was opened without this machine's memory, and remembers its state. Throws the same errors
     /// as ``open(_:factors:options:)``.
     public func check(_ vault: Vault) throws(VaultError) {
-        try vault.withStore { (store) throws(VaultError) in _ = try memory.watch.recall(store.vault)(store.watched) }
+        try vault.withStore { (store) throws(VaultError) in
+            _ = try memory.watch.recall(store.vault, store.path)(store.watched)
+        }
     }
 
-    /// Remembers the current state of a vault, whatever was remembered before. Open the vault with `Vault.open` and
-    /// examine it before you accept it.
+    /// Remembers the current state of a vault for its place, whatever was remembered before. Open the vault with
+    /// `Vault.open` and examine it before you accept it. What it lacks counts as dropped from now on: copies that have
+    /// it are refused until the user asks for it.
     ///
     /// Throws `io` or `outcomeUnknown` if the state cannot be stored. A vault opened by a scoped slot cannot be
     /// accepted if it contradicts a state that this machine saw as an owner.
     public func accept(_ vault: Vault) throws(VaultError) {
         try vault.withStore { (store) throws(VaultError) in try memory.accept(store.watched) }
+    }
+
+    /// Checks another copy of a vault before it is merged into the vault: changes that the user dropped with
+    /// ``accept(_:)`` do not come back unless the user asks for them.
+    ///
+    /// - Parameters:
+    ///   - other: The other copy, opened by an owner.
+    ///   - vault: The vault.
+    ///   - takesDropped: Whether the user asks for what was dropped.
+    ///   - place: The path of the vault's file, if the vault was opened from a copy of it, as git's merge driver does.
+    /// - Throws: `forked` if the copy has dropped changes; `memoryDamaged`, `io`.
+    public func checkMerge(
+        of other: Vault, into vault: Vault, takesDropped: Bool = false, at place: String? = nil
+    ) throws(VaultError) {
+        let seen = try other.withStore { (store) throws(VaultError) in store.watched }
+        try memory.admit(seen, into: place ?? vault.path, takesDropped: takesDropped)
     }
 }

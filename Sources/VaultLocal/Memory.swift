@@ -1,17 +1,20 @@
+internal import VaultBytes
 package import VaultFmt
 package import VaultStore
 
-/// The states of vaults that this machine remembers, stored in `anchors` in its state folder. `ID.owner` and
-/// `ID.scoped` are the newest states seen as an owner and with a scoped slot. They reveal whether the file was replaced
-/// with an older copy, another branch, or a different vault.
+/// The states of vaults that this machine remembers, stored in `anchors` in its state folder: for each place, the newest
+/// one seen as an owner and the newest one seen with a scoped slot (section 7.2). They reveal whether the file was
+/// replaced with an older copy, another branch, or a different vault.
 ///
-/// The scoped entry never restricts an owner, but the owner's entry restricts opening with a scoped slot.
+/// The scoped entry never restricts an owner, except by showing who owns the vault; the owner's entry restricts opening
+/// with a scoped slot.
 package struct Memory: Sendable {
-    let files: PrivateFiles
-    let folder: String
+    let remembered: RememberedPlaces
+    let replicas: ReplicaFiles
 
+    private var files: PrivateFiles { remembered.files }
     private var announcer: Announcer { files.announcer }
-    private var lock: String { folder + "/.lock" }
+    private var lock: String { remembered.folder + "/.lock" }
 
     /// The remembered states of a vault whose file is about to be read.
     private struct Recalled {
@@ -22,8 +25,8 @@ package struct Memory: Sendable {
     /// The ``StateWatch`` that stores call.
     package var watch: StateWatch {
         StateWatch(
-            recall: { (vault) throws(VaultError) in
-                let recalled = try recall(VaultID(vault))
+            recall: { (vault, path) throws(VaultError) in
+                let recalled = try recall(VaultID(vault), path)
                 return { (watched) throws(VaultError) in try admit(watched, recalled) }
             },
             committed: { watched in
@@ -34,49 +37,65 @@ package struct Memory: Sendable {
 
     // MARK: comparing
 
-    /// Returns the remembered state of a vault, as seen by an owner or by the holder of a scoped slot. Throws
-    /// `memoryDamaged`, `io`.
-    package func state(of vault: VaultID, isOwner: Bool) throws(VaultError) -> RememberedState? {
-        let path = path(vault, isOwner: isOwner)
-        guard let contents = try files.read(path, what: "remembered state", limit: Self.longest) else { return nil }
-        let text = contents.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
-        guard let text, let state = RememberedState(line: text, of: vault) else {
-            throw VaultError(.memoryDamaged, "the remembered state \(TerminalText.path(path)) is damaged")
-        }
-        return state
+    /// Returns the state of a vault that is remembered for a place, as seen by an owner or by the holder of a scoped
+    /// slot. Throws `memoryDamaged`, `io`.
+    package func state(of vault: VaultID, at path: String, isOwner: Bool) throws(VaultError) -> RememberedState? {
+        try remembered.read(vault, at: path, isOwner: isOwner)
     }
 
-    private func recall(_ vault: VaultID) throws(VaultError) -> Recalled {
-        Recalled(owner: try state(of: vault, isOwner: true), scoped: try state(of: vault, isOwner: false))
+    private func recall(_ vault: VaultID, _ path: String) throws(VaultError) -> Recalled {
+        Recalled(
+            owner: try state(of: vault, at: path, isOwner: true), scoped: try state(of: vault, at: path, isOwner: false)
+        )
     }
 
     /// Refuses a state that does not continue the remembered one, and remembers one that does. Returns true if it was
     /// compared with a remembered state.
     private func admit(_ watched: WatchedState, _ recalled: Recalled) throws(VaultError) -> Bool {
         if !watched.isOwner, let owner = recalled.owner {
-            do throws(VaultError) { _ = try owner.judge(watched) } catch {
-                // If the owner has not opened the vault for a long time, the states that the slot's holder has seen
-                // since then are more relevant.
-                guard error.code == .ancestryUnprovable, recalled.scoped != nil else { throw error }
-            }
-        }
-        if watched.isOwner, recalled.owner == nil, let scoped = recalled.scoped {
-            // States seen with a scoped slot never restrict an owner, except by establishing who owns the vault: anyone
-            // can make a vault with this id for a public recipient.
-            do throws(VaultError) { _ = try scoped.judge(watched) } catch {
-                guard [.rolledBack, .forked, .ancestryUnprovable].contains(error.code) else { throw error }
-            }
+            _ = try owner.judge(watched)
+            try owner.refuseDropped(watched)
         }
         guard let own = watched.isOwner ? recalled.owner : recalled.scoped else {
-            if try remember(watched, insteadOf: nil) {
-                announcer.note(
-                    "this machine has not seen this vault before (generation \(watched.generation)); its state is remembered from now on"
-                )
-            }
-            return recalled.owner != nil
+            let isKnown = try admitAtNewPlace(watched, recalled)
+            return isKnown || recalled.owner != nil
         }
-        if try own.judge(watched) == .newer { _ = try remember(watched, insteadOf: own) }
+        let standing = try own.judge(watched)
+        try own.refuseDropped(watched)
+        nameSplitIDs(watched)
+        if standing == .newer { _ = try remember(watched, insteadOf: own) }
         return true
+    }
+
+    /// Judges a state at a place that this machine has not seen, or not in this role, by what it has seen elsewhere.
+    private func admitAtNewPlace(_ watched: WatchedState, _ recalled: Recalled) throws(VaultError) -> Bool {
+        let vault = VaultID(watched.vault)
+        // Whoever can write next to the vault has other vaults that the same passphrase opens: those of a team, perhaps.
+        if recalled.owner == nil, recalled.scoped == nil,
+            let other = try remembered.other(than: vault, at: watched.path)
+        {
+            throw VaultError(
+                .foreignOwner,
+                "this is another vault (\(vault)) than the one that this machine has seen here (\(other.vault))")
+        }
+        let same = try remembered.newest(vault, isOwner: watched.isOwner)
+        if let same {
+            _ = try same.judge(watched)
+            try same.refuseDropped(watched)
+        }
+        // Anyone can make a vault with this id for a public recipient, so the other role's entries show whose it is.
+        if recalled.owner == nil, let other = try remembered.newest(vault, isOwner: !watched.isOwner) {
+            do throws(VaultError) { _ = try other.judge(watched) } catch {
+                guard [.rolledBack, .forked].contains(error.code) else { throw error }
+            }
+        }
+        nameSplitIDs(watched)
+        if try remember(watched, insteadOf: nil), same == nil {
+            announcer.note(
+                "this machine has not seen this vault before (generation \(watched.generation)); its state is remembered from now on"
+            )
+        }
+        return same != nil
     }
 
     // MARK: remembering
@@ -89,27 +108,23 @@ package struct Memory: Sendable {
             // look rolled back.
             try watched.makeDurable()
             return try files.locked(lock) { () throws(VaultError) in
-                let now = try state(of: VaultID(watched.vault), isOwner: watched.isOwner)
-                if let now, now != compared {
-                    do throws(VaultError) {
-                        guard try now.judge(watched) == .newer else { return true }
-                    } catch {
-                        // Another process remembered a later state first: either it is a state of the same file, or the
-                        // file has been rolled back in the meantime.
-                        guard error.code == .rolledBack,
-                            try watched.isContinued(by: now.anchor.generation, now.anchor.value)
-                        else {
-                            throw error
-                        }
-                        return true
-                    }
-                }
-                try store(watched)
+                let now = try entry(of: watched)
+                if let now, now != compared, try !isNewer(watched, than: now) { return true }
+                try store(watched, dropped: now?.dropped ?? [])
                 return true
             }
         } catch {
             guard !Self.isRefusal(error) else { throw error }
             sayForgotten(error)
+            return false
+        }
+    }
+
+    /// Returns whether a state is newer than one that another process has remembered in the meantime. Throws if it is
+    /// older, unless the file has moved on as well.
+    private func isNewer(_ watched: WatchedState, than now: RememberedState) throws(VaultError) -> Bool {
+        do throws(VaultError) { return try now.judge(watched) == .newer } catch {
+            guard error.code == .rolledBack, try watched.isContinued(by: now.point) else { throw error }
             return false
         }
     }
@@ -120,13 +135,10 @@ package struct Memory: Sendable {
         do throws(VaultError) {
             try watched.makeDurable()
             try files.locked(lock) { () throws(VaultError) in
-                let now = try state(of: VaultID(watched.vault), isOwner: watched.isOwner)
-                if let now {
-                    guard now.anchor.generation < watched.generation else { return }
-                    // Another process may have remembered a different branch in the meantime.
-                    guard try now.judge(watched) == .newer else { return }
-                }
-                try store(watched)
+                let now = try entry(of: watched)
+                // Another process may have remembered a different branch in the meantime.
+                if let now, try now.judge(watched) != .newer { return }
+                try store(watched, dropped: now?.dropped ?? [])
             }
         } catch { sayForgotten(error) }
     }
@@ -139,59 +151,130 @@ package struct Memory: Sendable {
     }
 
     /// Returns the commits that this machine made to a vault.
-    func ownCommits(of vault: VaultID) -> OwnCommits { OwnCommits(files: files, path: folder + "/\(vault).made") }
+    func ownCommits(of vault: VaultID) -> OwnCommits {
+        OwnCommits(files: files, path: remembered.folder + "/\(vault).made")
+    }
 
-    /// Remembers a state, whatever was remembered before. If an owner accepts it, any states seen with scoped slots are
-    /// dropped if they belong to another branch.
+    // MARK: accepting
+
+    /// Remembers a state, whatever was remembered for its place before. Under the same key, what the state lacks is
+    /// remembered as dropped. If an owner accepts it, the state seen there with scoped slots is forgotten if it belongs
+    /// to another branch.
     ///
     /// Throws `io` or `outcomeUnknown` if it cannot be stored and, for a scoped slot, the errors of
     /// ``RememberedState/judge(_:)`` for the owner's entry.
     package func accept(_ watched: WatchedState) throws(VaultError) {
         let vault = VaultID(watched.vault)
-        if !watched.isOwner, let owner = try state(of: vault, isOwner: true) { _ = try owner.judge(watched) }
+        if !watched.isOwner, let owner = try state(of: vault, at: watched.path, isOwner: true) {
+            _ = try owner.judge(watched)
+        }
         try watched.makeDurable()
         try files.locked(lock) { () throws(VaultError) in
-            if try !isContinued(watched) { try store(watched) }
+            let before = try soundEntry(of: watched)
+            if try !isContinued(watched, by: before) {
+                try store(watched, dropped: try before?.droppedAfter(accepting: watched) ?? [])
+            }
             guard watched.isOwner else { return }
-            do throws(VaultError) { _ = try state(of: vault, isOwner: false)?.judge(watched) } catch {
-                try files.remove(path(vault, isOwner: false))
+            do throws(VaultError) { _ = try state(of: vault, at: watched.path, isOwner: false)?.judge(watched) } catch {
+                try remembered.remove(vault, at: watched.path, isOwner: false)
             }
         }
     }
 
-    /// Returns whether another process has in the meantime remembered a state that continues this one in the file.
-    private func isContinued(_ watched: WatchedState) throws(VaultError) -> Bool {
-        let now: RememberedState?
-        do throws(VaultError) { now = try state(of: VaultID(watched.vault), isOwner: watched.isOwner) } catch {
+    /// Returns the entry of a state's place and role; nil if there is none or it is damaged.
+    private func soundEntry(of watched: WatchedState) throws(VaultError) -> RememberedState? {
+        do throws(VaultError) { return try entry(of: watched) } catch {
             guard error.code == .memoryDamaged else { throw error }
-            return false
+            return nil
         }
-        guard let now, now.anchor.generation > watched.generation else { return false }
-        return try watched.isContinued(by: now.anchor.generation, now.anchor.value)
     }
 
-    /// Writes an entry, under the lock.
-    private func store(_ watched: WatchedState) throws(VaultError) {
-        let state = RememberedState(watched)
-        try files.sweep(folder)
-        try files.write(
-            path(state.anchor.vault, isOwner: watched.isOwner), what: "remembered state", Secret(text: state.line))
+    /// Returns whether another process has in the meantime remembered a state that continues this one in the file.
+    private func isContinued(_ watched: WatchedState, by now: RememberedState?) throws(VaultError) -> Bool {
+        guard let now, try watched.verdict(on: now.point) == .older else { return false }
+        return try watched.isContinued(by: now.point)
+    }
+
+    /// Remembers the state of a new file for its place, which it got after it was complete.
+    func move(_ vault: VaultID, from unfinished: String, to path: String) throws(VaultError) {
+        try files.locked(lock) { () throws(VaultError) in
+            guard let made = try state(of: vault, at: unfinished, isOwner: true) else { return }
+            let moved = RememberedState(vault: vault, point: made.point, path: path)
+            try remembered.write(moved, isOwner: true)
+            try remembered.remove(vault, at: unfinished, isOwner: true)
+        }
+    }
+
+    // MARK: other copies
+
+    /// Checks another copy before it is merged into a vault or takes its place: changes that the user has dropped do not
+    /// come back unless the user asks for them (section 7.2).
+    ///
+    /// - Parameters:
+    ///   - other: The other copy.
+    ///   - path: The place of the vault.
+    ///   - takesDropped: Whether the user asks for what was dropped. It is then no longer remembered as dropped.
+    /// - Throws: `forked` if the copy has dropped changes; `memoryDamaged`, `io`.
+    package func admit(_ other: WatchedState, into path: String, takesDropped: Bool) throws(VaultError) {
+        let vault = VaultID(other.vault)
+        guard let entry = try state(of: vault, at: path, isOwner: true), !entry.dropped.isEmpty else { return }
+        guard takesDropped else { return try entry.refuseDropped(other) }
+        let seen = try SeenRows(other)
+        try files.locked(lock) { () throws(VaultError) in
+            guard let now = try state(of: vault, at: path, isOwner: true) else { return }
+            let changed = RememberedState(
+                vault: vault, point: now.point, path: path, dropped: now.stillDropped(after: seen))
+            if changed != now { try remembered.write(changed, isOwner: true) }
+        }
+    }
+
+    /// Tells the user if another machine makes changes under an id of this one (section 7.5).
+    private func nameSplitIDs(_ watched: WatchedState) {
+        do throws(VaultError) {
+            let vector = try watched.point().vector
+            let split = try replicas.splitIDs(watched.vault) { vector.openRow(of: $0) }
+            guard !split.isEmpty else { return }
+            announcer.warning(
+                "another machine, a copy of this one that was started while it ran, has changed this vault under the same id: "
+                    + "each may lack changes of the other; merge both copies")
+        } catch { announcer.warning("the ids of this machine could not be compared: \(error.description)") }
     }
 
     // MARK: details
 
-    private static let longest = 4096
+    private func entry(of watched: WatchedState) throws(VaultError) -> RememberedState? {
+        try state(of: VaultID(watched.vault), at: watched.path, isOwner: watched.isOwner)
+    }
 
-    private func path(_ vault: VaultID, isOwner: Bool) -> String {
-        folder + "/\(vault)." + (isOwner ? "owner" : "scoped")
+    /// Writes an entry, under the lock.
+    private func store(_ watched: WatchedState, dropped: [DroppedChanges]) throws(VaultError) {
+        let state = RememberedState(
+            vault: VaultID(watched.vault), point: try watched.point(), path: watched.path, dropped: dropped)
+        try remembered.write(state, isOwner: watched.isOwner)
     }
 
     private static func isRefusal(_ error: VaultError) -> Bool {
-        [.rolledBack, .forked, .foreignOwner, .ancestryUnprovable, .memoryDamaged].contains(error.code)
+        [.rolledBack, .forked, .foreignOwner, .memoryDamaged].contains(error.code)
     }
 
     private func sayForgotten(_ error: VaultError) {
         announcer.warning(
             "the vault's state could not be remembered, so a rollback will not be detected: \(error.description)")
+    }
+}
+
+extension RememberedState {
+    /// Returns what is dropped at this place after the user has accepted a state.
+    fileprivate func droppedAfter(accepting watched: WatchedState) throws(VaultError) -> [DroppedChanges] {
+        var all: [ReplicaID: DroppedChanges] = [:]
+        for one in stillDropped(after: try SeenRows(watched)) + newlyDropped(by: try watched.point()) {
+            guard let known = all[one.id] else {
+                all[one.id] = one
+                continue
+            }
+            all[one.id] = DroppedChanges(
+                id: one.id, taken: min(known.taken, one.taken), dropped: max(known.dropped, one.dropped))
+        }
+        return all.values.sorted { $0.id < $1.id }
     }
 }

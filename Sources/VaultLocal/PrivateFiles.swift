@@ -19,7 +19,14 @@ struct PrivateFiles: Sendable {
     func read(_ path: String, what: String, limit: Int) throws(VaultError) -> Secret? {
         do throws(VaultError) {
             let file = try fileSystem.openOwn(path, writable: false)
-            var contents = Secret(count: limit + 1)
+            let size = Int(clamping: try file.size())
+            guard size <= limit else {
+                throw VaultError(
+                    .memoryDamaged, "\(Self.named(what, path)) is damaged: it is longer than \(limit) bytes")
+            }
+            // One byte more than the file has: it must not grow meanwhile, because such files are replaced as a whole.
+            // What is small can be read even if memory for secrets has run out.
+            var contents = size < 32_768 ? Secret(count: size + 1) : try Secret(allocating: size + 1)
             var failure: VaultError?
             let count = contents.withUnsafeMutableBytes { buffer in
                 do throws(VaultError) { return try file.readAvailable(into: buffer, at: 0) } catch {
@@ -28,9 +35,8 @@ struct PrivateFiles: Sendable {
                 }
             }
             if let failure { throw failure }
-            guard count <= limit else {
-                throw VaultError(
-                    .memoryDamaged, "\(Self.named(what, path)) is damaged: it is longer than \(limit) bytes")
+            guard count <= size else {
+                throw VaultError(.memoryDamaged, "\(Self.named(what, path)) is damaged: it grows while it is read")
             }
             return contents.prefix(count)
         } catch {
@@ -63,12 +69,22 @@ struct PrivateFiles: Sendable {
     func write(
         _ path: String, what: String, _ contents: borrowing Secret, replacing: Bool = true
     ) throws(VaultError) -> Bool {
+        try write(path, what: what, replacing: replacing) { (file) throws(VaultError) in
+            try contents.withUnsafeBytes { (bytes) throws(VaultError) in try file.write(bytes, at: 0) }
+        }
+    }
+
+    /// Does the same with what a closure writes to the temporary file.
+    @discardableResult
+    func write(
+        _ path: String, what: String, replacing: Bool = true, _ fill: (any FileHandle) throws(VaultError) -> Void
+    ) throws(VaultError) -> Bool {
         let folder = Places.parent(of: path)
         try makeFolder(folder)
         try Temporary.removeStale(beside: path, fileSystem)
         let (file, temporary) = try Temporary.create(beside: path, fileSystem, place.random)
         do throws(VaultError) {
-            try contents.withUnsafeBytes { (bytes) throws(VaultError) in try file.write(bytes, at: 0) }
+            try fill(file)
             try file.sync()
             if let mode = try file.permissions(), mode & 0o077 != 0 {
                 announcer.warning(
@@ -114,15 +130,25 @@ struct PrivateFiles: Sendable {
     func locked<R>(_ path: String, _ body: () throws(VaultError) -> R) throws(VaultError) -> R {
         try makeFolder(Places.parent(of: path))
         let file = try openLock(path)
-        var waited = 0
-        while try !file.lock() {
-            guard waited < 1000 else { throw VaultError(.busy, "\(path) is locked by another process") }
-            _ = ForkGate.outside { usleep(10_000) }
-            waited += 1
-        }
+        try lock(file, path)
         defer { file.unlock() }
         return try body()
     }
+
+    /// Waits at most 10 seconds for the lock on a file.
+    func lock(_ file: any FileHandle, _ path: String) throws(VaultError) {
+        var waited = 0
+        while try !file.lock() {
+            guard waited < 1000 else {
+                throw VaultError(.busy, "\(TerminalText.path(path)) is locked by another process")
+            }
+            _ = ForkGate.outside { usleep(10_000) }
+            waited += 1
+        }
+    }
+
+    /// Returns the identity of the file that a path names; nil if there is none.
+    func identity(_ path: String) throws(VaultError) -> FileIdentity? { try fileSystem.identity(of: path) }
 
     private func openLock(_ path: String) throws(VaultError) -> any FileHandle {
         do throws(VaultError) { return try fileSystem.openOwn(path, writable: true) } catch {
@@ -148,8 +174,18 @@ struct PrivateFiles: Sendable {
 
     func remove(_ path: String) throws(VaultError) { try fileSystem.remove(path) }
 
+    /// Returns whether there is a file or a folder at a path.
+    func exists(_ path: String) -> Bool {
+        do throws(VaultError) { return try fileSystem.identity(of: path) != nil } catch {
+            return fileSystem.owner(of: path) != nil
+        }
+    }
+
+    /// Returns the names of the files in a folder.
+    func names(in folder: String) throws(VaultError) -> [String] { try fileSystem.siblings(of: folder + "/") }
+
     /// Returns the error, adding the file's owner if that may be the cause.
-    private func explained(_ error: VaultError, _ path: String) -> VaultError {
+    func explained(_ error: VaultError, _ path: String) -> VaultError {
         guard error.code == .io else { return error }
         var place = path
         while fileSystem.owner(of: place) == nil, Places.parent(of: place) != place { place = Places.parent(of: place) }

@@ -1,35 +1,87 @@
+package import VaultBytes
 public import VaultFmt
-internal import VaultStore
+package import VaultStore
 
-/// The newest state of a vault that this machine authenticated and knows to be durable.
-public struct RememberedState: Sendable, Hashable {
+/// The newest state of a vault that this machine authenticated at one place and knows to be durable.
+public struct RememberedState: Sendable {
+    package let vault: VaultID
+    package let point: AnchorPoint
+    /// The canonical path of the file; empty if the user accepted another vault there, so that the file can be anywhere.
+    public let path: String
+    /// What the user dropped by accepting a state that lacks it.
+    package let dropped: [DroppedChanges]
+
+    package init(vault: VaultID, point: AnchorPoint, path: String, dropped: [DroppedChanges] = []) {
+        self.vault = vault
+        self.point = point
+        self.path = path
+        self.dropped = dropped
+    }
+
     /// The state, including the owners' public key under which it was seen.
-    public let anchor: Anchor
+    public var anchor: Anchor { Anchor(vault: vault, point: point) }
+}
 
-    package init(anchor: Anchor) { self.anchor = anchor }
-
-    init(_ watched: WatchedState) {
-        anchor = Anchor(
-            vault: VaultID(watched.vault), generation: watched.generation, chain: watched.chain,
-            owners: OwnersPublicKey(watched.ownersPublicKey))
+extension RememberedState: Equatable {
+    /// Compares everything that is remembered; paths are compared as bytes.
+    public static func == (left: RememberedState, right: RememberedState) -> Bool {
+        left.vault == right.vault && left.point == right.point
+            && left.path.utf8.elementsEqual(right.path.utf8) && left.dropped == right.dropped
     }
+}
 
-    // MARK: as a file
+/// Changes under one id that the user dropped, by accepting a state that lacks them (section 7.2).
+package struct DroppedChanges: Sendable, Hashable {
+    package let id: ReplicaID
+    /// The id's last revision in the state that was accepted; 0 if it had none.
+    package let taken: UInt64
+    /// The id's last revision in the state that was remembered before.
+    package let dropped: UInt64
+}
 
-    /// The contents of the file: one line with the anchor.
-    var line: String { anchor.description + "\n" }
+// MARK: what was dropped
 
-    init?(line: String, of vault: VaultID) {
-        guard line.hasSuffix("\n"), let anchor = Anchor(String(line.dropLast())), anchor.vault == vault else {
-            return nil
+extension RememberedState {
+    /// Returns the ids whose dropped changes a state has, or has some of.
+    func returned(in seen: SeenRows) -> [ReplicaID] { dropped.filter { seen.last(of: $0.id) > $0.taken }.map(\.id) }
+
+    /// Returns what stays dropped after the user has taken in a state.
+    func stillDropped(after seen: SeenRows) -> [DroppedChanges] {
+        dropped.compactMap { one in
+            let last = seen.last(of: one.id)
+            guard last < one.dropped else { return nil }
+            return DroppedChanges(id: one.id, taken: max(one.taken, last), dropped: one.dropped)
         }
-        self.init(anchor: anchor)
-        // Only one spelling is accepted.
-        guard self.line == line else { return nil }
     }
 
-    // MARK: judging
+    /// Returns what the user drops by accepting another state under the same key, besides what was dropped before.
+    func newlyDropped(by accepted: AnchorPoint) -> [DroppedChanges] {
+        guard accepted.ownersPublicKey == point.ownersPublicKey else { return [] }
+        return point.vector.rows.compactMap { row in
+            guard !accepted.vector.hasSeen(Dot(revision: row.revision, replica: row.id)) else { return nil }
+            return DroppedChanges(
+                id: row.id, taken: accepted.vector.row(of: row.id)?.revision ?? 0, dropped: row.revision)
+        }
+    }
+}
 
+/// The changes that a state has under its own key, or had when a key was handed over.
+struct SeenRows {
+    private let vectors: [Vector]
+
+    init(_ watched: WatchedState) throws(VaultError) {
+        vectors = [try watched.point().vector] + (try watched.handOverVectors())
+    }
+
+    init(_ vectors: [Vector]) { self.vectors = vectors }
+
+    /// The last revision of an id; 0 if there is none.
+    func last(of id: ReplicaID) -> UInt64 { vectors.map { $0.row(of: id)?.revision ?? 0 }.max() ?? 0 }
+}
+
+// MARK: judging
+
+extension RememberedState {
     /// How an accepted state compares with the remembered one.
     enum Standing: Sendable {
         case same
@@ -38,42 +90,61 @@ public struct RememberedState: Sendable, Hashable {
 
     /// Compares a state with this one. A rotation that was handed over is a newer state like any other.
     ///
-    /// - Throws: `rolledBack`, `forked`, `foreignOwner`, `ancestryUnprovable`.
+    /// - Throws: `rolledBack`, `forked`, `foreignOwner`.
     func judge(_ watched: WatchedState) throws(VaultError) -> Standing {
-        let point = AnchorPoint(
-            generation: anchor.generation, chain: anchor.value, ownersPublicKey: anchor.owners.value)
-        let now = watched.generation
         switch try watched.verdict(on: point) {
-        case .same: return .same
+        case .same:
+            // A compaction changes no rows; its chain value spares later readers the vector.
+            return watched.chain != point.chain && watched.generation > point.generation ? .newer : .same
         case .descends: return .newer
         case .older: throw refusal(ofOlder: watched)
-        case .forked:
-            throw VaultError(
-                .forked,
-                "the vault does not continue generation \(anchor.generation), which this machine has seen: it is forked"
-            )
+        case .forked: throw refusal(ofForked: watched)
         case .foreign:
             throw VaultError(
                 .foreignOwner,
-                "the vault belongs to other owners: nothing shows that it was handed over after generation \(anchor.generation), "
+                "the vault belongs to other owners: nothing shows that it was handed over after generation \(point.generation), "
                     + "which this machine has seen")
-        case .unprovable:
-            throw VaultError(
-                .ancestryUnprovable,
-                "the file no longer proves that it continues generation \(anchor.generation), which this machine has seen; it is now at "
-                    + "generation \(now)")
         }
+    }
+
+    /// Throws `forked` if a state has changes that the user has dropped here.
+    func refuseDropped(_ watched: WatchedState) throws(VaultError) {
+        guard !dropped.isEmpty else { return }
+        let returned = returned(in: try SeenRows(watched))
+        guard !returned.isEmpty else { return }
+        throw VaultError(
+            .forked,
+            "the vault has changes that were dropped on this machine, when another state of it was accepted")
+    }
+
+    /// " in" the file where the state was seen, if that is another one.
+    private func elsewhere(than watched: WatchedState) -> String {
+        path.isEmpty || watched.path.utf8.elementsEqual(path.utf8) ? "" : " in \(TerminalText.path(path))"
+    }
+
+    private func refusal(ofForked watched: WatchedState) -> VaultError {
+        let place = elsewhere(than: watched)
+        return VaultError(
+            .forked,
+            "the vault lacks changes up to generation \(point.generation) that this machine has seen\(place), and has others: it is forked"
+        )
     }
 
     /// An older state was put back if the file ends with it; otherwise what came after it is damaged or cut off. Only
     /// the error for the latter has an offset.
     private func refusal(ofOlder watched: WatchedState) -> VaultError {
+        guard watched.path.utf8.elementsEqual(path.utf8) else {
+            return VaultError(
+                .rolledBack,
+                "the vault is at generation \(watched.generation), but this machine has seen generation "
+                    + "\(point.generation)\(elsewhere(than: watched)): it is an older copy")
+        }
         let unreadable: String
         switch watched.tail {
         case .clean, .writeInProgress:
             return VaultError(
                 .rolledBack,
-                "the vault is at generation \(watched.generation), but this machine has seen generation \(anchor.generation): it was rolled back"
+                "the vault is at generation \(watched.generation), but this machine has seen generation \(point.generation): it was rolled back"
             )
         case .torn(let bytes), .damaged(let bytes):
             let last = watched.end.addingReportingOverflow(max(bytes, 1) - 1).partialValue
@@ -83,7 +154,7 @@ public struct RememberedState: Sendable, Hashable {
         return VaultError(
             .rolledBack,
             "the file is damaged or cut off: \(unreadable); it opens at generation \(watched.generation), and this machine has "
-                + "seen \(anchor.generation); an older copy with other bytes after it would look the same",
+                + "seen \(point.generation); an older copy with other bytes after it would look the same",
             at: watched.end)
     }
 }

@@ -4,9 +4,9 @@ internal import VaultStore
 /// A change that can be undone or redone.
 public struct UndoStep: Sendable {
     /// The newest state of the vault.
-    public let now: Anchor
+    public let now: StateID
     /// The state whose items are restored.
-    public let target: Anchor
+    public let target: StateID
     /// The changes to undo, the newest first; for a redo, the change to make again.
     public let entries: [LogEntry]
     /// The differences between the newest state and the target.
@@ -59,7 +59,7 @@ extension Machine {
         }
         return .step(
             UndoStep(
-                now: vault.anchor, target: target.state, entries: taken,
+                now: vault.state, target: target.state, entries: taken,
                 changes: try vault.changes(undoingTo: target.state), isMadeHere: taken.allSatisfy(states.isMadeHere),
                 position: entry.state.generation, origin: start.origin))
     }
@@ -80,7 +80,7 @@ extension Machine {
         }
         return .step(
             UndoStep(
-                now: vault.anchor, target: entry.state, entries: [entry],
+                now: vault.state, target: entry.state, entries: [entry],
                 changes: try vault.changes(undoingTo: entry.state), isMadeHere: true,
                 position: entry.state.generation, origin: start.origin))
     }
@@ -93,9 +93,9 @@ extension Machine {
     /// - Throws: The same errors as `Vault.undo(to:from:)`.
     public func carryOut(_ step: UndoStep, on vault: Vault) throws(VaultError) {
         try vault.undo(to: step.target, from: step.now)
-        guard vault.anchor != step.now else { return }
+        guard vault.state != step.now else { return }
         let entry = OwnCommits.Entry(
-            generation: vault.anchor.generation, chain: vault.anchor.value, target: step.position,
+            generation: vault.state.generation, chain: vault.state.chainValue, target: step.position,
             origin: step.origin)
         try memory.ownCommits(of: vault.id).note(entry)
     }
@@ -120,8 +120,8 @@ private struct VisibleStates {
 
     /// Returns the generation whose items the newest state has, and the greatest generation that a redo can lead to.
     func start() throws(VaultError) -> (generation: UInt64, origin: UInt64) {
-        let now = vault.anchor
-        guard let entry = own.entry(now.generation, now.value), entry.target != 0 else {
+        let now = vault.state
+        guard let entry = own.entry(now.generation, now.chainValue), entry.target != 0 else {
             return (now.generation, now.generation)
         }
         return (entry.target, entry.origin)
@@ -144,23 +144,22 @@ private struct VisibleStates {
 
     /// Returns a state or, if it is an undo, the state that it led back to.
     mutating func visible(_ entry: LogEntry) throws(VaultError) -> LogEntry? {
-        guard let noted = own.entry(entry.state.generation, entry.state.value), noted.target != 0,
+        guard let noted = own.entry(entry.state.generation, entry.state.chainValue), noted.target != 0,
             noted.target < entry.state.generation
         else { return entry }
         return try self.entry(noted.target)
     }
 
-    /// Returns whether this machine made the change, and the change contains nothing from another device.
+    /// Returns whether this machine made the change, and the change is its own and no merge.
     func isMadeHere(_ entry: LogEntry) -> Bool {
-        guard own.entry(entry.state.generation, entry.state.value) != nil, !entry.isMerge else { return false }
-        return entry.devices.allSatisfy { $0 == vault.device }
+        own.entry(entry.state.generation, entry.state.chainValue) != nil && !entry.isMerge
     }
 
     /// Reads the log down to the state before a generation; generations only increase.
     private mutating func read(downTo generation: UInt64) throws(VaultError) {
         if isWhole { return }
         if let last = log.last, last.state.generation < generation { return }
-        let (distance, overflow) = vault.anchor.generation.subtractingReportingOverflow(generation)
+        let (distance, overflow) = vault.state.generation.subtractingReportingOverflow(generation)
         guard !overflow else { return }
         let limit = Int(clamping: distance).addingReportingOverflow(2)
         guard !limit.overflow else { return }

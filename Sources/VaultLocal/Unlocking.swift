@@ -65,14 +65,14 @@ extension Machine {
         return count == 0 && KernelKeyring.isApart ? nil : count
     }
 
-    /// Removes the stored key if the vault no longer has its slot, since it would open only older copies. Returns true
-    /// if a key was removed.
+    /// Removes the stored key if it no longer opens its slot in the vault, since it would open only older copies. Returns
+    /// true if a key was removed.
     ///
     /// Opening a vault does this as well; call it after slots were changed or removed.
     @discardableResult
     public func dropKeptKeyIfGone(_ vault: Vault) -> Bool {
         do throws(VaultError) {
-            guard let key = try KernelKeyring.find(vault: vault.id), try !vault.has(slot: key.slot) else {
+            guard let key = try KernelKeyring.find(vault: vault.id), try !vault.isOpened(by: key) else {
                 return false
             }
             return try KernelKeyring.drop(vault: vault.id)

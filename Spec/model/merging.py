@@ -33,24 +33,25 @@ def merge(x, y):
     return st
 
 
-def stays(dot, here, there, other):
-    """The one comparison that everything rests on: here has it; it stays if there has it, or has not seen it."""
-    return there or not other.seen(dot) or dot[1] in other.split
+def stays(dot, there, other, split):
+    """The one comparison that everything rests on: here has it; it stays if there has it, or has not seen it. Of a split
+    id nothing is inferred, whichever side knows that it is split."""
+    return there or not other.seen(dot) or dot[1] in split
 
 
 def merge_item(a, b, x, y):
-    siblings, open_values = {}, set()
+    siblings, open_values, split = {}, set(), x.split | y.split
     for me, other, there in ((a, b, y), (b, a, x)):
         if me is None:
             continue
         for dot, s in me.siblings.items():
             in_other = other is not None and dot in other.siblings
-            if stays(dot, True, in_other, there) if RULES["changes_survive_removal"] else in_other or other and \
+            if stays(dot, in_other, there, split) if RULES["changes_survive_removal"] else in_other or other and \
                     not there.seen(dot):
                 siblings[dot] = s
         for f, d in me.open:
             in_other = other is not None and (f, d) in other.open
-            if not RULES["open_by_sight"] or stays(d, True, in_other, there):
+            if not RULES["open_by_sight"] or stays(d, in_other, there, split):
                 open_values.add((f, d))
     if not siblings:
         return None
@@ -125,7 +126,9 @@ def winner(x, y):
 
 
 def known(ours, theirs, dot):
-    """Whether a branch's dot came under our key, or with a branch that was taken in."""
+    """Whether a branch's dot came under our key, or with a branch that was taken in. Nothing is said of a split id."""
+    if dot[1] in ours.split | theirs.split:
+        return False
     if not RULES["hand_over_has_vector"]:
         return dot[0] <= max([h.floor for h in ours.handovers] + [n for h in ours.handovers for _, n in h.vv] + [0])
     if any(h.frm == theirs.key and h.covers(dot) for h in ours.handovers):

@@ -183,6 +183,35 @@ def g6_equal():
     equal({("secret", "two")}, p.earlier(b))
 
 
+@scenario("equal 8", "a value that was current ten times is kept under its newest 8 dots, listed once, and forgotten under all")
+def equal_8():
+    p = Play()
+    a, b = p.all
+    for _ in range(10):
+        p.change(a, secret="two")
+        p.change(a, secret="old")
+    p.merge(b, a)
+    p.change(a, secret="three")
+    kept = [x for x in a.files[0].view(p.item).kept if p.world.values[p.item, *x] == "old"]
+    equal((8, {("secret", "old"), ("secret", "two")}), (len(kept), p.earlier(a)))
+    p.do(a, "change", p.item, forget={max(kept)})
+    p.rounds(a, b)
+    equal({("secret", "two")}, p.earlier(b))
+
+
+@scenario("split id", "nothing is inferred for a split id, whichever side knows of it")
+def split_id():
+    p = Play()
+    a, b = p.all
+    p.change(a, secret="A")
+    p.merge(b, a)
+    known = b.files[0].copy()
+    known.split = frozenset(d[1] for d in known.items[p.item].siblings)
+    p.do(a, "remove", p.item)
+    for x, y in ((a.files[0], known), (known, a.files[0])):
+        true(p.item in merge(x, y).items, "the row of a split id was believed")
+
+
 @scenario("G7", "equal contents under two vectors: both machines go on")
 def g7():
     p = Play()

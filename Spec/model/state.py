@@ -7,6 +7,7 @@ state truly contains; they are for the oracle, and no rule reads them.
 FIELDS = ("key", "place", "secret", "sealed", "label")  # `sealed` and `label` stand for attributes: they can be absent
 PROTECTED = ("secret", "sealed")
 NO_DEVICE = None
+MOST_EQUAL = 8  # dots under which equal earlier values of one field are kept
 
 ALL_RULES = {
     "exact_own_revision": "an id is continued only on a state that has exactly its last own revision",
@@ -216,7 +217,7 @@ class View:
 
 
 def newest(kept, limit, value):
-    """The dots of the newest `limit` different values of each field."""
+    """The dots of the newest `limit` different values of each field: of each value, the newest MOST_EQUAL."""
     result = set()
     for f in PROTECTED:
         top = {}
@@ -224,7 +225,9 @@ def newest(kept, limit, value):
             n = value(f, d)
             top[n] = max(top.get(n, (0, 0)), d)
         good = set(sorted(top, key=top.get)[-limit:]) if limit else ()
-        result |= {x for x in kept if x[0] == f and value(*x) in good}
+        for n in good:
+            equal = sorted(x for x in kept if x[0] == f and value(*x) == n)
+            result |= set(equal[-MOST_EQUAL:])
     return frozenset(result)
 
 

@@ -48,7 +48,7 @@ static void flags(vaultfmt_vault *vault) {
     REQUIRE(vaultfmt_get(vault, &key, &item));
     CHECK(find(item, "pin").flags == 3 && is_text(find(item, "pin").value, "4321"));
     CHECK(find(item, "shown").flags == 0 && is_text(find(item, "shown").value, "no"));
-    CHECK(item->unread_attribute_count == 0 && item->earlier_value_count == 1);
+    CHECK(item->unread_attribute_count == 0 && item->has_past == 1);
     vaultfmt_item_free(item);
 
     attributes[0] = flagged("pin", "1", 8);

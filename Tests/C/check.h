@@ -67,6 +67,10 @@ int has_secret(vaultfmt_vault *vault, const char *service, const char *account, 
 /* Sets a generic password. */
 vaultfmt_status put(vaultfmt_vault *vault, const char *service, const char *account, const char *secret);
 
+/* The anchor of a vault's state, to be freed with vaultfmt_value_free; and the C string that it is. */
+const vaultfmt_value *anchor_of(vaultfmt_vault *vault);
+const char *as_string(const vaultfmt_value *value);
+
 /* How many items match; all of them for NULL. */
 size_t count(vaultfmt_vault *vault, const vaultfmt_query *query);
 

@@ -17,10 +17,15 @@ static size_t earlier_count(vaultfmt_vault *vault) {
 static vaultfmt_earlier_id earlier(vaultfmt_vault *vault, size_t index) {
     vaultfmt_key named = key();
     const vaultfmt_earlier_values *values;
-    vaultfmt_earlier_id id = {0, {0}};
+    vaultfmt_earlier_id id = {0, 0, {NULL, 0}};
     REQUIRE(vaultfmt_get_earlier_values(vault, &named, &values));
     CHECK(index < values->count);
     if (index < values->count) id = values->values[index]->id;
+    /* The name is the list's. */
+    if (id.attribute.data != NULL) {
+        CHECK(is_text(id.attribute, "notes"));
+        id.attribute = vaultfmt_text("notes");
+    }
     vaultfmt_earlier_values_free(values);
     return id;
 }
@@ -31,7 +36,7 @@ static int was(vaultfmt_vault *vault, size_t index, const char *secret) {
     const vaultfmt_earlier_value *value;
     int result;
     if (vaultfmt_get_earlier_value(vault, &named, &id, &value) != VAULTFMT_OK) return 0;
-    result = is_text(value->secret, secret) && value->id.revision == id.revision;
+    result = is_text(value->secret, secret) && value->id.revision == id.revision && value->id.replica == id.replica;
     vaultfmt_earlier_value_free(value);
     return result;
 }
@@ -45,7 +50,7 @@ static void kept_and_restored(vaultfmt_vault *vault) {
     const vaultfmt_item *item;
     const vaultfmt_value *value;
     const volatile uint8_t *secret;
-    vaultfmt_earlier_id id;
+    vaultfmt_earlier_id id, notes;
     attributes[0] = vaultfmt_text_attribute("label", "First");
     attributes[1] = vaultfmt_text_attribute("notes", "as they were");
     details.attributes = attributes;
@@ -61,41 +66,56 @@ static void kept_and_restored(vaultfmt_vault *vault) {
     /* The same secret makes none. */
     REQUIRE(put(vault, "example.org", "ann", "third"));
 
+    /* Two secrets and the sealed attribute that was removed: each is a value of its own. */
     REQUIRE(vaultfmt_get_earlier_values(vault, &named, &values));
-    CHECK(values->count == 2);
-    CHECK(values->values[0]->modified == 1000 && values->values[0]->replaced > 2000);
-    CHECK(values->values[0]->secret.data == NULL);
-    CHECK(values->values[0]->id.revision > 0 && values->values[0]->id.revision < values->values[1]->id.revision);
-    CHECK(values->values[0]->attribute_count == 2 && values->values[0]->unread_attribute_count == 1);
+    CHECK(values->count == 3);
+    if (values->count != 3) exit(1);
+    CHECK(values->values[0]->modified > 2000 && values->values[0]->replaced >= values->values[0]->modified);
+    CHECK(values->values[0]->secret.data == NULL && values->values[0]->flags == 0);
+    CHECK(values->values[0]->id.attribute.data == NULL && values->values[2]->id.attribute.data == NULL);
+    CHECK(values->values[0]->id.revision > 0 && values->values[0]->id.revision < values->values[2]->id.revision);
+    CHECK(values->values[0]->id.replica != 0 && values->values[0]->id.replica == values->values[2]->id.replica);
+    CHECK(values->values[0]->attribute_count == 1 && values->values[0]->unread_attribute_count == 0);
     CHECK(is_text(values->values[0]->attributes[0].value, "First"));
-    CHECK(values->values[0]->attributes[1].value.data == NULL);
-    CHECK(values->values[1]->attribute_count == 1 && is_text(values->values[1]->attributes[0].value, "Second"));
-    id = values->values[0]->id;
+    CHECK(values->values[1]->id.revision == values->values[0]->id.revision && is_text(values->values[1]->id.attribute, "notes"));
+    CHECK(values->values[1]->attribute_count == 0 && values->values[1]->flags == VAULTFMT_ATTRIBUTE_SEALED);
+    CHECK(values->values[1]->secret.data == NULL);
+    CHECK(values->values[2]->attribute_count == 1 && is_text(values->values[2]->attributes[0].value, "Second"));
     vaultfmt_earlier_values_free(values);
+    id = earlier(vault, 0);
+    notes = earlier(vault, 1);
 
     REQUIRE(vaultfmt_get_earlier_value(vault, &named, &id, &opened));
-    CHECK(is_text(opened->secret, "first") && opened->unread_attribute_count == 0);
-    CHECK(is_text(opened->attributes[1].value, "as they were"));
-    CHECK(opened->attributes[1].flags == VAULTFMT_ATTRIBUTE_SEALED);
+    CHECK(is_text(opened->secret, "first") && opened->attribute_count == 1 && opened->unread_attribute_count == 0);
     secret = opened->secret.data;
     vaultfmt_earlier_value_free(opened);
     CHECK(secret[0] == 0 && secret[4] == 0);
-    REQUIRE(vaultfmt_get_earlier_attribute(vault, &named, &id, vaultfmt_text("notes"), &value));
-    CHECK(value != NULL && is_text(value->bytes, "as they were"));
+    REQUIRE(vaultfmt_get_earlier_value(vault, &named, &notes, &opened));
+    CHECK(is_text(opened->secret, "as they were") && opened->attribute_count == 0);
+    CHECK(is_text(opened->id.attribute, "notes") && opened->flags == VAULTFMT_ATTRIBUTE_SEALED);
+    vaultfmt_earlier_value_free(opened);
+    REQUIRE(vaultfmt_get_earlier_attribute(vault, &named, &id, vaultfmt_text("label"), &value));
+    CHECK(value != NULL && is_text(value->bytes, "First"));
     vaultfmt_value_free(value);
-    EXPECT(VAULTFMT_OK, vaultfmt_get_earlier_attribute(vault, &named, &id, vaultfmt_text("none"), &value));
+    EXPECT(VAULTFMT_OK, vaultfmt_get_earlier_attribute(vault, &named, &id, vaultfmt_text("notes"), &value));
     CHECK(value == NULL);
 
-    /* After compaction and under another name, too. */
+    /* After compaction and under another name, too; and nothing but the field itself. */
     REQUIRE(vaultfmt_move(vault, &named, &other));
     REQUIRE(vaultfmt_compact(vault, NULL, NULL));
     REQUIRE(vaultfmt_move(vault, &other, &named));
     EXPECT(VAULTFMT_OK, vaultfmt_restore(vault, &named, &id));
     REQUIRE(vaultfmt_get(vault, &named, &item));
-    CHECK(is_text(item->secret, "first") && item->earlier_value_count == 3);
-    CHECK(is_text(item->attributes[1].value, "as they were"));
+    CHECK(is_text(item->secret, "first") && item->has_past == 1 && item->needs_settling == 0 && item->lacks_secret == 0);
+    CHECK(item->attribute_count == 1 && is_text(item->attributes[0].value, "Second"));
     vaultfmt_item_free(item);
-    CHECK(was(vault, 0, "first") && was(vault, 1, "second") && was(vault, 2, "third"));
+    CHECK(earlier_count(vault) == 3 && was(vault, 0, "as they were") && was(vault, 1, "second") && was(vault, 2, "third"));
+    EXPECT(VAULTFMT_OK, vaultfmt_restore(vault, &named, &notes));
+    REQUIRE(vaultfmt_get(vault, &named, &item));
+    CHECK(item->attribute_count == 2 && is_text(item->attributes[1].value, "as they were"));
+    CHECK(item->attributes[1].flags == VAULTFMT_ATTRIBUTE_SEALED && item->secret_changed < item->modified + 1);
+    vaultfmt_item_free(item);
+    CHECK(earlier_count(vault) == 2 && was(vault, 0, "second") && was(vault, 1, "third"));
 }
 
 static void in_a_transaction(vaultfmt_vault *vault) {
@@ -106,13 +126,15 @@ static void in_a_transaction(vaultfmt_vault *vault) {
     REQUIRE(vaultfmt_begin(vault));
     REQUIRE(put(vault, "example.org", "ann", "within"));
     CHECK(earlier_count(vault) == before + 1 && was(vault, before, "first"));
-    EXPECT(VAULTFMT_OK, vaultfmt_restore(vault, &named, &id));
-    CHECK(has_secret(vault, "example.org", "ann", "second"));
     REQUIRE(vaultfmt_get_earlier_attribute(vault, &named, &id, vaultfmt_text("label"), &value));
     CHECK(value != NULL && is_text(value->bytes, "Second"));
     vaultfmt_value_free(value);
+    EXPECT(VAULTFMT_OK, vaultfmt_restore(vault, &named, &id));
+    CHECK(has_secret(vault, "example.org", "ann", "third"));
+    /* What the item has is not listed. */
+    CHECK(earlier_count(vault) == before + 1 && was(vault, before, "within"));
     EXPECT(VAULTFMT_OK, vaultfmt_forget(vault, &named, NULL, 0, &forgotten));
-    CHECK(forgotten == before + 2 && earlier_count(vault) == 0);
+    CHECK(forgotten == before + 1 && earlier_count(vault) == 0);
     REQUIRE(vaultfmt_keep_versions(vault, 3));
     REQUIRE(vaultfmt_rollback(vault));
     CHECK(earlier_count(vault) == before && has_secret(vault, "example.org", "ann", "first"));
@@ -122,40 +144,46 @@ static void forgotten_and_brought_along(vaultfmt_vault *vault) {
     vaultfmt_key named = key(), none = vaultfmt_generic_password("none", "none");
     vaultfmt_earlier_id ids[2];
     vaultfmt_new_earlier_value new[2] = {VAULTFMT_NEW_EARLIER_VALUE_INIT, VAULTFMT_NEW_EARLIER_VALUE_INIT};
-    vaultfmt_attribute attribute = vaultfmt_text_attribute("label", "Imported");
+    vaultfmt_attribute attributes[2] = {
+        vaultfmt_text_attribute("label", "Imported"), vaultfmt_text_attribute("notes", "of then")};
+    vaultfmt_statistics statistics;
     const vaultfmt_earlier_values *values;
     size_t number = 7;
+    statistics.struct_size = sizeof statistics;
     ids[0] = earlier(vault, 0);
     ids[1] = ids[0];
-    ids[1].revision++;
+    ids[1].replica ^= 1;
     /* All or none. */
     EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_forget(vault, &named, ids, 2, &number));
-    CHECK(number == 0 && earlier_count(vault) == 3);
-    ids[1].revision--;
+    CHECK(number == 0 && earlier_count(vault) == 2);
+    ids[1].replica ^= 1;
     /* The same twice is one. */
     EXPECT(VAULTFMT_OK, vaultfmt_forget(vault, &named, ids, 2, &number));
-    CHECK(number == 1 && earlier_count(vault) == 2 && was(vault, 0, "second"));
+    CHECK(number == 1 && earlier_count(vault) == 1 && was(vault, 0, "third"));
+    REQUIRE(vaultfmt_get_statistics(vault, &statistics));
+    CHECK(statistics.forgotten_values >= 1 && statistics.items_with_past == 1);
     EXPECT(VAULTFMT_OK, vaultfmt_forget(vault, &named, ids, 0, &number));
-    CHECK(number == 0 && earlier_count(vault) == 2);
+    CHECK(number == 0 && earlier_count(vault) == 1);
 
     new[0].secret = vaultfmt_text("oldest");
-    new[0].modified = 10;
     new[0].replaced = 20;
     new[1].secret = vaultfmt_text("");
-    new[1].attributes = &attribute;
-    new[1].attribute_count = 1;
-    new[1].modified = 20;
+    new[1].attributes = attributes;
+    new[1].attribute_count = 2;
     new[1].replaced = -30;
     EXPECT(VAULTFMT_OK, vaultfmt_add_earlier_values(vault, &named, new, 2, &number));
-    CHECK(number == 2 && earlier_count(vault) == 4 && was(vault, 2, "oldest") && was(vault, 3, ""));
+    CHECK(number == 2 && earlier_count(vault) == 4 && was(vault, 1, "oldest") && was(vault, 2, ""));
+    CHECK(was(vault, 3, "of then"));
     REQUIRE(vaultfmt_get_earlier_values(vault, &named, &values));
-    CHECK(values->values[2]->modified == 10 && values->values[2]->replaced == 20 && values->values[3]->replaced == -30);
-    CHECK(values->values[3]->attribute_count == 1 && is_text(values->values[3]->attributes[0].value, "Imported"));
+    CHECK(values->values[1]->replaced == 20 && values->values[2]->replaced == -30 && values->values[3]->replaced == -30);
+    CHECK(values->values[1]->modified > 20 && values->values[1]->id.revision < values->values[2]->id.revision);
+    CHECK(values->values[2]->attribute_count == 1 && is_text(values->values[2]->attributes[0].value, "Imported"));
+    CHECK(is_text(values->values[3]->id.attribute, "notes") && values->values[3]->attribute_count == 0);
     vaultfmt_earlier_values_free(values);
     EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_add_earlier_values(vault, &none, new, 2, &number));
     CHECK(number == 0);
-    attribute.value.data = NULL;
-    attribute.value.size = 0;
+    attributes[0].value.data = NULL;
+    attributes[0].value.size = 0;
     EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_add_earlier_values(vault, &named, new, 2, NULL));
     new[1].attribute_count = 0;
     new[1].secret.data = NULL;
@@ -181,11 +209,12 @@ static void settings(vaultfmt_vault *vault) {
     EXPECT(VAULTFMT_LIMIT_EXCEEDED, vaultfmt_keep_versions(vault, UINT32_MAX));
     EXPECT(VAULTFMT_OK, vaultfmt_keep_versions(vault, 2));
     REQUIRE(vaultfmt_get_info(vault, &info));
-    CHECK(info.kept_versions == 2 && earlier_count(vault) == 4);
+    /* Of each field: two secrets, and notes. */
+    CHECK(info.kept_versions == 2 && earlier_count(vault) == 3 && was(vault, 0, "oldest"));
     REQUIRE(vaultfmt_compact(vault, NULL, NULL));
-    CHECK(earlier_count(vault) == 2 && was(vault, 0, "oldest"));
+    CHECK(earlier_count(vault) == 3);
     REQUIRE(vaultfmt_get_statistics(vault, &statistics));
-    CHECK(statistics.kept_versions == 2 && statistics.earlier_values == 2);
+    CHECK(statistics.kept_versions == 2 && statistics.items_with_past == 1);
     EXPECT(VAULTFMT_OK, vaultfmt_keep_versions(vault, 0));
     REQUIRE(vaultfmt_forget(vault, &named, NULL, 0, NULL));
     REQUIRE(put(vault, "example.org", "ann", "not kept"));
@@ -204,7 +233,7 @@ static void misused(vaultfmt_vault *vault) {
     const vaultfmt_value *attribute = (const vaultfmt_value *)1;
     vaultfmt_bytes not_given = {NULL, 0}, label = vaultfmt_text("label");
     unknown = id;
-    unknown.device[15] = 1;
+    unknown.replica ^= 1;
     EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_get_earlier_values(vault, &none, &values));
     CHECK(values == NULL);
     EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_get_earlier_value(vault, &named, &unknown, &value));
@@ -213,6 +242,16 @@ static void misused(vaultfmt_vault *vault) {
     CHECK(attribute == NULL);
     EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_restore(vault, &named, &unknown));
     EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_restore(vault, &none, &id));
+    /* Another field, an empty name, and names that are none. */
+    unknown = id;
+    unknown.attribute = vaultfmt_text("notes");
+    EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_get_earlier_value(vault, &named, &unknown, &value));
+    unknown.attribute = vaultfmt_text("");
+    EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_restore(vault, &named, &unknown));
+    unknown.attribute = vaultfmt_text("\xFF");
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_restore(vault, &named, &unknown));
+    unknown.attribute.data = NULL;
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_forget(vault, &named, &unknown, 1, NULL));
     EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_get_earlier_values(vault, &named, NULL));
     EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_get_earlier_values(vault, NULL, &values));
     EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_get_earlier_value(vault, &named, NULL, &value));

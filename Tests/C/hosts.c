@@ -78,7 +78,7 @@ static void use_everything(vaultfmt_vault *vault) {
     vaultfmt_statistics statistics;
     uint8_t id[16] = {0};
     vaultfmt_bytes group = vaultfmt_text("group");
-    vaultfmt_earlier_id earlier = {1, {0}};
+    vaultfmt_earlier_id earlier = {1, 1, {NULL, 0}};
     const vaultfmt_earlier_values *values;
     const vaultfmt_earlier_value *old;
     const vaultfmt_value *value;
@@ -100,6 +100,7 @@ static void use_everything(vaultfmt_vault *vault) {
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_unlock(vault, &factors, NULL));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_keep_unlocked(vault, 1));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_get_info(vault, &info));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_get_anchor(vault, &value));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_get_statistics(vault, &statistics));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_items(vault, NULL, &cursor));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_each_secret(vault, NULL, take_nothing, NULL));

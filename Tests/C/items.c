@@ -33,7 +33,7 @@ static void details(vaultfmt_vault *vault) {
     CHECK(item->encoded_key.size > 15 && item->encoded_key.data[0] == 1);
     CHECK(item->accessibility == VAULTFMT_AFTER_FIRST_UNLOCK && item->is_device_bound == 0);
     CHECK(item->created == 1000 && item->modified == -2000 && item->revision > 0);
-    CHECK(item->attribute_count == 3 && item->unread_attribute_count == 1 && item->earlier_value_count == 0);
+    CHECK(item->attribute_count == 3 && item->unread_attribute_count == 1 && item->has_past == 0);
     CHECK(is_text(item->attributes[0].name, "comment") && is_text(item->attributes[0].value, ""));
     CHECK(is_text(item->attributes[1].name, "label") && is_text(item->attributes[1].value, "Example"));
     CHECK(item->attributes[1].flags == 0 && item->attributes[1].states_flags == 1);

@@ -64,6 +64,14 @@ vaultfmt_vault *open_to_write(const char *name) {
     return vault;
 }
 
+const vaultfmt_value *anchor_of(vaultfmt_vault *vault) {
+    const vaultfmt_value *anchor;
+    REQUIRE(vaultfmt_get_anchor(vault, &anchor));
+    return anchor;
+}
+
+const char *as_string(const vaultfmt_value *value) { return (const char *)value->bytes.data; }
+
 int is_text(vaultfmt_bytes bytes, const char *text) {
     return bytes.data != NULL && bytes.size == strlen(text) && memcmp(bytes.data, text, bytes.size) == 0;
 }

@@ -16,43 +16,55 @@ static void anchors(void) {
     vaultfmt_factors factors = raw_key();
     vaultfmt_open_options options = VAULTFMT_OPEN_OPTIONS_INIT;
     vaultfmt_info old, new;
-    char other[VAULTFMT_ANCHOR_SIZE];
+    const vaultfmt_value *before, *after, *none = (const vaultfmt_value *)1;
+    char other[1024];
     int32_t verdict = 7;
     old.struct_size = new.struct_size = sizeof old;
     REQUIRE(vaultfmt_get_info(vault, &old));
-    CHECK(strlen(old.anchor) == 164 && old.kept_versions == 10);
+    before = anchor_of(vault);
+    /* Vault, generation, chain, owners, floor, and the row of the id under which it was made. */
+    CHECK(before->bytes.size == strlen(as_string(before)) && strncmp(as_string(before) + 32, ":1:", 3) == 0);
+    CHECK(strncmp(as_string(before) + 164, ":0:", 3) == 0 && as_string(before)[183] == '=');
+    CHECK(strchr(as_string(before), ',') == NULL && old.kept_versions == 10);
     CHECK(old.tail == VAULTFMT_TAIL_CLEAN && old.tail_size == 0 && old.tail_generation == 0);
     copy("anchors.vault", "old.vault");
     REQUIRE(put(vault, "s", "a", "x"));
     REQUIRE(vaultfmt_get_info(vault, &new));
+    after = anchor_of(vault);
     CHECK(new.generation == old.generation + 1 && memcmp(new.vault_id, old.vault_id, 16) == 0);
-    CHECK(memcmp(new.owners, old.owners, sizeof new.owners) == 0 && strcmp(new.anchor, old.anchor) != 0);
-    EXPECT(VAULTFMT_OK, vaultfmt_check_anchor(vault, old.anchor, &verdict));
+    CHECK(memcmp(new.owners, old.owners, sizeof new.owners) == 0 && strcmp(as_string(before), as_string(after)) != 0);
+    EXPECT(VAULTFMT_OK, vaultfmt_check_anchor(vault, as_string(before), &verdict));
     CHECK(verdict == VAULTFMT_VERDICT_DESCENDS);
-    EXPECT(VAULTFMT_OK, vaultfmt_check_anchor(vault, new.anchor, &verdict));
+    EXPECT(VAULTFMT_OK, vaultfmt_check_anchor(vault, as_string(after), &verdict));
     CHECK(verdict == VAULTFMT_VERDICT_SAME);
     EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_check_anchor(vault, "no anchor", &verdict));
-    /* The last of its four parts is the owners' public key. */
-    snprintf(other, sizeof other, "%s", new.anchor);
-    other[strlen(other) - 1] = other[strlen(other) - 1] == '0' ? '1' : '0';
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_check_anchor(vault, NULL, &verdict));
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_get_anchor(vault, NULL));
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_get_anchor(NULL, &none));
+    CHECK(none == NULL);
+    /* The fourth of its parts is the owners' public key. */
+    snprintf(other, sizeof other, "%s", as_string(after));
+    other[163] = other[163] == '0' ? '1' : '0';
     EXPECT(VAULTFMT_OK, vaultfmt_check_anchor(vault, other, &verdict));
     CHECK(verdict == VAULTFMT_VERDICT_FOREIGN);
     vaultfmt_close(vault);
     options.anchor = other;
     EXPECT(VAULTFMT_FOREIGN_OWNER, vaultfmt_open(file_in_folder("anchors.vault"), &factors, &options, &vault));
 
-    options.anchor = new.anchor;
+    options.anchor = as_string(after);
     EXPECT(VAULTFMT_OK, vaultfmt_open(file_in_folder("anchors.vault"), &factors, &options, &vault));
     vaultfmt_close(vault);
     EXPECT(VAULTFMT_ROLLED_BACK, vaultfmt_open(file_in_folder("old.vault"), &factors, &options, &vault));
     CHECK(vault == NULL);
     options.writable = 1;
-    options.anchor = old.anchor;
+    options.anchor = as_string(before);
     REQUIRE(vaultfmt_open(file_in_folder("old.vault"), &factors, &options, &vault));
     REQUIRE(put(vault, "s", "a", "y"));
     vaultfmt_close(vault);
-    options.anchor = new.anchor;
+    options.anchor = as_string(after);
     EXPECT(VAULTFMT_FORKED, vaultfmt_open(file_in_folder("old.vault"), &factors, &options, &vault));
+    vaultfmt_value_free(before);
+    vaultfmt_value_free(after);
 }
 
 /* The owners' public key: the same for all slots, another for another vault. */
@@ -179,18 +191,19 @@ static void damage(void) {
     vaultfmt_vault *vault = open_to_write("maintenance.vault");
     const vaultfmt_report *report;
     vaultfmt_statistics statistics;
-    uint64_t earlier_values;
+    uint64_t with_past;
     FILE *file;
     int byte;
     statistics.struct_size = sizeof statistics;
     REQUIRE(vaultfmt_verify(vault, &report));
     CHECK(report->is_sound == 1 && report->problem_count == 0 && report->listed_problems == 0);
     CHECK(report->items == 50 && report->objects > 50 && report->unopened == 0);
-    earlier_values = report->earlier_values;
+    CHECK(report->forgotten_values == 0);
+    with_past = report->items_with_past;
     vaultfmt_report_free(report);
     REQUIRE(vaultfmt_get_statistics(vault, &statistics));
-    CHECK(statistics.items == 50 && statistics.tombstones == 0 && statistics.tree_height >= 1);
-    CHECK(statistics.earlier_values == 0 && statistics.kept_versions == 0 && earlier_values == 0);
+    CHECK(statistics.items == 50 && statistics.forgotten_values == 0 && statistics.replicas == 1 && statistics.tree_height >= 1);
+    CHECK(statistics.items_with_past == 0 && statistics.kept_versions == 0 && with_past == 0);
     CHECK(statistics.file_bytes >= statistics.live_bytes + statistics.dead_bytes - 64 && statistics.live_bytes > 0);
 
     /* One bit of the first record, which is not of the newest commit: that would be taken for incomplete. */

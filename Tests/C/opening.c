@@ -11,6 +11,7 @@ void test_library(void) {
     CHECK(strcmp(vaultfmt_status_name(VAULTFMT_NO_SUCH_ITEM), "no-such-item") == 0);
     CHECK(strcmp(vaultfmt_status_name(VAULTFMT_OUT_OF_MEMORY), "out-of-memory") == 0);
     CHECK(strcmp(vaultfmt_status_name(VAULTFMT_NO_KERNEL_KEYRING), "no-kernel-keyring") == 0);
+    CHECK(strcmp(vaultfmt_status_name(VAULTFMT_NO_SECRET), "no-secret") == 0);
     CHECK(strcmp(vaultfmt_status_name(VAULTFMT_MEMORY_DAMAGED), "memory-damaged") == 0);
     CHECK(strcmp(vaultfmt_status_name(1000), "unknown") == 0);
     CHECK(strcmp(vaultfmt_status_name(-1), "unknown") == 0);

@@ -36,12 +36,12 @@ struct ArticleTests {
         let old = try ItemKey.genericPassword(service: "example.org", account: "ann")
         let new = try ItemKey.genericPassword(service: "example.org", account: "anna")
         try vault.add(old, secret: Secret(text: "s3cret"))
-        let generation = vault.anchor.generation
+        let generation = vault.state.generation
         try vault.transaction { transaction throws(VaultError) in
             try transaction.move(old, to: new)
             try transaction.set(new, secret: Secret(text: "another secret"))
         }
-        #expect(vault.anchor.generation == generation + 1)
+        #expect(vault.state.generation == generation + 1)
         let known = try #require(try vault.item(new))
         let isReplaced = try vault.transaction { transaction throws(VaultError) in
             guard let item = try transaction.item(new), item.revision == known.revision else { return false }

@@ -9,7 +9,7 @@ struct ExampleTests {
         let folder = try Folder()
         let path = try folder.write("example.vault", try Page().file())
         let vault = try Vault.open(path, factors: Self.factors())
-        #expect(vault.anchor.generation == 3)
+        #expect(vault.state.generation == 3)
         guard let opened = try vault.get(ItemKey.genericPassword(service: "example.org", account: "ann")) else {
             Issue.record("the item is not there")
             return
@@ -19,9 +19,9 @@ struct ExampleTests {
         let report = try vault.verify()
         #expect(report.isSound, "\(report.problems)")
         #expect(
-            report.objects == ["record": 2, "page": 1, "versions frame": 1, "keyring": 1, "history": 1, "commit": 1])
-        // The page says of the earlier value only that there is one.
-        #expect(report.earlierValues == 1 && opened.item.earlierValues == 1)
+            report.objects == ["record": 2, "past": 1, "page": 1, "keyring": 1, "vector": 1, "commit": 1])
+        #expect(report.itemsWithPast == 1 && opened.item.hasPast)
+        #expect(try vault.earlierValues(of: opened.item).count == 1)
     }
 
     @Test("is what the reference implementation prints of it")

@@ -100,7 +100,7 @@ struct ReferenceTests {
         try vault.transaction { (transaction) throws(VaultError) in
             for number in 0..<3000 {
                 let key = try ItemKey.genericPassword(
-                    service: String(repeating: "\(number % 50)", count: 60), account: "\(number)")
+                    service: String(repeating: "\(number % 50)", count: 90), account: "\(number)")
                 try transaction.add(key, secret: Secret(text: "\(number)"))
             }
         }
@@ -110,7 +110,7 @@ struct ReferenceTests {
         try vault.transaction { (transaction) throws(VaultError) in
             for number in 0..<2990 {
                 _ = try transaction.remove(
-                    .genericPassword(service: String(repeating: "\(number % 50)", count: 60), account: "\(number)"))
+                    .genericPassword(service: String(repeating: "\(number % 50)", count: 90), account: "\(number)"))
             }
         }
         #expect(try compare(vault, way.arguments).filter { $0.hasPrefix("item ") }.count == 10)
@@ -173,8 +173,8 @@ struct ReferenceTests {
             #expect(counts.contains("\(kind) \(count)"), "\(count) of \(kind): \(counts)")
         }
         #expect(
-            read.contains("generation \(vault.anchor.generation)")
-                && read.contains("chain " + Readers.hex(vault.anchor.chain)))
+            read.contains("generation \(vault.state.generation)")
+                && read.contains("chain " + Readers.hex(vault.state.chain)))
         return read
     }
 }

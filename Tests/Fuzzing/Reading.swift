@@ -11,7 +11,17 @@ package enum Reading {
 
     /// What was in a vault that opened.
     struct Contents: Equatable {
-        var secrets: [ItemKey: [UInt8]] = [:]
+        /// Two items can be listed under one key, and in a damaged vault two entries can have one id.
+        struct Name: Hashable {
+            let id: ItemID
+            let key: ItemKey
+
+            init(_ item: Item) { (id, key) = (item.id, item.key) }
+        }
+
+        var secrets: [Name: [UInt8]] = [:]
+        /// All items that are listed, those without a secret too.
+        var names: Set<Name> = []
         /// Whether every item that is listed opened.
         var isWhole = true
     }
@@ -44,7 +54,7 @@ package enum Reading {
             _ = try vault.slots()
             if isSound {
                 guard contents.isWhole else { throw wrong("a sound vault has an item that does not open") }
-                guard report.items == UInt64(contents.secrets.count) else {
+                guard report.items == UInt64(contents.names.count) else {
                     throw wrong("a sound vault lists another number of items")
                 }
                 guard try vault.verdict(on: vault.anchor) == .same else {
@@ -94,22 +104,27 @@ package enum Reading {
         var contents = Contents()
         var items = try vault.items()
         var count = 0
-        var last: ItemKey?
+        var last: [UInt8]?
         while let item = try items.next() {
             count += 1
-            if let last, !(last < item.key) { throw wrong("a listing is out of order") }
-            last = item.key
+            let place = item.pageKey
+            if let last, !last.lexicographicallyPrecedes(place) { throw wrong("a listing is out of order") }
+            last = place
             do throws(Mismatch) { try Reencoding.check(item.key) } catch { throw wrong(error.description) }
-            guard let found = try vault.item(item.key), found.id == item.id, found.revision == item.revision else {
-                throw wrong("an item that is listed is not found")
-            }
+            // Two items that do not have their key plain can be listed under one: ids may begin alike.
+            guard let found = try vault.item(item.key),
+                found.id == item.id && found.revision == item.revision
+                    || found.key == item.key && item.key != item.storedKey
+            else { throw wrong("an item that is listed is not found") }
+            contents.names.insert(Contents.Name(item))
             _ = item.attributes.count
             do throws(VaultError) {
                 let opened = try vault.open(item)
-                contents.secrets[item.key] = opened.secret.withUnsafeBytes { Array($0) }
+                contents.secrets[Contents.Name(item)] = opened.secret.withUnsafeBytes { Array($0) }
             } catch {
                 guard error.code != .invalidArgument else { throw error }
-                contents.isWhole = false
+                // It is whole without one.
+                contents.isWhole = contents.isWhole && error.code == .noSecret && item.lacksSecret
             }
         }
         _ = try vault.statistics()
@@ -123,7 +138,7 @@ package enum Reading {
             try vault.forEachSecret { (item, secret) throws(VaultError) in
                 guard case .opened(let bytes) = secret else { return }
                 seen += 1
-                guard let known = contents.secrets[item.key], bytes.elementsEqual(known) else {
+                guard let known = contents.secrets[Contents.Name(item)], bytes.elementsEqual(known) else {
                     throw wrong("a scan finds another secret")
                 }
             }
@@ -166,7 +181,7 @@ package enum Reading {
                 try vault.set(key, secret: Secret(bytes: [1, 2, 3]))
                 try vault.compact()
                 _ = try vault.remove(key)
-                guard isSound, contents.secrets[key] == nil else { return }
+                guard isSound, !contents.names.contains(where: { $0.key == key }) else { return }
                 guard try read(try open(place, factors, writable: false)) == contents else {
                     throw wrong("a change changed other items")
                 }
@@ -198,8 +213,8 @@ package enum Reading {
         }
         guard isSound, recovered >= 0 else { return }
         try Mismatch.require(
-            recovered == contents.secrets.count,
-            "salvaging recovers \(recovered) of \(contents.secrets.count) sound items")
+            recovered == contents.names.count,
+            "salvaging recovers \(recovered) of \(contents.names.count) sound items")
     }
 }
 

@@ -6,9 +6,9 @@ package struct Recipe: Equatable, Sendable {
     package enum Kind: UInt8, CaseIterable, Sendable {
         case record
         case page
-        case versions
+        case past
         case keyring
-        case history
+        case vector
         case commit
         /// Bytes as they are: between objects, or at the end.
         case raw

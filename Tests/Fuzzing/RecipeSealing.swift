@@ -69,7 +69,7 @@ struct RecipeSealer {
     /// Full slots with a raw key open with the fuzzing key, to the fuzzing vault key.
     private func seal(_ slots: inout [Slot], _ rawKey: [UInt8]) {
         let factors = ForgeFactors.rawKey(rawKey)
-        let part = OwnerPart(name: "fuzz", revision: 1, device: .zero)
+        let part = OwnerPart(name: "fuzz")
         for index in slots.indices where slots[index].factors == .rawKey && slots[index].kind == .full {
             let clear = Slot(
                 id: slots[index].id, kind: .full, factors: .rawKey, SlotParameters(stretch: nil),
@@ -89,9 +89,9 @@ struct RecipeSealer {
             return
         case .record: frame = record(object)
         case .page: frame = indexObject(object, .page)
-        case .versions: frame = indexObject(object, .versions)
+        case .past: frame = indexObject(object, .past)
         case .keyring: frame = indexObject(rewrapped(object), .keyring)
-        case .history: frame = indexObject(object, .history)
+        case .vector: frame = indexObject(object, .vector)
         case .commit: return appendCommit(object)
         }
         let hash = Plain.hash(frame)
@@ -131,7 +131,7 @@ struct RecipeSealer {
         let bound = Bindings.placed(type, keys.vault, at: UInt64(out.count), length: length)
         var head: [UInt8] = []
         head.append(u64: FrameHead(type, length: length).encoded)
-        return head + Plain.seal(body, key: keys.index, nonce: random.bytes(Format.nonceSize), bound: bound)
+        return head + Plain.seal(body, key: keys.sealingKey(type), nonce: random.bytes(Format.nonceSize), bound: bound)
     }
 
     private func resolved(_ body: [UInt8]) -> [UInt8] {

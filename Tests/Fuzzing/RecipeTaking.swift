@@ -38,9 +38,9 @@ private struct RecipeTaker {
         switch object.type {
         case .record: return record(object).map { (.record, $0) }
         case .page: return page(object.body).map { (.page, $0) }
-        case .versions: return versions(object.body).map { (.versions, $0) }
-        case .keyring: return (.keyring, object.body[...].withoutZeros)
-        case .history: return (.history, object.body[...].withoutZeros)
+        case .past: return past(object.body).map { (.past, $0) }
+        case .keyring: return (.keyring, keyring(object.body))
+        case .vector: return (.vector, vector(object.body))
         case .commit: return (.commit, commit(object.body)[...].withoutZeros)
         case .chunk: return nil
         }
@@ -65,7 +65,7 @@ private struct RecipeTaker {
         for entry in layout.entries {
             let value = Array(body[entry.value])
             let key = body[layout.prefix] + body[entry.rest]
-            let isItem = layout.isLeaf && key.first != Format.tombstoneTag
+            let isItem = layout.isLeaf && key.first != Format.forgottenTag
             if isItem, let item = ForgedItem(value) {
                 for ref in references(item) { refer(&out, ref, in: entry.value) }
             } else if !layout.isLeaf, let child = attempt({ try PageEntry(key: [], value: value).child() }) {
@@ -85,15 +85,27 @@ private struct RecipeTaker {
         return all
     }
 
-    private func versions(_ body: [UInt8]) -> [UInt8]? {
-        guard let versions = attempt({ () throws(FormatError) in try Versions(body.span, at: 0) }) else { return nil }
+    private func past(_ body: [UInt8]) -> [UInt8]? {
+        guard let past = attempt({ () throws(FormatError) in try Past(body.span, at: 0) }) else { return nil }
         var out = body
-        for version in versions.versions {
-            refer(&out, version.record, in: 0..<body.count)
-            for attribute in version.attributes {
-                if case .inOwnRecord(let own) = attribute.value { refer(&out, own.record, in: 0..<body.count) }
-            }
+        for record in past.values.flatMap(\.records) { refer(&out, record.record, in: 0..<body.count) }
+        return out[...].withoutZeros
+    }
+
+    /// A keyring refers to the vectors of hand-overs.
+    private func keyring(_ body: [UInt8]) -> [UInt8] {
+        var out = body
+        if let keyring = attempt({ () throws(FormatError) in try Keyring(body.span, at: 0) }) {
+            for one in keyring.handOvers { refer(&out, one.vector, in: 0..<body.count) }
         }
+        return out[...].withoutZeros
+    }
+
+    /// A vector refers to its base, if it has one.
+    private func vector(_ body: [UInt8]) -> [UInt8] {
+        var out = body
+        let frame = attempt { () throws(FormatError) in try VectorFrame(body.span, at: 0) }
+        if let base = frame?.base { refer(&out, base, in: 0..<body.count) }
         return out[...].withoutZeros
     }
 
@@ -115,7 +127,7 @@ private struct RecipeTaker {
         return out.count
     }
 
-    /// Root, keyring and history of a commit's core.
+    /// Root, keyring and vector of a commit's core.
     private func commit(_ core: [UInt8]) -> [UInt8] {
         var out = core
         for start in [88, 136, 184] {

@@ -28,22 +28,22 @@ enum Reencoding {
         case .record: try check(record: body)
         case .chunk: return
         case .page: try checkPage(body, at: offset)
-        case .versions:
-            guard let versions = attempt({ () throws(FormatError) in try Versions(body.span, at: offset) }) else {
-                return
-            }
-            let encoded = attempt { () throws(FormatError) in try versions.encode() }
-            try Mismatch.require(encoded == body, "earlier values that decode have another encoding")
+        case .past:
+            guard let past = attempt({ () throws(FormatError) in try Past(body.span, at: offset) }) else { return }
+            let encoded = attempt { () throws(FormatError) in try past.encode() }
+            try Mismatch.require(encoded == body, "a past that decodes has another encoding")
         case .keyring:
             guard let keyring = attempt({ () throws(FormatError) in try Keyring(body.span, at: offset) }) else {
                 return
             }
             let encoded = attempt { () throws(FormatError) in try keyring.encode() }
             try Mismatch.require(encoded == body, "a keyring that decodes has another encoding")
-        case .history:
-            guard let history = attempt({ () throws(FormatError) in try History(body.span, at: offset, of: .max) })
-            else { return }
-            try Mismatch.require(history.encode() == body, "a history that decodes has another encoding")
+        case .vector:
+            guard let vector = attempt({ () throws(FormatError) in try VectorFrame(body.span, at: offset) }) else {
+                return
+            }
+            let encoded = attempt { () throws(FormatError) in try vector.encode() }
+            try Mismatch.require(encoded == body, "a vector that decodes has another encoding")
         case .commit:
             guard let commit = attempt({ () throws(FormatError) in try Commit(body.span, at: offset, from: bodyStart) })
             else { return }
@@ -65,10 +65,13 @@ enum Reencoding {
 
     private static func checkEntry(_ key: [UInt8], _ value: [UInt8]) throws(Mismatch) {
         if let item = attempt({ () throws(VaultError) in try ItemKey(key) }) { try check(item) }
-        if key.first == Format.tombstoneTag {
-            var cursor = Cursor(value.span, at: 0, else: .structureInvalid)
-            if let tombstone = attempt({ () throws(FormatError) in try TombstoneEntry(value.span, &cursor) }) {
-                try Mismatch.require(tombstone.encode() == value, "a tombstone that decodes has another encoding")
+        if key.first == Format.forgottenTag {
+            // Below and above a floor the key has other forms.
+            for floor in [0, Format.Limit.number] {
+                let value = attempt { () throws(FormatError) in
+                    try ForgottenValue(key: key.span, clock: Format.Limit.number, floor: floor, at: 0)
+                }
+                try Mismatch.require(value == nil || value?.key == key, "a forgotten value has another encoding")
             }
         } else if let item = ForgedItem(value) {
             try Mismatch.require(item.encoded() == value, "an item's entry that decodes has another encoding")

@@ -35,7 +35,8 @@ package enum Seeds {
             try fill(vault)
             // A reserve would only make them large.
             guard let bytes = files.bytes(of: path), let last = bytes.lastIndex(where: { $0 != 0 }) else { continue }
-            all.append((name, Array(bytes[...last])))
+            // A commit, which may end with zeros, ends at a multiple of 512.
+            all.append((name, Array(bytes[..<min(bytes.count, (last + 512) / 512 * 512)])))
         }
         if let whole = all.first(where: { $0.name == "changed" })?.bytes {
             all.append(("reserve", whole + [UInt8](repeating: 0, count: 1000)))

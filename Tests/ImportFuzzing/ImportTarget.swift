@@ -57,11 +57,11 @@ public enum ImportTarget {
         var message = ""
         let items = Interchange.items(in: source, format: nil, isCheap: true) { message = $0 }
         let vault = try emptyVault()
-        let before = vault.anchor.generation
+        let before = vault.state.generation
         do throws(VaultError) {
             try Interchange.importItems(in: source, into: vault, policy: "keep-both", isCheap: true)
         } catch {
-            guard vault.anchor.generation == before, try count(vault) == 0 else {
+            guard vault.state.generation == before, try count(vault) == 0 else {
                 throw Mismatch("an import that failed left something: \(error)")
             }
             return

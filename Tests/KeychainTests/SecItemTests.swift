@@ -166,10 +166,10 @@ extension KeychainTests {
 
         @Test("changes and removes all items that match, in one commit, or as many as are asked for")
         func many() throws {
-            let generation = used.vault.anchor.generation
+            let generation = used.vault.state.generation
             let query: [String: Any] = [kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "s"]
             #expect(SecItemUpdate(query as CFDictionary, [kSecAttrComment as String: "c"]) == errSecSuccess)
-            #expect(used.vault.anchor.generation == generation + 1)
+            #expect(used.vault.state.generation == generation + 1)
             #expect(
                 (find(with([kSecAttrComment as String: "c", kSecReturnAttributes as String: true])).result as? [Any])?
                     .count == 3)

@@ -32,7 +32,7 @@ extension KeychainTests {
                 (.keyFileInvalid, .authFailed), (.passphraseInvalid, .authFailed), (.weakKDF, .param),
                 (.invalidArgument, .param),
                 (.outOfMemory, .allocate), (.noKernelKeyring, .notAvailable), (.otherProcess, .notAvailable),
-                (.ancestryUnprovable, .invalidKeychain), (.foreignOwner, .invalidKeychain),
+                (.noSecret, .dataNotAvailable), (.foreignOwner, .invalidKeychain),
                 (.memoryDamaged, .invalidKeychain),
                 (.unsupportedForm, .wrongSecVersion), (.damagedTail, .invalidKeychain), (.readOnlyExtension, .readOnly),
             ]

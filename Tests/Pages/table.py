@@ -500,10 +500,10 @@ printf here | vaultfmt set github.com alice
 printf there | elsewhere usb/work.vault set github.com alice
 printf more | elsewhere usb/work.vault set example.org""",
         words=STICK,
-        says=["would be merged: 2 items taken", "both changed: .*github.com"],
+        says=["would be merged: 1 item added, 1 changed", "both changed: .*github.com"],
         code=3,
     ),
-    Line("vaultfmt merge work.vault /media/usb/work.vault", words=STICK, says=["merged: 2 items taken"], code=3),
+    Line("vaultfmt merge work.vault /media/usb/work.vault", words=STICK, says=["merged: 1 item added, 1 changed"], code=3),
     Line("vaultfmt diff /media/usb/work.vault work.vault", words=STICK, says=["github.com"]),
     Line("vaultfmt log work.vault", says=["merge"]),
     Line("vaultfmt conflicts", says=["github.com.*secret"]),
@@ -551,14 +551,33 @@ vaultfmt sync work.vault || code=$?
     Line("git reset -q --hard origin/main"),
     Line("vaultfmt anchor --accept work.vault"),
     Line(
-        "vaultfmt merge work.vault mine.vault --accept-old-keys --dry-run", says=["would be taken as earlier values"]
+        "vaultfmt merge work.vault mine.vault --accept-old-keys --dry-run",
+        says=["values of 1 item would be taken in, to settle"],
+        code=3,
     ),
     Line(
         "vaultfmt merge work.vault mine.vault --accept-old-keys",
-        asked=[(r"Merge these[^\n]*", "y")],
-        after="[[ $(vaultfmt get github.com alice --earlier 1) == late ]]",
+        asked=[(r"Take in these values\? [^\n]*", "y")],
+        code=3,
+        after="[[ $(vaultfmt get github.com alice) == here ]]",
+    ),
+    Line(
+        "vaultfmt conflicts",
+        says=["github.com.*secret"],
+        after="""[[ $(vaultfmt conflicts show github.com alice --value 1) == late ]]
+vaultfmt conflicts settle github.com alice --keep 1""",
     ),
     Line("vaultfmt sync work.vault", says=["on both sides"]),
+    Line(
+        "vaultfmt anchor --accept worktree/work.vault",
+        before="""mkdir worktree
+cp work.vault worktree/work.vault
+printf newer | vaultfmt set newer
+code=0
+vaultfmt list --vault worktree/work.vault || code=$?
+[[ $code == 65 ]]""",
+        after="vaultfmt list --vault worktree/work.vault",
+    ),
     Line(
         "vaultfmt merge work.vault /media/usb/work.vault",
         before="""rm usb/work.vault
@@ -576,7 +595,7 @@ printf u | elsewhere usb/work.vault set stick""",
         before="""echo JBSWY3DPEHPK3PXP >seed
 printf old | vaultfmt set netflix --otp-file seed
 printf new | vaultfmt set netflix""",
-        says=[r"earlier values 1, 2 of .*netflix.* still contain 'otp'"],
+        says=[r"an earlier value of .*netflix.* still contains 'otp'"],
     ),
     Line(
         "vaultfmt copy netflix --to family.vault",
@@ -650,12 +669,13 @@ unset VAULTFMT_PASSPHRASE_FILE""",
     ),
     Line(
         "cp VAULT damaged.vault",
-        before=r"""printf another | VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt set another one
-size=$(stat -c %s ~/my.vault)
-printf '\377\377' | dd of=$HOME/my.vault bs=1 seek=$((size - 1000)) conv=notrunc status=none""",
+        # What an item has and does not show, of the change before the last one.
+        before=r"""size=$(stat -c %s ~/my.vault)
+printf another | VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt set another one
+printf '\377\377' | dd of=$HOME/my.vault bs=1 seek=$((size - 1500)) conv=notrunc status=none""",
         words=NAMED,
     ),
-    Line("vaultfmt verify damaged.vault", asked=[ASKED_NEW], code=65),
+    Line("vaultfmt verify damaged.vault", asked=[ASKED_NEW], code=65, says=["cannot be authenticated"]),
     Line("vaultfmt salvage damaged.vault --output saved.vault", asked=[ASKED_NEW], code=3),
     Line("vaultfmt list --vault saved.vault --json", asked=[ASKED_NEW], says=['"deploy"']),
     Line(

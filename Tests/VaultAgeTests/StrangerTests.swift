@@ -30,7 +30,7 @@ struct StrangerTests {
         try vault.set(try .genericPassword(service: "svc"), secret: Secret(text: "mine"))
         _ = try vault.addSlot(Self.rawKey(7), grantedGroups: [""])
         own = try folder.read("v.vault")
-        anchor = vault.anchor
+        anchor = try vault.anchor
     }
 
     private func machine(_ name: String) -> Machine {
@@ -42,8 +42,7 @@ struct StrangerTests {
 
     /// One that has the id only, and one that says that it continues the owner's state, which it names.
     private func strangers() throws -> [[UInt8]] {
-        let state = Ancestor(generation: anchor.generation, clock: Draft.clock, chain: anchor.value)
-        return try [Ancestor?.none, state].map { state in
+        try [nil, anchor.point].map { state in
             var draft = try Draft("stranger", key: [])
             draft.pass(for: anchor.vault.bytes, after: state)
             try draft.addSlot(AgeFactor(recipients: [identity.recipient]), name: "yours")

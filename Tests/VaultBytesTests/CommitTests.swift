@@ -10,13 +10,12 @@ struct CommitTests {
         var numbers = Numbers(1)
         return Commit(
             generation: 5, predecessor: .init(generation: 3, chain: numbers.hash()), offset: own, start: 40_960,
-            clock: 77,
-            tombstoneHorizon: 70, wasSyncedFirst: false,
+            clock: 77, floor: 70, wasSyncedFirst: false,
             root: .init(ref: ObjectRef(offset: 50_000, length: 2048, hash: numbers.hash()), level: 2),
             keyring: ObjectRef(offset: 8192, length: 512, hash: numbers.hash()),
-            history: ObjectRef(offset: 9000, length: 256, hash: numbers.hash()), header: numbers.hash(),
-            digest: numbers.hash(), items: 10,
-            tombstones: 2, versions: 7, liveBytes: 60_000)
+            vector: ObjectRef(offset: 9000, length: 256, hash: numbers.hash()), header: numbers.hash(),
+            digest: numbers.hash(), items: 10, forgotten: 2, pasts: 7, liveBytes: 60_000,
+            own: .init(id: .max, revision: 77))
     }
 
     private static func read(_ bytes: [UInt8], at offset: UInt64 = own) throws(FormatError) -> Commit {
@@ -50,13 +49,13 @@ struct CommitTests {
             #expect(try Self.read(bytes) == commit)
             if round == 0 {
                 commit.root = nil
-                commit.history = nil
+                commit.own = nil
                 commit.wasSyncedFirst = true
             } else {
                 commit.generation = 1
                 commit.predecessor = nil
                 commit.start = Self.bodyStart
-                commit.tombstoneHorizon = 0
+                commit.floor = 0
             }
         }
         #expect(commit.end == Self.own + 512)
@@ -120,7 +119,7 @@ struct CommitTests {
         }
     }
 
-    @Test("names a root, a keyring and a history that are in the file and end at or before it (R-2.3, R-5.22)")
+    @Test("names a root, a keyring and a vector that are in the file and end at or before it (R-2.3, R-5.22)")
     func references() {
         let hash = Bytes32(words: (1, 2, 3, 4))
         for (offset, length) in [
@@ -131,52 +130,62 @@ struct CommitTests {
             let bad = ObjectRef(offset: offset, length: length, hash: hash)
             refusesCommit("page that does not end before it") { $0.root = .init(ref: bad, level: 0) }
             refusesCommit("keyring that does not end before it") { $0.keyring = bad }
-            refusesCommit("history that does not end before it") { $0.history = bad }
+            refusesCommit("vector that does not end before it") { $0.vector = bad }
         }
         for length in [0, 255, 257, 300] {
             let bad = ObjectRef(offset: 8192, length: length, hash: hash)
             refusesCommit("page of \(length) bytes") { $0.root = .init(ref: bad, level: 0) }
             refusesCommit("keyring of \(length) bytes") { $0.keyring = bad }
-            refusesCommit("history of \(length) bytes") { $0.history = bad }
+            refusesCommit("vector of \(length) bytes") { $0.vector = bad }
         }
         refusesCommit("page of 65792") {
             $0.root = .init(ref: ObjectRef(offset: 8192, length: 65_792, hash: hash), level: 0)
         }
-        refusesCommit("history of 65792") { $0.history = ObjectRef(offset: 8192, length: 65_792, hash: hash) }
+        refusesCommit("vector of 4194560") { $0.vector = ObjectRef(offset: 8192, length: 4 << 20 + 256, hash: hash) }
         refusesCommit("keyring of 4194560") { $0.keyring = ObjectRef(offset: 8192, length: 4 << 20 + 256, hash: hash) }
-        refusesCommit("has no keyring") { $0.keyring = ObjectRef(offset: 0, length: 0, hash: .zero) }
+        refusesCommit("has no keyring") { $0.keyring = .zero }
+        refusesCommit("has no vector") { $0.vector = .zero }
         refusesCommit("level 16") { $0.root = .init(ref: ObjectRef(offset: 8192, length: 256, hash: hash), level: 16) }
         refusesCommit("empty tree has a level") {
             $0.root = .init(ref: ObjectRef(offset: 0, length: 0, hash: .zero), level: 1)
         }
         // All zero or not at all.
         refusesCommit("page of 0 bytes") { $0.root = .init(ref: ObjectRef(offset: 0, length: 0, hash: hash), level: 0) }
-        refusesCommit("history of 0 bytes") { $0.history = ObjectRef(offset: 8192, length: 0, hash: .zero) }
+        refusesCommit("vector of 0 bytes") { $0.vector = ObjectRef(offset: 8192, length: 0, hash: .zero) }
     }
 
     @Test("counts no more than its file could hold (R-5.22)")
     func counts() throws {
         for value in [Self.own + 513, .max] as [UInt64] {
             refusesCommit("counts are larger") { $0.items = value }
-            refusesCommit("counts are larger") { $0.tombstones = value }
-            refusesCommit("counts are larger") { $0.versions = value }
+            refusesCommit("counts are larger") { $0.forgotten = value }
             refusesCommit("counts are larger") { $0.liveBytes = value }
         }
+        refusesCommit("counts are larger") { $0.pasts = 11 }
         var commit = Self.sample()
-        (commit.items, commit.tombstones, commit.versions, commit.liveBytes) = (
-            0, Self.own + 512, Self.own + 512, Self.own + 512
-        )
+        let most = Self.own + 512
+        (commit.items, commit.forgotten, commit.pasts, commit.liveBytes) = (most, most, most, most)
         #expect(try Self.read(commit.encode()) == commit)
     }
 
-    @Test("has a clock from 1, and a tombstone horizon from 0, to 2^63 − 1")
+    @Test("has a clock from 1 to 2^63 − 1, and a floor that is not above it (R-5.38)")
     func clocks() throws {
         for value in [0, 1 << 63, .max] as [UInt64] { refusesCommit("clock is out of range") { $0.clock = value } }
-        for value in [1 << 63, .max] as [UInt64] {
-            refusesCommit("horizon is out of range") { $0.tombstoneHorizon = value }
+        for value in [78, 1 << 63, .max] as [UInt64] {
+            refusesCommit("floor is greater than its clock") { $0.floor = value }
         }
         var commit = Self.sample()
-        (commit.clock, commit.tombstoneHorizon) = (1 << 63 - 1, 1 << 63 - 1)
+        (commit.clock, commit.floor, commit.own) = (1 << 63 - 1, 1 << 63 - 1, nil)
+        #expect(try Self.read(commit.encode()) == commit)
+    }
+
+    @Test("has an own revision that is its clock, or neither an own id nor an own revision (R-5.38)")
+    func own() throws {
+        for (id, revision) in [(5, 76), (5, 78), (5, 0), (0, 77), (0, 1)] as [(UInt64, UInt64)] {
+            refusesCommit("own revision does not match") { $0.own = .init(id: id, revision: revision) }
+        }
+        var commit = Self.sample()
+        commit.own = nil
         #expect(try Self.read(commit.encode()) == commit)
     }
 
@@ -194,7 +203,7 @@ struct CommitTests {
     @Test("has zeros where nothing is, and flags that are known (R-1.2)")
     func reserved() {
         let bytes = Self.sample().encode()
-        for place in Array(84..<88) + Array(101..<104) + Array(148..<152) + Array(196..<200) + Array(328..<368) {
+        for place in Array(84..<88) + Array(101..<104) + Array(148..<152) + Array(196..<200) + Array(344..<368) {
             for bit in 0..<8 { refusesBytes(patched(bytes, place, [1 << UInt8(bit)]), "not zero") }
         }
         for bit in 1..<32 { refusesBytes(patched(bytes, 80, u32(1 << UInt32(bit))), "unknown flags") }

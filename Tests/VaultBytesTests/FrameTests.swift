@@ -7,14 +7,13 @@ struct FrameTests {
 
     /// The least and the greatest length of each type (section 11).
     private static let lengths: [FrameType: ClosedRange<Int>] = [
-        .record: 208...20 << 20, .page: 256...65_536, .versions: 256...2 << 20, .keyring: 256...4 << 20,
-        .history: 256...65_536,
-        .commit: 512...512, .chunk: 208...20 << 20,
+        .record: 208...20 << 20, .page: 256...65_536, .past: 256...2 << 20, .keyring: 256...4 << 20,
+        .vector: 256...4 << 20, .commit: 512...512, .chunk: 208...20 << 20,
     ]
 
     @Test(
         "is one of seven ASCII tags and a length",
-        arguments: zip(FrameType.allCases, ["vREC", "vPAG", "vVER", "vKEY", "vHIS", "vCMT", "vCHK"]))
+        arguments: zip(FrameType.allCases, ["vREC", "vPAG", "vPST", "vKEY", "vVEC", "vCMT", "vCHK"]))
     func tags(type: FrameType, tag: String) throws {
         let bytes = Array(tag.utf8) + u32(512)
         let head = try FrameHead(bytes.span, at: 64)

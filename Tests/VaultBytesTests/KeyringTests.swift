@@ -3,11 +3,11 @@ import VaultBytes
 
 @Suite("A keyring")
 struct KeyringTests {
-    static func sample(_ seed: UInt64 = 1, groups: Int = 3, compartments: Int = 5, devices: Int = 2) -> Keyring {
+    static func sample(_ seed: UInt64 = 1, groups: Int = 3, compartments: Int = 5, slots: Int = 2) -> Keyring {
         var numbers = Numbers(seed)
-        var ring = Keyring()
-        ring.keeping = .init(count: Int(seed % 51), revision: seed % 3, device: seed % 2 == 0 ? .zero : numbers.id())
-        ring.devices = (0..<devices).map { _ in numbers.id() }
+        var ring = Keyring(
+            keeping: .init(count: Int(seed % 51), dot: StoredDot(seed % 3 + 1, Int(seed % 300))),
+            vaultKey: StoredDot(seed % 5 + 1, Int(seed % 3)))
         for index in 0..<groups {
             ring.groups.append(
                 .init(
@@ -24,19 +24,26 @@ struct KeyringTests {
                     accessibility: accessibility,
                     device: isBound ? numbers.id() : .zero, wrapped: numbers.bytes(isBound ? 112 : 72)))
         }
-        ring.removedSlots = (0..<Int(seed % 5)).map {
-            .init(id: Bytes16(high: UInt64($0), low: 5), revision: numbers.next() >> 1)
+        ring.slots = (0..<slots).map { index in
+            let made = StoredDot(numbers.next() >> 2 | 1, index)
+            let grants = ring.groups.prefix(index).map { SlotDots.Grant(group: $0.number, dot: StoredDot(9, index)) }
+            return SlotDots(
+                id: Bytes16(high: UInt64(index), low: 5), made: made,
+                changed: index % 2 == 0 ? made : StoredDot(made.revision + 1, 7), grants: Array(grants))
         }
-        ring.handOvers = (0..<Int(seed % 4)).map { _ in
-            HandOver(
-                publicKey: numbers.hash(), generation: numbers.number(), chain: numbers.hash(),
-                signature: numbers.bytes(64))
-        }
+        ring.handOvers = (0..<Int(seed % 4)).map { _ in handOver(&numbers) }.sorted(by: HandOver.precedes)
         ring.extensions = [
             Extension(name: "a", isCritical: false, value: numbers.bytes(5)),
             Extension(name: "b", isCritical: false, isReadOnly: true, value: []),
         ]
         return ring
+    }
+
+    private static func handOver(_ numbers: inout Numbers) -> HandOver {
+        HandOver(
+            publicKey: numbers.hash(), next: numbers.hash(),
+            vector: ObjectRef(offset: numbers.next() >> 20, length: 256, hash: numbers.hash()),
+            floor: numbers.next() >> 1, signature: numbers.bytes(64))
     }
 
     private func read(_ ring: Keyring) throws(FormatError) -> Keyring {
@@ -56,14 +63,13 @@ struct KeyringTests {
 
     @Test("is read as it was written", arguments: 0..<60)
     func roundTrip(seed: Int) throws {
-        let ring = Self.sample(UInt64(seed), groups: seed % 7 + 1, compartments: min(seed, 12), devices: seed % 4)
+        let ring = Self.sample(UInt64(seed), groups: seed % 7 + 1, compartments: min(seed, 12), slots: seed % 64 + 1)
         let bytes = try ring.encode()
         #expect((bytes.count + 48) % 256 == 0)
         let again = try Keyring(bytes.span, at: 0)
         #expect(again == ring)
         #expect(try again.encode() == bytes)
-        let empty = try Keyring().encode()
-        #expect(try Keyring(empty.span, at: 0) == Keyring())
+        #expect(ring.dots.count == 2 + ring.slots.reduce(0) { $0 + 2 + $1.grants.count })
     }
 
     @Test("has one encoding, and nothing of it can be left out")
@@ -78,11 +84,15 @@ struct KeyringTests {
 
     @Test("states how many earlier values an item keeps: 0 to 50")
     func keeping() throws {
-        #expect(Keyring().keeping == .init(count: 0))
         for count in [51, 255] { refusesRing("to keep is out of range: \(count)") { $0.keeping.count = count } }
         var ring = Self.sample()
-        ring.keeping = .init(count: 50, revision: 1 << 63 - 1, device: .zero)
+        ring.keeping = .init(count: 50, dot: StoredDot(1 << 63 - 1, 262_000))
         #expect(try read(ring).keeping == ring.keeping)
+        for revision in [0, 1 << 63, .max] as [UInt64] {
+            refusesRing("revision is out of range") { $0.keeping.dot.revision = revision }
+            refusesRing("revision is out of range") { $0.vaultKey.revision = revision }
+        }
+        refusesRing("replica's position: 262001") { $0.keeping.dot.position = 262_001 }
     }
 
     @Test("has groups with ascending numbers from 1 to 2^63 − 1, and names that differ (R-5.14)")
@@ -146,50 +156,72 @@ struct KeyringTests {
         #expect(try read(ring) == ring)
     }
 
-    @Test("has devices that differ and are not zero (R-5.14)")
-    func devices() {
-        refusesRing("a device twice") { $0.devices[1] = $0.devices[0] }
-        refusesRing("whose id is zero") { $0.devices[0] = .zero }
-    }
-
-    @Test("has removed slots in strictly ascending order of ids (R-5.14)")
-    func removedSlots() throws {
-        refusesRing("removed slots are out of order") { $0.removedSlots.swapAt(0, 1) }
-        refusesRing("removed slots are out of order") { $0.removedSlots[1] = $0.removedSlots[0] }
-        refusesRing("removed slots: 257") { ring in
-            ring.removedSlots = (0..<257).map { .init(id: Bytes16(high: 0, low: UInt64($0)), revision: 1) }
+    @Test("has 1 to 64 slots in strictly ascending order of ids (R-5.31)")
+    func slots() throws {
+        refusesRing("slots are out of order") { $0.slots.swapAt(0, 1) }
+        refusesRing("slots are out of order") { $0.slots[1] = $0.slots[0] }
+        refusesRing("no slots") { $0.slots = [] }
+        func many(_ count: Int) -> [SlotDots] {
+            (1...count).map {
+                .init(id: Bytes16(high: 0, low: UInt64($0)), made: StoredDot(1, 1), changed: StoredDot(1, 1))
+            }
         }
+        refusesRing("slots: 65") { $0.slots = many(65) }
         var ring = Self.sample()
-        ring.removedSlots = (0..<256).map { .init(id: Bytes16(high: 0, low: UInt64($0)), revision: 1) }
+        ring.slots = many(64)
         #expect(try read(ring) == ring)
     }
 
-    @Test(
-        "has at most 16 hand-overs, in the order in which they were made, of generations from 1 to 2^63 − 1 (section 7.3)"
-    )
+    @Test("has slots that were changed after they were made, by another change, or never (R-5.31)")
+    func changed() throws {
+        for changed in [StoredDot(9, 1), StoredDot(10, 2), StoredDot(10, 0)] {
+            refusesRing("before it was made") { ($0.slots[0].made, $0.slots[0].changed) = (StoredDot(10, 1), changed) }
+        }
+        var ring = Self.sample()
+        for changed in [StoredDot(10, 1), StoredDot(11, 0), StoredDot(11, 9)] {
+            (ring.slots[0].made, ring.slots[0].changed) = (StoredDot(10, 1), changed)
+            #expect(try read(ring) == ring)
+        }
+    }
+
+    @Test("has grants of groups that exist, in strictly ascending order (R-5.31)")
+    func grants() throws {
+        func grants(_ groups: [UInt64]) -> [SlotDots.Grant] { groups.map { .init(group: $0, dot: StoredDot(3, 1)) } }
+        let known = Self.sample(13, compartments: 7).groups.map(\.number)
+        refusesRing("grants are out of order") { $0.slots[0].grants = grants([known[1], known[0]]) }
+        refusesRing("grants are out of order") { $0.slots[0].grants = grants([known[0], known[0]]) }
+        refusesRing("a group that does not exist") { $0.slots[0].grants = grants([known[2] + 1]) }
+        refusesRing("group's number is out of range") { $0.slots[0].grants = grants([0]) }
+        refusesRing("grants of a slot: 33") { $0.slots[0].grants = grants((1...33).map { $0 }) }
+        var ring = Self.sample()
+        ring.slots[0].grants = grants(known)
+        #expect(try read(ring) == ring)
+        var one: [UInt8] = []
+        ring.slots[0].encode(into: &one)
+        #expect(one.count == 35 + 17 * known.count)
+    }
+
+    @Test("has at most 16 hand-overs, in strictly ascending order of their keys and signatures (R-5.32)")
     func handOvers() throws {
         var numbers = Numbers(1)
-        let many = (0..<17).map { _ in
-            HandOver(
-                publicKey: numbers.hash(), generation: numbers.number(), chain: numbers.hash(),
-                signature: numbers.bytes(64))
-        }
+        let many = (0..<17).map { _ in Self.handOver(&numbers) }.sorted(by: HandOver.precedes)
         refusesRing("hand-overs: 17") { $0.handOvers = many }
+        refusesRing("hand-overs are out of order") { $0.handOvers = [many[1], many[0]] }
+        refusesRing("hand-overs are out of order") { $0.handOvers = [many[0], many[0]] }
         var ring = Self.sample()
         ring.handOvers = Array(many.dropLast())
         #expect(try read(ring).handOvers == ring.handOvers)
-        var one: [UInt8] = []
-        many[0].encode(into: &one)
-        #expect(one.count == 136)
-        func handOver(_ generation: UInt64) -> HandOver {
+        let old = many[0]
+        func other(next: Bytes32? = nil, floor: UInt64? = nil, signature: [UInt8]? = nil) -> HandOver {
             HandOver(
-                publicKey: many[0].publicKey, generation: generation, chain: many[0].chain, signature: many[0].signature
-            )
+                publicKey: old.publicKey, next: next ?? old.next, vector: old.vector, floor: floor ?? old.floor,
+                signature: signature ?? old.signature)
         }
-        for generation in [0, 1 << 63, .max] as [UInt64] {
-            refusesRing("hand-over's generation is out of range") { $0.handOvers = [many[1], handOver(generation)] }
+        refusesRing("keys are the same") { $0.handOvers = [other(next: old.publicKey)] }
+        for floor in [1 << 63, .max] as [UInt64] {
+            refusesRing("floor is out of range") { $0.handOvers = [other(floor: floor)] }
         }
-        ring.handOvers = [handOver(1), handOver(1 << 63 - 1)]
+        ring.handOvers = [other(floor: 0), other(floor: 1 << 63 - 1, signature: [UInt8](repeating: 0xFF, count: 64))]
         #expect(try read(ring).handOvers == ring.handOvers)
     }
 
@@ -204,7 +236,7 @@ struct KeyringTests {
         }
     }
 
-    @Test("refuses what it alone shows before a critical extension: revisions that cannot be (R-3.23, R-5.14)")
+    @Test("refuses what it alone shows before a critical extension (R-3.23, R-5.31, R-5.32)")
     func criticalAndMore() {
         for isCritical in [false, true] {
             func refusesBoth(_ what: String, _ edit: (inout Keyring) -> Void) {
@@ -213,12 +245,9 @@ struct KeyringTests {
                     if isCritical { ring.extensions.append(Extension(name: "c", isCritical: true, value: [])) }
                 }
             }
-            for revision in [0, 1 << 63] as [UInt64] {
-                refusesBoth("revision of a removal is out of range") {
-                    $0.removedSlots = [.init(id: Bytes16(high: 1, low: 1), revision: revision)]
-                }
-            }
-            refusesBoth("revision of the number of earlier values is out of range") { $0.keeping.revision = 1 << 63 }
+            refusesBoth("revision is out of range") { $0.keeping.dot.revision = 0 }
+            refusesBoth("a group that does not exist") { $0.slots[0].grants = [.init(group: 77, dot: StoredDot(1, 1))] }
+            refusesBoth("hand-overs are out of order") { $0.handOvers = $0.handOvers + $0.handOvers }
         }
     }
 
@@ -233,7 +262,7 @@ struct KeyringTests {
         }
     }
 
-    @Test("has at most 1024 groups, 1024 devices and 8192 compartments, and 4 MiB")
+    @Test("has at most 1024 groups and 8192 compartments, and 4 MiB")
     func limits() throws {
         func group(_ number: UInt64, _ name: String) -> Keyring.Group {
             .init(number: number, name: name, wrapped: [UInt8](repeating: 0, count: 72))
@@ -242,14 +271,12 @@ struct KeyringTests {
             .init(number: number, group: 1, accessibility: 1, device: .zero, wrapped: [UInt8](repeating: 0, count: 72))
         }
         refusesRing("groups: 1025") { ring in ring.groups = (1...1025).map { group($0, "g\($0)") } }
-        refusesRing("devices: 1025") { ring in ring.devices = (1...1025).map { Bytes16(high: 1, low: $0) } }
         refusesRing("compartments: 8193") { ring in ring.compartments = (1...8193).map(compartment) }
-        var full = Keyring()
+        var full = Self.sample(4, groups: 1, compartments: 0, slots: 1)
         full.groups = (1...1024).map { group($0, "g\($0)") }
-        full.devices = (1...1024).map { Bytes16(high: 1, low: $0) }
         full.compartments = (1...8192).map(compartment)
         #expect(try read(full) == full)
-        var huge = Keyring()
+        var huge = Self.sample(4, groups: 1, compartments: 0, slots: 1)
         huge.groups = (1...1024).map { group($0, String(repeating: "n", count: 4090) + "\($0)") }
         refuses(.limitExceeded, "a keyring of") { () throws(FormatError) in _ = try huge.encode() }
     }

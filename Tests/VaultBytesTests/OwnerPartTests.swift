@@ -5,7 +5,7 @@ import VaultBytes
 struct OwnerPartTests {
     private static func sample(name: String = "laptop", data: Int = 40) -> OwnerPart {
         var numbers = Numbers(UInt64(data))
-        return OwnerPart(name: name, revision: 1 << 40, device: numbers.id(), providerData: numbers.bytes(data))
+        return OwnerPart(name: name, providerData: numbers.bytes(data))
     }
 
     private func refusesPart(
@@ -59,13 +59,10 @@ struct OwnerPartTests {
         refusesPart(patched(bytes, 1, [0xFF]), "UTF-8")
     }
 
-    @Test("has a revision from 1 to 2^63 − 1, and at most 16,384 bytes of a provider")
-    func limits() throws {
+    @Test("has 24 reserved bytes, and at most 16,384 bytes of a provider")
+    func limits() {
         let bytes = Self.sample().encode()
-        for revision in [0, 1 << 63, .max] as [UInt64] {
-            refusesPart(patched(bytes, 96, u64(revision)), "revision is out of range")
-        }
-        #expect(try OwnerPart(patched(bytes, 96, u64(1 << 63 - 1)).span, .full).revision == 1 << 63 - 1)
+        for place in 96..<120 { refusesPart(patched(bytes, place, [1]), "not zero") }
         for size in [16_385, .max] as [UInt16] { refusesPart(patched(bytes, 120, u16(size)), "data has \(size) bytes") }
         refusesPart(patched(bytes, 120, u16(7)), "")
     }

@@ -186,7 +186,7 @@ struct PageTests {
         }
     }
 
-    @Test("has entries of items, whose keys start with 1 to 63, and of tombstones, and of nothing else (R-5.10)")
+    @Test("has entries of items, whose keys start with 1 to 63, and of forgotten values, and of nothing else (R-5.10)")
     func kinds() throws {
         for tag in 0...255 as ClosedRange<UInt8> {
             let isKnown = (1...63).contains(tag) || tag == 0x7E

@@ -74,14 +74,14 @@ struct ItemRecordTests {
         for place in 9..<128 { refusesBody(patched(bytes, place, [1]), "not zero") }
         refusesBody(patched(bytes, 4, varint(16_000)), "past the end")
         refusesBody(patched(bytes, 4, varint((16 << 20) + 1)), "a secret: 16777217")
-        refusesBody(patched(bytes, 1, varint(8193)), "an item key: 8193")
-        refusesBody(patched(bytes, 1, varint(8192)), "past the end")
+        refusesBody(patched(bytes, 1, varint(8177)), "an item key: 8177")
+        refusesBody(patched(bytes, 1, varint(8176)), "past the end")
     }
 
     @Test("holds a secret of up to 16 MiB")
     func largest() throws {
-        let bytes = Self.body(key: [UInt8](repeating: 1, count: 8192), secret: 16 << 20)
-        #expect(try read(bytes).key.count == 8192)
+        let bytes = Self.body(key: [UInt8](repeating: 1, count: 8176), secret: 16 << 20)
+        #expect(try read(bytes).key.count == 8176)
         #expect(bytes.count + Format.recordOverhead <= Format.Limit.recordFrame)
     }
 }

@@ -64,21 +64,26 @@ struct SpecificationTests {
         ("record frame, and one of the reserved type vCHK", Format.recordOverhead + 128, Format.Limit.recordFrame),
         ("secret", 0, Format.Limit.secret), ("attributes of an item", 0, Format.Limit.attributes),
         ("attribute name", 1, Format.Limit.attributeName), ("attribute value", 0, Format.Limit.attributeValue),
-        ("item key", 4, Format.Limit.itemKey), ("text or bytes field", 0, Format.Limit.field),
+        ("item key", 4, Format.Limit.itemKey), ("page key", 4, Format.Limit.pageKey),
+        ("text or bytes field", 0, Format.Limit.field),
         ("page frame", Format.pageStep, Format.Limit.pageFrame), ("entries of a leaf", 1, Format.Limit.pageEntries),
         ("separators of an inner page", 0, Format.Limit.pageEntries),
         ("tree height (levels)", 0, Int(Format.Limit.level) + 1),
-        ("versions frame", Format.pageStep, Format.Limit.versionsFrame),
-        ("earlier values of an item", 0, Format.Limit.versions),
+        ("further dots in an entry", 1, Format.Limit.fieldDots),
+        ("past frame", Format.pageStep, Format.Limit.pastFrame), ("values in a past", 1, Format.Limit.pastValues),
+        ("siblings listed in a past", 0, Format.Limit.siblings), ("dots in a past", 1, Format.Limit.pastDots),
+        ("earlier values kept for each field (the setting)", 0, Format.Limit.earlierValues),
         ("keyring frame", Format.pageStep, Format.Limit.keyringFrame),
-        ("group number, compartment number", 1, Int(Format.Limit.number)), ("devices, groups", 0, Format.Limit.devices),
-        ("devices, groups", 0, Format.Limit.groups), ("access group's name", 0, Format.Limit.field),
-        ("compartments", 0, Format.Limit.compartments), ("removed slots", 0, Format.Limit.removedSlots),
-        ("hand-overs", 0, Format.Limit.handOvers), ("history frame", Format.pageStep, Format.Limit.historyFrame),
-        ("ancestors in a history", 0, Format.Limit.ancestors), ("commit frame", Format.commitSize, Format.commitSize),
+        ("group number, compartment number", 1, Int(Format.Limit.number)), ("groups", 0, Format.Limit.groups),
+        ("access group's name", 0, Format.Limit.field),
+        ("compartments", 0, Format.Limit.compartments),
+        ("hand-overs", 0, Format.Limit.handOvers), ("vector frame", Format.pageStep, Format.Limit.vectorFrame),
+        ("rows of a vector", 1, Format.Limit.rows),
+        ("changed and further rows of a vector frame with a base", 1, Format.Limit.rowsOnBase),
+        ("replica id", 1, Int.max), ("commit frame", Format.commitSize, Format.commitSize),
         ("reserve after the newest commit", 0, Int(Format.Limit.reserve)),
         ("heads that do not open, in the search", 0, Format.searchedHeads - 1),
-        ("generation, floor, revision, clock", 1, Int(Format.Limit.number)),
+        ("generation, revision, clock", 1, Int(Format.Limit.number)), ("floor", 0, Int(Format.Limit.number)),
         ("time", Int(Format.Limit.time.lowerBound), Int(Format.Limit.time.upperBound)),
     ]
 
@@ -91,6 +96,8 @@ struct SpecificationTests {
             let exponent = try #require(Int(power))
             let isLess = words.count > 1 && words[1] == "−"
             // 2^63 itself does not fit.
+            // The greatest replica id fits only into 64 bits without a sign, and stands for the greatest number with one.
+            guard exponent < 64 else { return Int.max }
             let value = isLess ? 1 << (exponent - 1) - 1 + 1 << (exponent - 1) : 1 << exponent
             return text.hasPrefix("−") ? -value : value
         }
@@ -134,12 +141,12 @@ struct SpecificationTests {
             "append more than \(grouped(Format.mostAppended)) bytes",
             "is \(grouped(Format.smallCommit)) bytes or less", "when \(Format.searchedHeads) heads have failed to open",
             "Core, \(Format.commitCoreSize) bytes", "offset 2^48",
-            "the last \(grouped(UInt64(Format.keptAncestors))) ancestors",
-            "more than 180 days ago", "pages of at most \(Format.pageTarget) bytes", "more than four children",
+            "after \(grouped(UInt64(Format.revisionsOfID))) revisions under one",
+            "random number from 0 to \(grouped(Format.revisionSpread - 1))",
+            "pages of at most \(Format.pageTarget) bytes", "more than four children",
         ] { #expect(page.contains(text), "\(text)") }
         #expect(
-            Format.lockOffset == 1 << 48 && Format.tombstoneLifetime == 180 * 24 * 3600 * 1000
-                && Format.leastChildren == 4)
+            Format.lockOffset == 1 << 48 && Format.leastChildren == 4)
     }
 
     private func grouped(_ number: UInt64) -> String {

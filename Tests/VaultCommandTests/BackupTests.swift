@@ -27,7 +27,7 @@ struct BackupTests {
         #expect(try sandbox.read("test.vault") == today)
         let kept = sandbox.vault + ".before-restore"
         let said = try sandbox.ok("restore", "--from", "yesterday.vault", "--yes").error
-        #expect(said.contains("with 2 items") && said.contains(kept) && said.contains("anchor --accept"))
+        #expect(said.contains("with 2 items") && said.contains(kept) && said.contains("--vault opens it"))
         #expect(try sandbox.read("test.vault.before-restore") == today)
         #expect(try names(sandbox) == ["a", "b"])
         #expect(try sandbox.ok("get", "a").output == "old")
@@ -38,11 +38,13 @@ struct BackupTests {
         try FileManager.default.removeItem(atPath: sandbox.vault)
         try sandbox.ok("restore", "--from", "yesterday.vault", "--yes")
         #expect(try names(sandbox) == ["a", "b"])
-        // What the message says about opening today's file.
+        // What the message says about today's file: each place is remembered by itself.
         #expect(try names(sandbox, vault: kept) == ["a", "b", "c"])
-        try sandbox.fails(65, "anchor --accept", "list")
-        try sandbox.ok("anchor", "--accept")
         #expect(try names(sandbox) == ["a", "b"])
+        // What was given up comes back only if it is asked for.
+        try sandbox.fails(65, "--accept-dropped", "merge", sandbox.vault, kept)
+        try sandbox.ok("merge", sandbox.vault, kept, "--accept-dropped")
+        #expect(try names(sandbox) == ["a", "b", "c"])
     }
 
     @Test("another vault, a damaged backup and the vault itself are refused, and nothing changes")

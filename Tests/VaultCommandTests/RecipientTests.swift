@@ -233,9 +233,7 @@ private struct Key {
             return recipient
         }
         var draft = try Draft("stranger", key: [])
-        draft.pass(
-            for: own.vault.bytes,
-            after: Ancestor(generation: own.generation, clock: Draft.clock, chain: own.value))
+        draft.pass(for: own.vault.bytes, after: own.point)
         try draft.addSlot(AgeFactor(recipients: recipients), name: "yours")
         try draft.add(DraftKey.generic("mail", ""), Array("theirs".utf8))
         try draft.compact()

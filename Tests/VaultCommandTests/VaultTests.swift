@@ -315,7 +315,8 @@ struct VaultTests {
     func compact() throws {
         let sandbox = try Sandbox.withVault()
         let large = try sandbox.write("large", [UInt8](repeating: 7, count: 1 << 20))
-        for _ in 0..<3 { try sandbox.ok("set", "svc", "--secret-file", large) }
+        for name in ["svc", "gone"] { try sandbox.ok("set", name, "--secret-file", large) }
+        try sandbox.ok("rm", "gone", "--yes")
         let before = try sandbox.read("test.vault").count
         let run = try sandbox.ok("compact")
         #expect(run.error.contains("older copies still contain the removed data"))

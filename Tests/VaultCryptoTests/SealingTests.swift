@@ -64,7 +64,7 @@ final class SealingTests {
     @Test("of index objects is bound to kind, offset, vault and the frame's head (section 4)")
     func placed() {
         let body = (0..<80).map { UInt8($0) }
-        let kinds: [Sealing.Placed] = [.page, .versions, .keyring, .history, .commit]
+        let kinds: [Sealing.Placed] = [.page, .past, .keyring, .vector, .commit]
         for kind in kinds {
             let frame = sealed(body, kind, at: 4096)
             #expect(opens(frame, kind, at: 4096) == body)
@@ -118,7 +118,7 @@ final class SealingTests {
         let head: [UInt8] = [7, 0, 0, 0, 0, 0, 0, 0]
         let vault = Bytes16(high: 1, low: 2).bytes
         for (kind, label) in [
-            (.page, "page"), (.versions, "versions"), (.keyring, "keyring"), (.history, "history"), (.commit, "commit"),
+            (.page, "page"), (.past, "past"), (.keyring, "keyring"), (.vector, "vector"), (.commit, "commit"),
         ] as [(Sealing.Placed, String)] {
             let frame = sealed([1, 2, 3], kind, at: 0x0102, head: 7)
             #expect(Array(frame[..<8]) == head)

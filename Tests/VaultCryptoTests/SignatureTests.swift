@@ -219,15 +219,21 @@ struct ProofTests {
     private let vault = Bytes16(high: 1, low: 2)
     private let chain = Bytes32(words: (1, 2, 3, 4))
     private let core = [UInt8](repeating: 9, count: 368)
+    private let stored = ObjectRef(offset: 9000, length: 256, hash: Bytes32(words: (5, 5, 5, 5)))
+
+    private func vector(
+        _ rows: [Vector.Row] = [.init(5, 8), .init(3, 9, isSplit: true)], floor: UInt64 = 7
+    ) throws -> Vector { try #require(Vector(floor: floor, rows: rows)) }
 
     private func owner(_ byte: UInt8 = 3) -> OwnerKeys {
-        OwnerKeys(vaultKey: Secret(bytes: [UInt8](repeating: byte, count: 32)))
+        OwnerKeys(vaultKey: Secret(bytes: [UInt8](repeating: byte, count: 32)), epoch: .zero)
     }
 
     private func hash(_ bytes: [UInt8]) -> Bytes32 { bytes.withUnsafeBytes { Blake2b.hash($0) } }
 
     @Test("is what the specification's formulas give (sections 3, 5.6 and 7.3)")
-    func formulas() {
+    func formulas() throws {
+        let vector = try vector()
         let header = core.withUnsafeBytes { HeaderProof.hash($0) }
         #expect(header == hash(Bound.label("vaultfmt-1 header") + core))
         let index = Secret(bytes: [UInt8](repeating: 1, count: 32))
@@ -242,11 +248,15 @@ struct ProofTests {
             CommitProof.sign(chain, owner.signing())
                 == owner.signing().sign(Bound.label("vaultfmt-1 commit") + chain.bytes))
         let next = Bytes32(words: (9, 9, 9, 9))
-        let over = HandOver.make(owner.signing(), vault: vault, generation: 0x0102, chain: chain, next: next)
+        let over = HandOver.make(owner.signing(), vault: vault, vector: vector, stored: stored, next: next)
+        // In ascending order of ids, with bit 63 of a split one.
+        let rows: [UInt8] =
+            [3, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0x80] + [5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0]
         let message =
-            Bound.label("vaultfmt-1 hand-over") + vault.bytes + [2, 1, 0, 0, 0, 0, 0, 0] + chain.bytes + next.bytes
+            Bound.label("vaultfmt-1 hand-over") + vault.bytes + hash(rows).bytes + [7, 0, 0, 0, 0, 0, 0, 0] + next.bytes
         #expect(over.signature == owner.signing().sign(message))
-        #expect(over.publicKey == owner.signing().publicKey && over.generation == 0x0102 && over.chain == chain)
+        #expect(over.publicKey == owner.signing().publicKey && over.next == next)
+        #expect(over.vector == stored && over.floor == 7)
     }
 
     @Test("of a commit is for one chain value, under the owners' key")
@@ -260,20 +270,32 @@ struct ProofTests {
         #expect(CommitProof.mac(chain, key: owner().mac) != CommitProof.mac(chain, key: owner(4).mac))
     }
 
-    @Test("of a key that follows is for one vault, state and key, and is no commit's")
-    func handOvers() {
+    @Test("of a key that follows is for one vault, vector, floor and key, and is no commit's")
+    func handOvers() throws {
+        let vector = try vector()
         let key = owner().signing()
         let next = owner(4).signing().publicKey
-        let over = HandOver.make(key, vault: vault, generation: 7, chain: chain, next: next)
-        #expect(over.isValid(vault: vault, next: next))
-        #expect(!over.isValid(vault: .zero, next: next))
-        #expect(!over.isValid(vault: vault, next: key.publicKey))
+        let over = HandOver.make(key, vault: vault, vector: vector, stored: stored, next: next)
+        #expect(over.isValid(vault: vault, vector: vector))
+        #expect(!over.isValid(vault: .zero, vector: vector))
+        // The order of the rows does not matter: positions are a file's own.
+        #expect(try over.isValid(vault: vault, vector: self.vector(vector.rows.reversed())))
+        for rows in [
+            [vector.rows[0]], vector.rows + [.init(6, 10)], [vector.rows[0], .init(3, 9)],
+            [vector.rows[0], .init(3, 10, isSplit: true)],
+        ] { #expect(try !over.isValid(vault: vault, vector: self.vector(rows))) }
+        #expect(try !over.isValid(vault: vault, vector: self.vector(vector.rows, floor: 6)))
+        func other(key: Bytes32? = nil, next: Bytes32? = nil, floor: UInt64? = nil, _ signature: [UInt8]? = nil)
+            -> HandOver
+        {
+            HandOver(
+                publicKey: key ?? over.publicKey, next: next ?? over.next, vector: stored, floor: floor ?? over.floor,
+                signature: signature ?? over.signature)
+        }
         for other in [
-            HandOver(publicKey: next, generation: 7, chain: chain, signature: over.signature),
-            HandOver(publicKey: over.publicKey, generation: 8, chain: chain, signature: over.signature),
-            HandOver(publicKey: over.publicKey, generation: 7, chain: .zero, signature: over.signature),
-            HandOver(publicKey: over.publicKey, generation: 7, chain: chain, signature: CommitProof.sign(chain, key)),
-        ] { #expect(!other.isValid(vault: vault, next: next)) }
+            other(key: next), other(next: key.publicKey), other(floor: 8), other(CommitProof.sign(chain, key)),
+        ] { #expect(!other.isValid(vault: vault, vector: vector)) }
+        #expect(other().isValid(vault: vault, vector: vector))
         #expect(!CommitProof.isSigned(chain, over.signature, under: key.publicKey))
     }
 }

@@ -38,7 +38,7 @@ struct ConcurrencyTests {
         }
         #expect(failures.isEmpty, "\(failures)")
         let vault = try Fast.open(path)
-        #expect(vault.anchor.generation == 401)
+        #expect(vault.state.generation == 401)
         #expect(try vault.allItems().count == 400)
         #expect(try vault.text(try password("thread 7", "49")) == "7 49")
         #expect(try vault.verify().isSound)

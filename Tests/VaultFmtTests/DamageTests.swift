@@ -15,7 +15,7 @@ private struct Specimen {
     func look(_ changed: [UInt8]) -> (wrong: String?, isWhole: Bool) {
         do {
             let vault = try Fast.open(changed)
-            let anchor = vault.anchor
+            let anchor = vault.state
             guard let state = states[anchor.generation] else {
                 return ("generation \(anchor.generation) out of nowhere", false)
             }
@@ -72,7 +72,7 @@ private struct Specimen {
 @Suite("A damaged vault")
 struct DamageTests {
     private static func record(_ vault: Vault, _ states: inout [UInt64: Dump]) throws {
-        states[vault.anchor.generation] = try vault.dump()
+        states[vault.state.generation] = try vault.dump()
     }
 
     /// A few items in several commits.

@@ -42,7 +42,7 @@ struct DeadByteTests {
         #expect(try reader.secrets(in: contents(path)) == ["now"])
         // The index of now: nothing of the file is dead, and all of it opens; of older copies, nothing does.
         #expect(try owner.statistics().deadBytes < UInt64(Format.commitSize))
-        let present = try frames(contents(path)).count { $0.type != .record }
+        let present = try frames(contents(path)).count { $0.type != .record && $0.type != .past }
         #expect(try reader.indexObjects(in: contents(path)) == present)
         for bytes in older {
             #expect(try reader.secrets(in: bytes) == [] && reader.indexObjects(in: bytes) == 0)
@@ -118,7 +118,7 @@ struct DeadByteTests {
             try RawReader(try Fast.open(path, device: device)).secrets(in: contents(path)) == (kept == 0 ? [] : ["old"])
         )
         #expect(try other.text(first) == "new")
-        #expect(try other.item(first)?.earlierValues == (kept == 0 ? 0 : 1))
+        #expect(try other.earlierValues(of: first).count == (kept == 0 ? 0 : 1))
     }
 
     @Test("S2: keys that a locked program keeps open no record of an item that asks for unlocking now")
@@ -192,7 +192,7 @@ struct DeadByteTests {
         for number in 0..<300 { try owner.put(try password("other", "\(number)"), "other") }
         _ = try owner.addSlot(try Fast.rawKey(9), grantedGroups: ["ci"], createsGroups: true)
         let reader = try RawReader(try Fast.openWritable(path, try Fast.rawKey(9)))
-        let anchor = owner.anchor
+        let anchor = try owner.anchor
         try owner.transaction { (transaction) throws(VaultError) in
             for number in 0..<100 {
                 try transaction.set(try password("other", "\(number)"), secret: Secret(text: "changed"))
@@ -203,13 +203,12 @@ struct DeadByteTests {
             _ = try transaction.remove(try password("other", "299"))
         }
         #expect(try reader.secrets(in: contents(path)) == ["second"])
-        #expect(owner.anchor.generation == anchor.generation + 1)
+        #expect(owner.state.generation == anchor.generation + 1)
         #expect(try owner.verdict(on: anchor) == .descends)
         #expect(try owner.verify().isSound)
         let dump = try Fast.open(path).dump()
         let admin = try moved(first, to: "admin")
         #expect(dump.count == 301 && dump[admin]?.secret == Array("never committed".utf8))
-        #expect(try owner.statistics().tombstones == 1)
         #expect(try owner.text(try password("other", "99")) == "changed")
         // The handle goes on with the new file.
         try owner.put(third, "third")

@@ -187,7 +187,7 @@ struct HostileHeaderTests {
         let shown = try Vault.inspect(path)
         #expect(
             shown.slots.count == 2 && shown.slots.allSatisfy { $0.isWeak && $0.name == nil } && shown.tail == .clean)
-        #expect(shown.objects.map(\.type) == ["keyring", "commit"])
+        #expect(shown.objects.map(\.type) == ["keyring", "vector", "commit"])
         #expect(shown.objects.reduce(UInt64(shown.headerBytes)) { $0 + $1.bytes } <= shown.fileBytes)
         try write(patched(Self.figures[0], u32(.max, 1, 1)), path)
         #expect(try Vault.inspect(path).slots[0].cost?.memoryKiB == .max)

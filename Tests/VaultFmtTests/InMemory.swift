@@ -9,8 +9,15 @@ import VaultStore
 /// Vaults in memory, with a clock that stands where it is set: nothing waits for a disk.
 struct InMemory {
     let files = MemoryFileSystem(clock: 1_760_000_000_000)
+    let place: Store.Place
 
-    var place: Store.Place { Store.Place(fileSystem: files) }
+    init() { place = Store.Place(fileSystem: files) }
+
+    /// With the same ids, of items and of replicas, in each run with one seed.
+    init(seed: String) {
+        let random = Randomness.fixed(seed)
+        place = Store.Place(fileSystem: files, random: random, replicas: ProcessReplicas(random: random))
+    }
 
     func create(_ name: String = "a.vault", kept: Int = 10, device: consuming Device? = nil) throws -> Vault {
         var options = CreateOptions()

@@ -137,10 +137,10 @@ struct ItemClassTests {
         fails(.structureInvalid) { _ = try ItemKey([]) }
     }
 
-    @Test("has fields of at most 4096 bytes, and 8192 bytes in all")
+    @Test("has fields of at most 4096 bytes, and 8176 bytes in all")
     func limits() throws {
         let most = String(repeating: "x", count: 4096)
-        _ = try ItemKey.genericPassword(service: most, account: String(repeating: "y", count: 4080))
+        _ = try ItemKey.genericPassword(service: most, account: String(repeating: "y", count: 4072))
         fails(.limitExceeded, "the service has 4097 bytes") { _ = try ItemKey.genericPassword(service: most + "x") }
         fails(.limitExceeded, "the account") { _ = try ItemKey.internetPassword(server: "h", account: most + "x") }
         fails(.limitExceeded, "the access group") { _ = try ItemKey.genericPassword(service: "s", group: most + "x") }
@@ -149,10 +149,10 @@ struct ItemClassTests {
         }
         fails(.limitExceeded, "have 8200 bytes") { _ = try ItemKey.genericPassword(service: most, account: most) }
         // Zeros take two bytes each.
-        fails(.limitExceeded, "the maximum is 8192") {
+        fails(.limitExceeded, "the maximum is 8176") {
             _ = try ItemKey.genericPassword(service: String(repeating: "\0", count: 4093))
         }
-        #expect(try ItemKey.genericPassword(service: String(repeating: "\0", count: 4092)).bytes.count == 8192)
+        #expect(try ItemKey.genericPassword(service: String(repeating: "\0", count: 4084)).bytes.count == 8176)
     }
 
     @Test("has classes and accessibilities with names")

@@ -94,8 +94,8 @@ struct LimitTests {
         }
         for account in ["x", "y", "z"] {
             let key = try ItemKey.genericPassword(
-                service: String(repeating: "s", count: 4096), account: String(repeating: account, count: 4088))
-            #expect(key.bytes.count == 8192)
+                service: String(repeating: "s", count: 4096), account: String(repeating: account, count: 4072))
+            #expect(key.bytes.count == 8176)
             try vault.add(key, secret: Secret(text: account), attributes: attributes)
         }
         let again = try Fast.open(path)

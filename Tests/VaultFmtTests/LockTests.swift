@@ -24,10 +24,10 @@ struct LockTests {
         let path = folder.file("a.vault")
         let (vault, keys) = try filled(path, device: Device.random(), all: true)
         let slots = try vault.slots().count
-        let (anchor, owners) = (vault.anchor, vault.owners)
+        let (anchor, owners) = (try vault.anchor, vault.owners)
         vault.lock()
         vault.lock()
-        #expect(vault.isLocked && vault.anchor == anchor && vault.owners == owners && vault.access == .owner)
+        #expect(try vault.isLocked && vault.anchor == anchor && vault.owners == owners && vault.access == .owner)
         #expect(try vault.allItems().map(\.key) == keys.values.sorted())
         for (accessibility, key) in keys {
             #expect(try vault.item(key)?.accessibility == accessibility)
@@ -49,7 +49,7 @@ struct LockTests {
         #expect(try vault.slots().allSatisfy { $0.name == nil })
         #expect(try vault.statistics().items == UInt64(keys.count))
         try vault.refresh()
-        #expect(vault.anchor == anchor)
+        #expect(try vault.anchor == anchor)
 
         fails(.noSlotOpens) { try vault.unlock(try Fast.rawKey(9)) }
         #expect(vault.isLocked)
@@ -194,7 +194,11 @@ struct DeviceTests {
         try elsewhere.update(key, attributes: setting(["label": "M"]))
         #expect(try elsewhere.item(key)?.attributes.label == "M")
         fails(.deviceBound) { try elsewhere.update(key, accessibility: .always) }
-        fails(.deviceBound) { try elsewhere.move(key, to: try password("s", "moved")) }
+        let moved = try password("s", "moved")
+        try elsewhere.move(key, to: moved)
+        try elsewhere.move(moved, to: key)
+        let inGroup = try ItemKey.genericPassword(service: "s", account: "moved", group: "g")
+        fails(.deviceBound) { try elsewhere.move(key, to: inGroup) }
         fails(.deviceBound) { try elsewhere.set(key, secret: Secret(text: "new")) }
         try elsewhere.set(key, secret: Secret(text: "free"), accessibility: .always)
         #expect(try elsewhere.text(key) == "free")

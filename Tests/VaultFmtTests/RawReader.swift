@@ -8,24 +8,26 @@ import VaultStore
 /// with every key.
 struct RawReader {
     private let index: [UInt8]
-    /// Owners have it.
+    /// Owners have these.
     private let locator: [UInt8]?
+    private let past: [UInt8]?
     private let vault: Bytes16
     private let handle: Vault
 
     init(_ handle: Vault) throws {
         self.handle = handle
-        (index, locator, vault) = try handle.withCore { (core) throws(VaultError) in
-            let locator: [UInt8]? =
+        (index, locator, past, vault) = try handle.withCore { (core) throws(VaultError) in
+            let keys: (locator: [UInt8], past: [UInt8])? =
                 switch core.store.slot.keys.owner {
-                case .some(let owner): owner.locator.array
+                case .some(let owner): (owner.locator.array, owner.past.array)
                 case .none: nil
                 }
-            return (core.store.slot.keys.index.array, locator, core.store.vault)
+            return (core.store.slot.keys.index.array, keys?.locator, keys?.past, core.store.vault)
         }
     }
 
-    /// The secrets and large attributes, as text, of all records in these bytes that open.
+    /// The secrets and large attributes, as text, of all records in these bytes that open; of an earlier value of a short
+    /// sealed attribute, the attribute.
     func secrets(in bytes: [UInt8]) throws -> Set<String> {
         let all = try frames(bytes)
         var held = try keptKeys()
@@ -48,10 +50,10 @@ struct RawReader {
         return found
     }
 
-    /// How many pages, versions, keyrings, histories and commits in these bytes the index key opens.
+    /// How many pages, pasts, keyrings, vectors and commits in these bytes open.
     func indexObjects(in bytes: [UInt8]) throws -> Int {
         let kinds: [FrameType: Sealing.Placed] = [
-            .page: .page, .versions: .versions, .keyring: .keyring, .history: .history, .commit: .commit,
+            .page: .page, .past: .past, .keyring: .keyring, .vector: .vector, .commit: .commit,
         ]
         return try frames(bytes).count { frame in
             guard let kind = kinds[frame.type] else { return false }
@@ -70,7 +72,7 @@ struct RawReader {
         }
     }
 
-    /// The records that a page or a versions frame refers to.
+    /// The records that a page or a past refers to.
     private func named(_ bytes: [UInt8], _ frame: FrameInFile) throws -> [(offset: Int, identity: Identity)] {
         var all: [(offset: Int, identity: Identity)] = []
         func add(
@@ -89,7 +91,7 @@ struct RawReader {
             guard layout.isLeaf else { return [] }
             for entry in layout.entries {
                 let tag = layout.prefix.isEmpty ? entry.rest : layout.prefix
-                guard body[tag.lowerBound] != Format.tombstoneTag else { continue }
+                guard body[tag.lowerBound] != Format.forgottenTag else { continue }
                 var cursor = Cursor(over: entry.value, of: Cursor(body.span, at: 0, else: .structureInvalid))
                 let item = try ItemEntry(body.span, &cursor)
                 add(
@@ -97,10 +99,10 @@ struct RawReader {
                     try PageAttributes.decode(body.span, &cursor))
             }
         }
-        if frame.type == .versions, let body = open(bytes, frame, .versions) {
-            let versions = try Versions(body.span, at: 0)
-            for one in versions.versions {
-                add(versions.item, one.record, one.recordRevision, one.compartment, one.attributes)
+        if frame.type == .past, let body = open(bytes, frame, .past) {
+            let past = try Past(body.span, at: 0)
+            for record in past.values.flatMap(\.records) {
+                add(past.item, record.record, record.revision, record.compartment, [])
             }
         }
         return all
@@ -126,6 +128,7 @@ struct RawReader {
     }
 
     private func open(_ bytes: [UInt8], _ frame: FrameInFile, _ kind: Sealing.Placed) -> [UInt8]? {
+        guard let key = kind == .past ? past : index else { return nil }
         let sealing = Sealing(vault: vault, random: .system)
         let part = Array(bytes[frame.range])
         var out = [UInt8](repeating: 0, count: part.count - Format.sealOverhead)
@@ -133,7 +136,7 @@ struct RawReader {
             try out.withUnsafeMutableBytes { out in
                 try part.withUnsafeBytes {
                     try sealing.open(
-                        $0, as: kind, at: UInt64(frame.range.lowerBound), key: Secret(bytes: index), into: out)
+                        $0, as: kind, at: UInt64(frame.range.lowerBound), key: Secret(bytes: key), into: out)
                 }
             }
             return out
@@ -154,12 +157,12 @@ struct RawReader {
             let body = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
                 try RecordCodec.open(frame, identity.sealed, key: key.secret, sealing, at: 0)
             }
-            let range =
-                switch try body.withSpan({ (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: 0) }) {
-                case .item(_, let secret, _): secret
-                case .attribute(_, _, _, let value): value
-                }
-            return String(decoding: body.array[range], as: UTF8.self)
+            switch try body.withSpan({ (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: 0) }) {
+            case .item(_, let secret, let attributes):
+                let bytes = secret.isEmpty ? attributes.first?.value : body.array[secret].map { $0 }
+                return String(decoding: bytes ?? [], as: UTF8.self)
+            case .attribute(_, _, _, let value): return String(decoding: body.array[value], as: UTF8.self)
+            }
         } catch { return nil }
     }
 }

@@ -186,11 +186,11 @@ struct RecoveryTests {
             try write(damaged, path)
             let reader = try Fast.open(path, writable: false)
             #expect(reader.tail == .incomplete(generation: 5))
-            #expect(reader.anchor.generation == 4)
+            #expect(reader.state.generation == 4)
             #expect(try reader.dump() == dumps[2])
             let writer = try Fast.open(path)
             try writer.put(keys[4], "next")
-            #expect(writer.tail == .clean && writer.anchor.generation == 5)
+            #expect(writer.tail == .clean && writer.state.generation == 5)
             #expect(try contents(path + ".incomplete-5") == Array(damaged[ends[2]...]))
             #expect(try permissions(path + ".incomplete-5") == 0o600)
             #expect(try writer.verify().isSound)
@@ -239,7 +239,7 @@ struct RecoveryTests {
         for count in [8192, 8193, 8192 + 512, 9216] {
             try write(Array(bytes[..<count]) + [UInt8](repeating: 0, count: 5000), path)
             if count == 9216 {
-                #expect(try Fast.open(path).anchor.generation == 1)
+                #expect(try Fast.open(path).state.generation == 1)
             } else {
                 fails(.authenticationFailed, "no commit") { _ = try Fast.open(path) }
             }
@@ -291,7 +291,7 @@ struct RecoveryTests {
             moved.replaceSubrange(records[left].range, with: bytes[records[right].range])
             try write(moved, path)
             let reader = try Fast.open(path, writable: false)
-            #expect(reader.tail == .clean && reader.anchor.generation == 5)
+            #expect(reader.tail == .clean && reader.state.generation == 5)
             fails(.authenticationFailed) { _ = try reader.text(keys[left]) }
             #expect(try reader.text(keys[right]) == "secret \(right)")
             #expect(try reader.verify().isSound == false)

@@ -57,8 +57,8 @@ struct SalvageProofTests {
             let appender = Appender(unnamed: store.file, sealing: store.sealing, start: end)
             var entry = item.entry
             // Not beyond the vault's clock: the other item was changed later.
-            entry.revision += 1
-            entry.recordRevision = entry.revision
+            entry.dot = StoredDot(entry.dot.revision + 1, entry.dot.position)
+            entry.recordRevision = entry.dot.revision
             // The locator is not for its holder: without it nothing is found but what a page refers to.
             let seal = RecordCodec.Seal(
                 identity: entry.identity, key: try core.compartments.key(compartment, core.context),

@@ -212,9 +212,10 @@ struct SalvageTests {
         try vault.put(b, "moved")
         try vault.move(b, to: try password("s", "c"))
         let records = try frames(try contents(path)).filter { $0.type == .record }
+        try #require(records.count == 3)
         var bytes = try contents(path)
         bytes[records[1].range.lowerBound + 90] ^= 1
-        bytes[records[3].range.lowerBound + 90] ^= 1
+        bytes[records[2].range.lowerBound + 90] ^= 1
         try write(bytes, path)
         let (new, report) = try salvage(path, folder)
         #expect(try new.text(a) == "old")

@@ -54,7 +54,7 @@ struct ScopedSlotTests {
         #expect(try contents(path) == bytes)
         #expect(try scoped.slots().allSatisfy { $0.name == nil && $0.groups == nil })
         #expect(try owner.slots().map(\.groups) == [nil, ["work"]])
-        #expect(owner.anchor == scoped.anchor, "both see the same state, and the same owners")
+        #expect(try owner.anchor == scoped.anchor, "both see the same state, and the same owners")
         let report = try scoped.verify()
         // Its holder cannot read locators: no record is checked but those that the index refers to.
         #expect(report.problemCount == 0 && report.unopened == 3 && !report.isSound, "\(report.problems)")
@@ -318,9 +318,9 @@ struct ScopedSlotTests {
                 switch frame.type {
                 case .record, .chunk: nil
                 case .page: .page
-                case .versions: .versions
+                case .past: .past
                 case .keyring: .keyring
-                case .history: .history
+                case .vector: .vector
                 case .commit: .commit
                 }
             guard let kind else { continue }

@@ -15,7 +15,7 @@ struct TransactionTests {
         let vault = try Fast.create(path)
         let keys = try keys(5)
         try vault.put(keys[0], "old")
-        let generation = vault.anchor.generation
+        let generation = vault.state.generation
         let other = try Fast.open(path)
         let count = try vault.transaction { (transaction) throws(VaultError) -> Int in
             try transaction.add(keys[1], secret: Secret(text: "1"), attributes: ["label": "one"])
@@ -36,7 +36,7 @@ struct TransactionTests {
             return 7
         }
         #expect(count == 7)
-        #expect(vault.anchor.generation == generation + 1)
+        #expect(vault.state.generation == generation + 1)
         try other.refresh()
         #expect(try other.allItems().map(\.key) == [keys[0], keys[1]])
         #expect(try other.text(keys[0]) == "again")
@@ -92,7 +92,7 @@ struct TransactionTests {
         for key in keys[..<6] { try vault.put(key, "kept") }
         let before = try vault.dump()
         let bytes = try contents(path)
-        let anchor = vault.anchor
+        let anchor = try vault.anchor
         for _ in 0..<2 {
             fails(.invalidArgument, "stop") {
                 try vault.transaction { (transaction) throws(VaultError) in
@@ -110,7 +110,7 @@ struct TransactionTests {
                 }
             }
             #expect(try vault.dump() == before)
-            #expect(vault.anchor == anchor)
+            #expect(try vault.anchor == anchor)
             #expect(try contents(path) == bytes)
         }
         try vault.put(keys[6], "after")

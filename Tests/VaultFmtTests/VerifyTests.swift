@@ -37,7 +37,7 @@ struct VerifyTests {
         #expect(report.items == 4)
         let expected = Dictionary(grouping: try frames(try contents(path)), by: \.type.name).mapValues(\.count)
         #expect(report.objects == expected)
-        #expect(Set(expected.keys) == ["record", "page", "versions frame", "keyring", "history", "commit"])
+        #expect(Set(expected.keys) == ["record", "past", "page", "keyring", "vector", "commit"])
         #expect(progress.allSatisfy { $0 <= $1 })
     }
 
@@ -118,9 +118,10 @@ struct VerifyTests {
         _ = try sample(path)
         let bytes = try contents(path)
         let changes: [(String, (inout Commit) -> Void)] = [
-            ("items", { $0.items += 1 }), ("tombstones", { $0.tombstones += 1 }), ("live bytes", { $0.liveBytes -= 1 }),
-            // As long as a history, and none.
-            ("instead of a history", { $0.history = $0.keyring }),
+            ("items", { $0.items += 1 }), ("forgotten values", { $0.forgotten += 1 }),
+            ("with a past", { $0.pasts += 1 }), ("live bytes", { $0.liveBytes -= 1 }),
+            // As long as a vector, and none.
+            ("instead of a vector", { $0.vector = $0.keyring }),
             (
                 "does not match its commit",
                 {
@@ -159,14 +160,18 @@ struct VerifyTests {
         let path = folder.file("a.vault")
         let vault = try sample(path)
         try vault.keepVersions(7)
-        let revision = try vault.withCore { $0.store.keyring.keeping.revision }
+        let revision = try vault.withCore { $0.store.keyring.keeping.dot.revision }
         try #require(revision > 1)
         try recommit(path) { $0.clock = revision }
         #expect(try Fast.open(path).verify().isSound)
-        try recommit(path) { $0.clock = revision - 1 }
+        try recommit(path) { commit in
+            commit.clock = revision - 1
+            commit.own = commit.own.map { Commit.OwnRow(id: $0.id, revision: revision - 1) }
+        }
         let error = #expect(throws: VaultError.self) { _ = try Fast.open(path) }
         #expect(error?.code == .structureInvalid)
-        #expect(error?.detail.contains("revision in the keyring is later") == true, "\(String(describing: error))")
+        let isNamed = error?.detail.contains("a dot in the keyring is later than the vault's clock")
+        #expect(isNamed == true, "\(String(describing: error))")
     }
 
     @Test("calls a tail and an incomplete generation what they are")

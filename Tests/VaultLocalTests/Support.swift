@@ -4,6 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 import VaultFmt
+import VaultStore
 
 @testable import VaultLocal
 
@@ -42,6 +43,17 @@ struct Owner {
         var options = OpenOptions()
         options.writable = writable
         return try machine.open(machine.places.vault, factors: Keys.raw(key), options: options)
+    }
+
+    /// What the machine remembers of the place of the vault.
+    func remembered(asOwner isOwner: Bool = true) throws -> RememberedState? {
+        try machine.remembered(try Vault.id(at: machine.places.vault), at: machine.places.vault, asOwner: isOwner)
+    }
+
+    /// The path of the file that remembers it.
+    func entry() throws -> String {
+        let path = try RealFileSystem().resolve(machine.places.vault)
+        return machine.memory.remembered.file(try Vault.id(at: path), at: path, isOwner: true)
     }
 
     func create() throws -> Vault { try machine.create(at: machine.places.vault, factors: Keys.raw(1)) }

@@ -2,256 +2,262 @@ import Testing
 import VaultBytes
 import VaultStore
 
-/// Sections 5.5, 7.2 and 7.3.
+/// Sections 7.2 and 7.3.
 @Suite("A remembered state")
 struct PastTests {
-    private func anchor(_ anchor: AnchorPoint, generation: UInt64? = nil, chain: Bytes32? = nil, key: Bytes32? = nil)
-        -> AnchorPoint
-    {
+    private func anchor(
+        _ anchor: AnchorPoint, chain: Bytes32? = nil, key: Bytes32? = nil, vector: Vector? = nil
+    ) -> AnchorPoint {
         AnchorPoint(
-            generation: generation ?? anchor.generation, chain: chain ?? anchor.chain,
-            ownersPublicKey: key ?? anchor.ownersPublicKey)
+            ownersPublicKey: key ?? anchor.ownersPublicKey, generation: anchor.generation,
+            chain: chain ?? anchor.chain, vector: vector ?? anchor.vector)
     }
 
-    @Test("is the same, older, an ancestor or none of them (R-7.6)")
+    /// Two copies of a vault on two machines, each with changes of its own; and the anchors of all their states.
+    private struct Copies {
+        let first: Store
+        let second: Store
+        let common: AnchorPoint
+        let firsts: [AnchorPoint]
+        let seconds: [AnchorPoint]
+
+        init(_ folder: Folder) throws {
+            let (path, copy) = (folder.file("a.vault"), folder.file("b.vault"))
+            first = try Lab.create(path, place: Lab.machine())
+            try first.append(1)
+            common = try first.anchor
+            try write(contents(path), copy)
+            second = try Lab.open(copy, place: Lab.machine())
+            func more(_ store: Store, _ marks: ClosedRange<UInt64>) throws -> [AnchorPoint] {
+                try marks.map {
+                    try store.append($0)
+                    return try store.anchor
+                }
+            }
+            firsts = try more(first, 10...12)
+            seconds = try more(second, 20...23)
+        }
+    }
+
+    @Test("is the same, older, descends or has forked, by what each side has seen (R-7.6)")
     func verdicts() throws {
-        let folder = try Folder()
-        let path = folder.file("a.vault")
-        let store = try Lab.create(path)
-        var anchors = [store.anchor]
-        for mark in 1...5 as ClosedRange<UInt64> {
-            try store.append(mark)
-            anchors.append(store.anchor)
+        let copies = try Copies(Folder())
+        for (store, own, others) in [
+            (copies.first, copies.firsts, copies.seconds), (copies.second, copies.seconds, copies.firsts),
+        ] {
+            #expect(try store.verdict(on: #require(own.last)) == .same)
+            for one in own.dropLast() + [copies.common] { #expect(try store.verdict(on: one) == .descends) }
+            for one in others { #expect(try store.verdict(on: one) == .forked) }
+            // Whoever has seen more than the state is newer than it.
+            var joined = try store.vector()
+            joined.include(77, joined.clock + 1)
+            let later = anchor(copies.common, vector: joined)
+            #expect(try store.verdict(on: later) == .older)
+            // Equal rows are the same state, whatever its file and the order of its rows.
+            let turned = try #require(Vector(floor: 0, rows: store.vector().rows.reversed()))
+            let equal = anchor(copies.common, chain: .zero, vector: turned)
+            #expect(try store.verdict(on: equal) == .same)
+            // Equal chain values are, whatever is said of the rows.
+            #expect(try store.verdict(on: anchor(store.anchor, vector: Vector())) == .same)
+            #expect(try store.verdict(on: anchor(copies.common, key: Bytes32(words: (9, 9, 9, 9)))) == .foreign)
         }
-        for opened in [store, try Lab.open(path)] {
-            for (index, one) in anchors.enumerated() {
-                #expect(try opened.verdict(on: one) == (index == 5 ? .same : .descends))
-                let chain = Bytes32(words: (9, 9, 9, 9))
-                #expect(try opened.verdict(on: anchor(one, chain: chain)) == .forked)
-                #expect(try opened.verdict(on: anchor(one, generation: one.generation + 6)) == .older)
-                #expect(try opened.verdict(on: anchor(one, key: chain)) == .foreign)
+    }
+
+    @Test("descends to any merge of its branch, and two merges of the same states are the same (R-7.6)")
+    func merges() throws {
+        let folder = try Folder()
+        let copies = try Copies(folder)
+        let (ours, theirs) = try (copies.first.vector(), copies.second.vector())
+        try copies.first.append(30, joining: [theirs], isChange: false)
+        try copies.second.append(30, joining: [ours], isChange: false)
+        for store in [copies.first, copies.second] {
+            #expect(store.state.commit.own == nil)
+            for one in copies.firsts + copies.seconds + [copies.common] {
+                #expect(try store.verdict(on: one) == .descends)
             }
         }
-        // An older copy.
-        let bytes = try contents(path)
-        try write(Array(bytes[..<Int(8192 + 256 + 256 + 512)]), path)
-        let old = try Lab.open(path)
-        #expect(try old.verdict(on: anchors[0]) == .same)
-        for one in anchors[1...] { #expect(try old.verdict(on: one) == .older) }
-        // Another branch from there.
-        try old.append(100)
-        #expect(try old.verdict(on: anchors[0]) == .descends)
-        #expect(try old.verdict(on: anchors[1]) == .forked)
-        #expect(try old.verdict(on: anchors[2]) == .older)
-    }
-
-    @Test("is found in the history after any number of compactions")
-    func compactions() throws {
-        let folder = try Folder()
-        let path = folder.file("a.vault")
-        let store = try Lab.create(path)
-        var anchors = [store.anchor]
-        for mark in 1...30 as ClosedRange<UInt64> {
-            try store.append(mark)
-            anchors.append(store.anchor)
-            if mark % 7 == 0 {
-                try store.compact()
-                #expect(store.state.commit.predecessorOffset(from: store.header.bodyStart) == nil)
-                anchors.append(store.anchor)
-            }
+        #expect(try copies.first.verdict(on: copies.second.anchor) == .same)
+        // A copy that fell behind by any number of commits comes back.
+        for mark in 31...60 as ClosedRange<UInt64> { try copies.first.append(mark) }
+        try copies.first.compact()
+        for one in copies.firsts + copies.seconds + [copies.common] {
+            #expect(try Lab.open(folder.file("a.vault")).verdict(on: one) == .descends)
         }
-        let opened = try Lab.open(path)
-        for one in anchors.dropLast() { #expect(try opened.verdict(on: one) == .descends) }
-        #expect(try opened.verdict(on: #require(anchors.last)) == .same)
-        for one in anchors { #expect(try opened.verdict(on: anchor(one, chain: .zero)) == .forked) }
     }
 
-    @Test("that a history leaves out is unprovable, and its floor says so (R-5.17)")
-    func floor() throws {
+    @Test("with a damaged vector is compared by its chain value only, and served (R-5.37)")
+    func damagedVector() throws {
         let folder = try Folder()
+        let copies = try Copies(folder)
         let path = folder.file("a.vault")
-        let store = try Lab.create(path)
-        let first = store.anchor
-        try store.append(1)
-        let second = store.anchor
-        // As after 1,364 others.
-        let ancestors = (3...1366).map { Ancestor(generation: $0, clock: 1, chain: Bytes32(words: ($0, 0, 0, 0))) }
-        let known = History(floor: 1, ancestors: ancestors.dropLast() + [], newest: 0)
-        let merged = History.folded(
-            floor: known.floor, known.ancestors,
-            with: [
-                Ancestor(generation: 1, clock: 1, chain: first.chain),
-                Ancestor(generation: 2, clock: 1, chain: second.chain),
-            ])
-        #expect(merged.ancestors.count == 1364 && merged.floor == 4 && merged.newest == 2)
-        try store.append(2, history: History(floor: 3, ancestors: [], newest: 0), generation: 2000)
-        // The walk over the file still finds them; what is in neither is below the floor.
-        #expect(try store.verdict(on: first) == .descends)
-        #expect(try store.verdict(on: anchor(first, chain: .zero)) == .unprovable)
-        #expect(try store.verdict(on: anchor(second, chain: .zero)) == .unprovable)
-        #expect(try store.verdict(on: anchor(second, generation: 3)) == .forked)
-    }
-
-    @Test("is an ancestor too if another branch was merged that had it (R-5.17)")
-    func merged() throws {
-        let folder = try Folder()
-        let path = folder.file("a.vault")
-        let store = try Lab.create(path)
-        let theirs = (2...5).map { Ancestor(generation: $0, clock: $0, chain: Bytes32(words: ($0, 1, 1, 1))) }
-        try store.append(1, history: History(floor: 1, ancestors: theirs, newest: 4), generation: 9)
-        for one in theirs {
-            let remembered = AnchorPoint(
-                generation: one.generation, chain: one.chain, ownersPublicKey: store.ownersPublicKey)
-            #expect(try store.verdict(on: remembered) == .descends)
-            #expect(try store.verdict(on: anchor(remembered, generation: one.generation + 4)) == .forked)
-        }
-        try store.compact()
-        let history = try #require(try store.past.history(of: store.state))
-        // In the order in which they became ancestors: the branch came with the commit that merged it, which is the
-        // compaction's predecessor.
-        #expect(history.ancestors.map(\.generation) == [1, 2, 3, 4, 5, 9])
-        #expect(history.newest == 1)
-    }
-
-    @Test("before a damaged commit is told from the history, or not at all")
-    func damagedPast() throws {
-        let folder = try Folder()
-        let path = folder.file("a.vault")
-        let store = try Lab.create(path)
-        var anchors = [store.anchor]
-        var ends = [try contents(path).count]
-        for mark in 1...4 as ClosedRange<UInt64> {
-            try store.append(mark)
-            anchors.append(store.anchor)
-            ends.append(try contents(path).count)
-        }
         var bytes = try contents(path)
-        bytes[ends[2] - 200] ^= 1
+        bytes[Int(copies.first.state.commit.vector.offset) + 100] ^= 1
         try write(bytes, path)
         let opened = try Lab.open(path)
-        #expect(try opened.verdict(on: anchors[4]) == .same)
-        #expect(try opened.verdict(on: anchors[3]) == .descends)
-        for one in anchors[...2] {
-            fails(.authenticationFailed, "earlier commit is damaged") { _ = try opened.verdict(on: one) }
+        #expect(Lab.mark(opened) == 12)
+        #expect(try opened.verdict(on: #require(copies.firsts.last)) == .same)
+        for one in copies.firsts.dropLast() + copies.seconds {
+            fails(.authenticationFailed, "a vector") { _ = try opened.verdict(on: one) }
         }
-        // Passed already: that generation had another chain value.
-        #expect(try opened.verdict(on: anchor(anchors[3], chain: .zero)) == .forked)
-        // The newest one too, whatever is before it: no walk is needed.
-        bytes[ends[3] - 200] ^= 1
-        let all = try contents(path)
-        try write(bytes, path)
-        #expect(try Lab.open(path).verdict(on: anchor(anchors[4], chain: .zero)) == .forked)
-        try write(all, path)
-        // A compaction leaves out what it cannot read, and its floor says so.
-        try opened.compact()
-        #expect(try opened.verdict(on: anchors[3]) == .descends)
-        #expect(try opened.verdict(on: anchors[1]) == .unprovable)
+        #expect(try opened.verdict(on: anchor(copies.common, key: .zero)) == .foreign)
+        fails(.authenticationFailed, "a vector") { try opened.append(13) }
+        #expect(try contents(path) == bytes)
     }
 
-    @Test("of older owners is led to by hand-overs that are valid, in order, and ancestors (R-7.8)")
+    @Test("of older owners is led to by hand-overs, and covered by those from its own key (R-7.6, R-7.8)")
     func handOvers() throws {
         let folder = try Folder()
-        let path = folder.file("a.vault")
-        let store = try Lab.create(path)
-        var anchors: [AnchorPoint] = []
+        let copies = try Copies(folder)
+        let store = copies.first
+        var anchors = copies.firsts + [copies.common]
         for (round, key) in ([8, 9, 10] as [UInt8]).enumerated() {
-            try store.append(UInt64(round))
-            anchors.append(store.anchor)
-            try store.compact(vaultKey: key, epoch: Bytes32(words: (UInt64(key), 0, 0, 0)), handOver: true)
-            anchors.append(store.anchor)
+            try store.append(UInt64(round) + 40)
+            anchors.append(try store.anchor)
+            try store.compact(vaultKey: key, handOver: true, restart: round == 1)
+            anchors.append(try store.anchor)
         }
-        let opened = try Lab.open(path)
+        let opened = try Lab.open(folder.file("a.vault"))
         #expect(Set(anchors.map(\.ownersPublicKey)).count == 4)
+        #expect(opened.keyring.handOvers.count == 3)
         for one in anchors.dropLast() { #expect(try opened.verdict(on: one) == .descends) }
-        // A state that the older key signed after it had handed over.
+        #expect(try opened.verdict(on: #require(anchors.last)) == .same)
+        // Nothing was handed over of the other copy's own changes, nor of what the old key made afterwards.
+        for one in copies.seconds { #expect(try opened.verdict(on: one) == .forked) }
         for one in anchors.dropLast() {
-            #expect(try opened.verdict(on: anchor(one, chain: .zero)) == .foreign)
-            #expect(try opened.verdict(on: anchor(one, generation: one.generation + 1)) == .foreign)
+            var vector = one.vector
+            vector.include(77, 1 << 62)
+            #expect(try opened.verdict(on: anchor(one, vector: vector)) == .forked)
         }
-        // Each of them must be valid, and none may be missing.
-        let ring = opened.keyring
+        // The newest of our own state.
+        #expect(try opened.verdict(on: anchor(store.anchor, key: .zero)) == .foreign)
+    }
+
+    @Test("of older owners is foreign if a hand-over on the way is missing or has an invalid signature (R-7.8)")
+    func brokenHandOvers() throws {
+        let folder = try Folder()
+        let store = try Lab.create(folder.file("a.vault"))
+        let first = try store.anchor
+        for key in [8, 9, 10] as [UInt8] { try store.compact(vaultKey: key, handOver: true) }
         func verdict(_ change: (inout Keyring) -> Void) throws -> Ancestry {
-            var changed = ring
-            change(&changed)
-            return try opened.past.verdict(
-                on: anchors[0], state: opened.state, keyring: changed, ownersPublicKey: opened.ownersPublicKey)
+            var ring = store.keyring
+            change(&ring)
+            var handOvers = HandOvers(ring, of: store.state.commit, store.pages, current: store.ownersPublicKey)
+            return try handOvers.verdict(on: first)
         }
         #expect(try verdict { _ in } == .descends)
-        for index in ring.handOvers.indices {
-            #expect(try verdict { $0.handOvers.remove(at: index) } == .foreign)
-            #expect(
-                try verdict { ring in
-                    let old = ring.handOvers[index]
-                    ring.handOvers[index] = HandOver(
-                        publicKey: old.publicKey, generation: old.generation, chain: old.chain,
-                        signature: [UInt8](repeating: 0, count: 64))
-                } == .foreign)
-        }
-        #expect(try verdict { $0.handOvers.swapAt(1, 2) } == .foreign)
+        #expect(try verdict { $0.handOvers.reverse() } == .descends)
         #expect(try verdict { $0.handOvers = [] } == .foreign)
+        for index in store.keyring.handOvers.indices {
+            #expect(try verdict { $0.handOvers.remove(at: index) } == .foreign)
+            let old = store.keyring.handOvers[index]
+            func changed(
+                next: Bytes32? = nil, floor: UInt64? = nil, vector: ObjectRef? = nil, signature: [UInt8]? = nil
+            ) -> HandOver {
+                HandOver(
+                    publicKey: old.publicKey, next: next ?? old.next, vector: vector ?? old.vector,
+                    floor: floor ?? old.floor, signature: signature ?? old.signature)
+            }
+            let zeros = [UInt8](repeating: 0, count: 64)
+            let other = store.keyring.handOvers[(index + 1) % 3].vector
+            for bad in [changed(signature: zeros), changed(next: .zero)] {
+                #expect(try verdict { $0.handOvers[index] = bad } == .foreign)
+            }
+            // A vector of which the signature is not, and one that is not there.
+            #expect(try verdict { $0.handOvers[index] = changed(vector: other) } == .foreign)
+            fails(.structureInvalid, "does not end before it") {
+                _ = try verdict {
+                    $0.handOvers[index] = changed(vector: ObjectRef(offset: 1 << 40, length: 256, hash: .zero))
+                }
+            }
+            fails(.authenticationFailed, "a vector") {
+                _ = try verdict {
+                    $0.handOvers[index] = changed(
+                        vector: ObjectRef(offset: old.vector.offset, length: 256, hash: .zero))
+                }
+            }
+        }
     }
 
-    @Test("whose hand-over's state can no longer be shown is unprovable, not foreign (R-7.8)")
-    func handOverBelowFloor() throws {
+    @Test("is led to by any of several hand-overs, and its rows may be covered by several of them (R-7.6)")
+    func several() throws {
         let folder = try Folder()
-        let path = folder.file("a.vault")
-        let store = try Lab.create(path)
-        try store.append(1)
-        let old = store.anchor
+        let copies = try Copies(folder)
+        let store = copies.first
+        let theirs = try copies.second.vector()
         try store.compact(vaultKey: 8, handOver: true)
-        let history = try #require(try store.past.history(of: store.state))
-        #expect(history.ancestors.map(\.generation) == [1, 2])
-        // As after many more compactions; the commit before is still in the file.
-        try store.append(2, history: History(floor: 3, ancestors: [], newest: 0))
-        #expect(try store.verdict(on: old) == .unprovable)
+        // Taking in the branch hands over its vector too.
+        try store.beginWriting(wait: 0)
+        let appender = try store.makeAppender()
+        let next = try store.nextVector()
+        _ = try next.tick()
+        var ring = store.keyring
+        let ref = try store.append(theirs, to: appender)
+        ring.handOvers.append(
+            HandOver.make(
+                Lab.owner().signing(), vault: store.vault, vector: theirs, stored: ref, next: store.ownersPublicKey))
+        ring.handOvers.sort(by: HandOver.precedes)
+        let body = try ring.encode()
+        var commit = store.state.successor
+        commit.keyring = try appender.append(body, as: .keyring, .keyring, key: store.slot.keys.index)
+        commit.liveBytes += UInt64(commit.keyring.length) - UInt64(store.state.commit.keyring.length)
+        let before = store.state.commit
+        try store.commit(appender, commit, next, keyring: ring)
+        store.endWriting()
+        let growth = Int64(store.state.commit.liveBytes) - Int64(before.liveBytes)
+        #expect(growth == Int64(ref.length + commit.keyring.length - before.keyring.length))
+        let opened = try Lab.open(folder.file("a.vault"))
+        for one in copies.firsts + copies.seconds { #expect(try opened.verdict(on: one) == .descends) }
+        var both = try #require(copies.firsts.last).vector
+        both.join(theirs)
+        #expect(try opened.verdict(on: anchor(copies.common, vector: both)) == .descends)
+        #expect(try opened.watched.handOverVectors().count == 2)
+        both.include(5, 1)
+        #expect(try opened.verdict(on: anchor(copies.common, vector: both)) == .forked)
     }
 
-    @Test("is compared with a history only if that names the commit's predecessor (R-5.16)")
-    func predecessorMissing() throws {
+    @Test("is continued by a file that includes it and what another program remembers")
+    func continued() throws {
+        let folder = try Folder()
+        let copies = try Copies(folder)
+        let reader = try Lab.open(folder.file("a.vault"), writable: false)
+        let watched = reader.watched
+        try copies.first.append(13)
+        #expect(try watched.isContinued(by: copies.first.anchor))
+        #expect(try watched.isContinued(by: copies.firsts[0]))
+        #expect(try !watched.isContinued(by: copies.seconds[0]))
+    }
+
+    @Test("has the commits before it, as far as the file has them and they are whole")
+    func states() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let store = try Lab.create(path)
-        try store.append(1)
-        let old = store.anchor
-        try store.compact()
-        let bytes = try contents(path)
-        // A commit that starts the file, with another predecessor than its history has.
-        var commit = store.state.commit
-        commit.predecessor = .init(generation: 2, chain: .zero)
-        try write(Array(bytes.dropLast(512)) + Forger.seal(commit, store, owner: Lab.vaultKey), path)
+        var states = [store.state]
+        for mark in 1...4 as ClosedRange<UInt64> {
+            try store.append(mark)
+            states.append(store.state)
+        }
+        #expect(try store.past.states(before: store.state) == states.dropLast().reversed())
+        #expect(try store.past.states(before: store.state, most: 2) == [states[3], states[2]])
+        #expect(try store.past.states(before: store.state) { $0.generation > 3 } == [states[3]])
+        for one in states.dropLast() {
+            let found = try store.past.state(
+                generation: one.commit.generation, chain: one.chain, before: store.state)
+            #expect(found == one)
+            #expect(
+                try store.past.state(generation: one.commit.generation, chain: .zero, before: store.state) == nil)
+        }
+        var bytes = try contents(path)
+        bytes[Int(states[2].commit.offset) + 300] ^= 1
+        try write(bytes, path)
         let opened = try Lab.open(path)
-        fails(.structureInvalid, "history lacks the predecessor") { _ = try opened.verdict(on: old) }
-        commit.history = nil
-        try write(Array(bytes.dropLast(512)) + Forger.seal(commit, store, owner: Lab.vaultKey), path)
-        fails(.structureInvalid, "does not refer to a history") { _ = try Lab.open(path).verdict(on: old) }
-    }
-}
-
-@Suite("A history for a new file")
-struct HistoryMergingTests {
-    private func ancestor(_ generation: UInt64) -> Ancestor {
-        Ancestor(generation: generation, clock: generation, chain: Bytes32(words: (generation, 0, 0, 0)))
-    }
-
-    @Test("keeps the order in which states became ancestors, each once")
-    func order() {
-        let old = History(floor: 1, ancestors: [1, 5, 2].map(ancestor), newest: 1)
-        let new = History.folded(floor: old.floor, old.ancestors, with: [5, 6, 2, 7].map(ancestor))
-        #expect(new.ancestors == [1, 5, 2, 6, 7].map(ancestor))
-        #expect(new.newest == 2 && new.floor == 1)
-        #expect(History.folded(floor: 1, [], with: []) == History(floor: 1, ancestors: [], newest: 0))
-    }
-
-    @Test("keeps the newest 1,364, and a floor above all that it leaves out")
-    func limits() {
-        let all = (1...3000).map { ancestor(UInt64($0)) }
-        let new = History.folded(floor: 1, [], with: all)
-        #expect(new.ancestors == Array(all.suffix(1364)))
-        #expect(new.floor == 3000 - 1364 + 1 && new.newest == 1364)
-        // Of a merged branch the greatest generation counts, wherever it is in the order.
-        let branch = History(floor: 7, ancestors: [ancestor(9000)] + all.prefix(1363), newest: 3)
-        #expect(History.folded(floor: branch.floor, branch.ancestors, with: [ancestor(9001)]).floor == 9001)
-        #expect(History.folded(floor: 20, branch.ancestors, with: []).floor == 20)
-        #expect(History.folded(floor: branch.floor, branch.ancestors, with: []).floor == 7)
+        fails(.authenticationFailed, "earlier commit is damaged") {
+            _ = try opened.past.states(before: opened.state)
+        }
+        #expect(try opened.past.states(before: opened.state, most: 1) == [states[3]])
+        #expect(
+            try opened.past.state(generation: 1, chain: states[0].chain, before: opened.state) == nil)
+        try store.compact()
+        #expect(try store.past.states(before: store.state).isEmpty)
     }
 }

@@ -280,7 +280,7 @@ struct ServedStateTests {
         #expect(try Lab.open(path).state.commit == next)
         for change in [
             { $0.offset += 512 }, { $0.start += 512 }, { $0.clock = 0 }, { $0.liveBytes = 1 << 40 },
-            { $0.generation = 1 },
+            { $0.generation = 1 }, { $0.own = .init(id: 1, revision: 1) }, { $0.floor = .max },
             { $0.keyring = ObjectRef(offset: $0.offset, length: 256, hash: .zero) },
         ] as [(inout Commit) -> Void] {
             var bad = next
@@ -302,10 +302,15 @@ struct ServedStateTests {
         let (slot, _) = try Lab.slot(store.vault, raw: 9)
         var header = store.header
         header.slots.append(slot)
+        let next = try store.nextVector()
+        let dot = next.stored(try next.tick())
+        var ring = store.keyring
+        ring.slots.append(SlotDots(id: slot.id, made: dot, changed: dot))
+        ring.slots.sort { $0.id < $1.id }
         try store.replaceHeader(
             .init(
                 header: header, keys: VaultKeys(vaultKey: Secret(repeating: Lab.vaultKey), epoch: Lab.epoch),
-                wrappingKey: store.slot.wrappingKey.copy(), slotID: store.slot.id), clock: store.state.commit.clock)
+                wrappingKey: store.slot.wrappingKey.copy(), slotID: store.slot.id), keyring: ring, next)
         store.endWriting()
         let new = try contents(path)
         #expect(new[8192..<old.count] == old[8192...])

@@ -246,7 +246,7 @@ struct OwnerPartSealingTests {
 
     @Test("is sealed with the slot, and opens under the owners' key alone, of this vault and slot (R-3.15)")
     func sealing() throws {
-        let part = OwnerPart(name: "laptop", revision: 9, device: Bytes16(high: 3, low: 4), providerData: [1, 2])
+        let part = OwnerPart(name: "laptop", providerData: [1, 2])
         let (slot, _) = try SlotSeal.make(
             SlotPayload(vaultKey: Secret(repeating: 7)), Lab.rawKey(), cost: nil, owner: part, vault: Self.vault,
             keys: Lab.owner(), .system
@@ -270,7 +270,7 @@ struct OwnerPartSealingTests {
     @Test("has the wrapping key of a scoped slot, with which an owner replaces what it grants")
     func resealing() throws {
         let keys = VaultKeys(vaultKey: Secret(repeating: 7), epoch: Lab.epoch)
-        let part = OwnerPart(name: "build", revision: 1, device: .zero)
+        let part = OwnerPart(name: "build")
         let first = Grants(numbers: [4, 1 << 62], keys: Secret(repeating: 8, count: 64))
         let (made, wrappingKey) = try SlotSeal.make(
             SlotPayload(keys, grants: first), Lab.rawKey(), cost: nil, owner: part, vault: Self.vault,

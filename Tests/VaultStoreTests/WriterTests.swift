@@ -97,6 +97,50 @@ struct WriterTests {
         #expect(Lab.mark(try Lab.open(path)) == 5)
     }
 
+    @Test("that repairs goes back to the newest state whose vector is sound, and keeps what follows (R-5.37)")
+    func repairVector() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        try Lab.create(path)
+        var ends: [Int] = []
+        for mark in [1, 2, 3] as [UInt64] {
+            // Three ids, each with a vector of its own, and two states.
+            let store = try Lab.open(path, place: Lab.machine())
+            try store.append(mark * 10)
+            try store.append(mark * 10 + 1)
+            ends.append(try contents(path).count)
+        }
+        let sound = try contents(path)
+        let places = try [ends[1], ends[2]].map { end in
+            try write(Array(sound[..<end]), path)
+            return Int(try Lab.open(path).state.commit.vector.offset)
+        }
+        for (damaged, mark, end) in [([1], 21, ends[1]), ([0, 1], 11, ends[0])] as [([Int], UInt64, Int)] {
+            var bytes = sound
+            for one in damaged { bytes[places[one] + 60] ^= 1 }
+            try write(bytes + (mark == 11 ? [1, 2, 3] : []), path)
+            let store = try Lab.open(path)
+            #expect(Lab.mark(store) == 31)
+            fails(.authenticationFailed, "a vector") { try store.append(40) }
+            let kept = try #require(try store.repair(wait: 0))
+            #expect(Lab.mark(store) == mark && store.tail == .clean)
+            #expect(try wholeContents(path) == Array(bytes[..<end]))
+            #expect(try Array(wholeContents(kept).prefix(bytes.count - end)) == Array(bytes[end...]))
+            try store.append(40)
+            #expect(Lab.mark(try Lab.open(path)) == 40)
+        }
+        // There is none before the first.
+        try write(sound, path)
+        let store = try Lab.open(path)
+        let states = try [store.state] + store.past.states(before: store.state)
+        let all = Set(states.map { Int($0.commit.vector.offset) })
+        var bytes = sound
+        for place in all { bytes[place + 60] ^= 1 }
+        try write(bytes, path)
+        fails(.authenticationFailed, "no state of this file") { _ = try Lab.open(path).repair(wait: 0) }
+        #expect(try contents(path) == bytes)
+    }
+
     @Test("that repairs a file without a damaged tail treats it as before any change")
     func repairOther() throws {
         let folder = try Folder()
@@ -208,7 +252,7 @@ struct WriterTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let store = try Lab.create(path)
-        let first = store.anchor
+        let first = try store.anchor
         try store.append(1, generation: 40)
         let opened = try Lab.open(path)
         #expect(opened.state.commit.generation == 40 && opened.state.commit.predecessor?.generation == 1)

@@ -65,7 +65,7 @@ const char *vaultfmt_status_name(vaultfmt_status status) {
         "authentication-failed", "structure-invalid", "limit-exceeded", "device-bound", "tampered", "rolled-back", "forked", "no-such-item",
         "duplicate-item", "no-such-file", "file-exists", "io", "no-space", "busy", "read-only", "locked", "not-permitted", "outcome-unknown",
         "cannot-replace", "last-slot", "no-such-slot", "key-file-invalid", "passphrase-invalid", "weak-kdf", "invalid-argument",
-        "out-of-memory", "no-kernel-keyring", "other-process", "ancestry-unprovable", "foreign-owner", "memory-damaged",
+        "out-of-memory", "no-kernel-keyring", "other-process", "no-secret", "foreign-owner", "memory-damaged",
         "unsupported-form", "damaged-tail", "read-only-extension",
     };
     if (status < 0 || (size_t)status >= sizeof names / sizeof names[0]) return "unknown";

@@ -107,7 +107,7 @@ public func vaultfmt_forget(
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
         let isAll = ids == nil && count == 0
-        let chosen = isAll ? nil : Set(try Input.elements(ids, count, "ids").map { Input.earlierID($0) })
+        let chosen = isAll ? nil : try Input.earlierIDs(ids, count)
         let number = try handle.changing { (transaction) throws(VaultError) in
             guard let chosen else { return try transaction.forgetEarlierValues(of: key) }
             let all = try transaction.earlierValues(of: key)

@@ -38,7 +38,7 @@ extension Input {
 
     static func anchor(_ text: UnsafePointer<CChar>?) throws(VaultError) -> Anchor {
         guard let anchor = Anchor(try string(text, "anchor")) else {
-            throw VaultError(.invalidArgument, "not an anchor of the form VAULT:GENERATION:CHAIN:OWNERS")
+            throw VaultError(.invalidArgument, "not an anchor of the form VAULT:GENERATION:CHAIN:OWNERS:FLOOR:ROWS")
         }
         return anchor
     }
@@ -143,12 +143,20 @@ extension Input {
     // MARK: earlier values
 
     static func earlierID(_ pointer: UnsafePointer<vaultfmt_earlier_id>?) throws(VaultError) -> EarlierValueID {
-        earlierID(try given(pointer, "id").pointee)
+        try earlierID(try given(pointer, "id").pointee)
     }
 
-    static func earlierID(_ id: vaultfmt_earlier_id) -> EarlierValueID {
-        let bytes = withUnsafeBytes(of: id.device) { Array($0) }
-        return EarlierValueID(revision: id.revision, device: DeviceID(hex: Hex.encode(bytes)))
+    static func earlierIDs(
+        _ start: UnsafePointer<vaultfmt_earlier_id>?, _ count: Int
+    ) throws(VaultError) -> Set<EarlierValueID> {
+        var ids: Set<EarlierValueID> = []
+        for id in try elements(start, count, "ids") { ids.insert(try earlierID(id)) }
+        return ids
+    }
+
+    private static func earlierID(_ id: vaultfmt_earlier_id) throws(VaultError) -> EarlierValueID {
+        let name = id.attribute.data == nil && id.attribute.size == 0 ? nil : try attributeName(id.attribute)
+        return EarlierValueID(revision: id.revision, replica: id.replica, attribute: name.map { Array($0.utf8) })
     }
 
     static func newEarlierValue(
@@ -163,8 +171,7 @@ extension Input {
         guard attributes.remove.isEmpty else {
             throw VaultError(.invalidArgument, "an attribute of an earlier value has no value")
         }
-        return NewEarlierValue(
-            secret: secret, attributes: attributes.set, modified: given.modified, replaced: given.replaced)
+        return NewEarlierValue(secret: secret, attributes: attributes.set, replaced: given.replaced)
     }
 
     static func query(_ pointer: UnsafePointer<vaultfmt_query>?) throws(VaultError) -> Query {

@@ -58,7 +58,8 @@ private func structure(_ report: VerifyReport, _ arena: inout Arena) -> vaultfmt
     }
     out.problems = arena.append(problems)
     out.listed_problems = problems.count
-    out.earlier_values = report.earlierValues
+    out.items_with_past = report.itemsWithPast
+    out.forgotten_values = report.forgottenValues
     return out
 }
 

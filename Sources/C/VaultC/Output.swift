@@ -44,7 +44,10 @@ enum Output {
         out.unread_attribute_count = attributes.unread
         out.secret = secret ?? vaultfmt_bytes()
         out.secret_status = refusal
-        out.earlier_value_count = UInt32(clamping: item.earlierValues)
+        out.has_past = item.hasPast ? 1 : 0
+        out.needs_settling = item.needsSettling ? 1 : 0
+        out.lacks_secret = item.lacksSecret ? 1 : 0
+        out.secret_changed = item.lacksSecret ? 0 : item.secretChanged
         return out
     }
 
@@ -68,8 +71,12 @@ enum Output {
         return try Block.make(holding: secret) { _ in vaultfmt_value(bytes: lent) }
     }
 
+    /// Makes a text, followed by a NUL that its size does not include.
     static func value(_ text: String) throws(VaultError) -> UnsafePointer<vaultfmt_value> {
-        try Block.make { arena in vaultfmt_value(bytes: arena.append(text)) }
+        try Block.make { arena in
+            let terminated = arena.append(text + "\0")
+            return vaultfmt_value(bytes: vaultfmt_bytes(data: terminated.data, size: terminated.size - 1))
+        }
     }
 
     // MARK: earlier values
@@ -97,7 +104,9 @@ enum Output {
     ) -> vaultfmt_earlier_value {
         var out = vaultfmt_earlier_value()
         out.id.revision = value.revision
-        if let device = value.device { fill(&out.id.device, device.bytes.bytes) }
+        out.id.replica = value.replica
+        if let attribute = value.attribute { out.id.attribute = arena.append(attribute) }
+        out.flags = UInt32(value.flags.rawValue)
         out.replaced = value.replaced
         out.modified = value.modified
         (out.attributes, out.attribute_count) = self.attributes(attributes, &arena)
@@ -148,8 +157,7 @@ enum Output {
         if let provider = slot.provider { out.provider = arena.append(provider) }
         if let name = slot.name { out.name = arena.append(name) }
         if let groups = slot.groups { (out.groups, out.group_count) = texts(groups, &arena) }
-        out.revision = slot.revision ?? 0
-        if let device = slot.device { fill(&out.device, device.bytes.bytes) }
+        out.revision = slot.revision
         return out
     }
 

@@ -134,13 +134,23 @@ public func vaultfmt_get_info(_ vault: OpaquePointer?, _ info: UnsafeMutablePoin
         new.is_writable = vault.isWritable ? 1 : 0
         new.is_locked = state.isLocked ? 1 : 0
         new.is_owner = state.isOwner ? 1 : 0
-        new.generation = state.anchor.generation
+        new.generation = state.state.generation
         Output.fill(&new.vault_id, vault.id.bytes.bytes)
-        Output.fill(&new.owners, state.anchor.owners.bytes)
-        Output.fill(&new.anchor, Array(state.anchor.description.utf8))
+        Output.fill(&new.owners, state.owners.bytes)
         new.kept_versions = UInt32(clamping: state.keptVersions)
         (new.tail, new.tail_size, new.tail_generation) = Output.tail(state.tail)
         out.pointee = new
+    }
+}
+
+@c @implementation
+public func vaultfmt_get_anchor(
+    _ vault: OpaquePointer?, _ anchor: UnsafeMutablePointer<UnsafePointer<vaultfmt_value>?>?
+) -> vaultfmt_status {
+    anchor?.pointee = nil
+    return status {
+        let out = try given(anchor, "anchor")
+        out.pointee = try Output.value(try Handle.vault(vault).vault.anchor.description)
     }
 }
 
@@ -158,7 +168,6 @@ public func vaultfmt_check_anchor(
             case .descends: VAULTFMT_VERDICT_DESCENDS
             case .older: VAULTFMT_VERDICT_OLDER
             case .forked: VAULTFMT_VERDICT_FORKED
-            case .unprovable: VAULTFMT_VERDICT_UNPROVABLE
             case .foreign: VAULTFMT_VERDICT_FOREIGN
             }
         out.pointee = Int32(number)
@@ -178,12 +187,13 @@ public func vaultfmt_get_statistics(
         let found = try Handle.vault(vault).vault.statistics()
         out.pointee.is_memory_locked = found.memoryLocked ? 1 : 0
         out.pointee.items = found.items
-        out.pointee.tombstones = found.tombstones
+        out.pointee.forgotten_values = found.forgottenValues
         out.pointee.file_bytes = found.fileBytes
         out.pointee.live_bytes = found.liveBytes
         out.pointee.dead_bytes = found.deadBytes
         out.pointee.tree_height = UInt32(clamping: found.treeHeight)
         out.pointee.kept_versions = UInt32(clamping: found.keptVersions)
-        out.pointee.earlier_values = found.earlierValues
+        out.pointee.items_with_past = found.itemsWithPast
+        out.pointee.replicas = UInt64(found.replicas ?? 0)
     }
 }

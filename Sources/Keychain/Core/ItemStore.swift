@@ -53,7 +53,9 @@ package enum ItemStore {
     private static func whole(_ item: Item, _ vault: Vault) throws(KeychainFailure) -> Item {
         guard item.unreadAttributes > 0 else { return item }
         do throws(VaultError) { return try vault.whole(item.key)?.item ?? item } catch {
-            guard [.locked, .notPermitted, .deviceBound].contains(error.code) else { throw KeychainFailure(error) }
+            guard [.locked, .notPermitted, .deviceBound, .noSecret].contains(error.code) else {
+                throw KeychainFailure(error)
+            }
             return item
         }
     }

@@ -53,17 +53,15 @@ extension KeychainFailure.Code {
     package init(_ code: VaultError.Code) {
         self =
             switch code {
-            case .notAVault, .headerInvalid, .structureInvalid, .tampered, .rolledBack, .forked, .ancestryUnprovable,
-                .foreignOwner,
-                .memoryDamaged, .damagedTail,
-                .unsupportedCritical:
+            case .notAVault, .headerInvalid, .structureInvalid, .tampered, .rolledBack, .forked, .foreignOwner,
+                .memoryDamaged, .damagedTail, .unsupportedCritical:
                 .invalidKeychain
             case .unsupportedVersion, .unsupportedForm: .wrongVersion
             case .kdfLimit, .busy, .cannotReplace, .noKernelKeyring, .otherProcess: .notAvailable
             case .noSlotOpens, .notPermitted, .keyFileInvalid, .passphraseInvalid: .authFailed
             case .authenticationFailed: .decode
             case .limitExceeded: .dataTooLarge
-            case .deviceBound: .dataNotAvailable
+            case .deviceBound, .noSecret: .dataNotAvailable
             case .noSuchItem: .itemNotFound
             case .duplicateItem: .duplicateItem
             case .noSuchFile: .noSuchKeychain

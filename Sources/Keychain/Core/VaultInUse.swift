@@ -48,7 +48,7 @@ package enum VaultInUse {
             try vault.refresh()
             return vault
         } catch {
-            guard [.noSlotOpens, .noSuchFile, .ancestryUnprovable].contains(error.code) else {
+            guard [.noSlotOpens, .noSuchFile].contains(error.code) else {
                 throw KeychainFailure(error)
             }
             guard let reopened = try reopen(vault) else { throw KeychainFailure(error) }

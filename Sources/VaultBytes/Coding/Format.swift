@@ -50,11 +50,14 @@ package enum Format {
     package static let searchBound: UInt64 = mostAppended + 1024
     package static let searchedHeads = 64
 
-    package static let tombstoneTag: UInt8 = 0x7E
-    /// The minimum time that a tombstone is kept, in milliseconds: 180 days (section 6.5).
-    package static let tombstoneLifetime: UInt64 = 180 * 86_400_000
-    /// The minimum number of ancestors that a compaction keeps.
-    package static let keptAncestors = 1000
+    /// The first byte of a forgotten value's key (section 6.5).
+    package static let forgottenTag: UInt8 = 0x7E
+    /// The number of revisions after which a writer takes a new id (section 7.5).
+    package static let revisionsOfID = 4096
+    /// The exclusive upper bound of the random part of a new revision.
+    package static let revisionSpread: UInt64 = 32_768
+    /// The number of dots under which equal earlier values of an item are kept (section 6.4).
+    package static let equalValues = 8
     /// The offset of the byte that a writer locks (section 7.4).
     package static let lockOffset: UInt64 = 1 << 48
 
@@ -85,24 +88,33 @@ package enum Format {
         package static let attributeInPage = 256
         package static let attributeInItemRecord = 4096
         package static let attributeValue = 16 << 20
-        package static let itemKey = 8192
+        package static let itemKey = 8176
+        /// The maximum length of an item's key in a page, which an item id may follow.
+        package static let pageKey = 8192
         package static let field = 4096
         package static let fieldsOfReservedClass = 16
         package static let pageFrame = 65_536
         package static let pageEntries = 4096
         package static let level: UInt8 = 15
-        package static let versionsFrame = 2 << 20
-        package static let versions = 50
+        /// The maximum number of dots in an entry besides its own.
+        package static let fieldDots = 67
+        package static let pastFrame = 2 << 20
+        package static let pastDots = 4352
+        package static let pastValues = 4096
+        package static let siblings = 256
+        /// The maximum of the setting for how many earlier values an item keeps.
+        package static let earlierValues = 50
         package static let keyringFrame = 4 << 20
-        package static let devices = 1024
         package static let groups = 1024
         package static let compartments = 8192
-        package static let removedSlots = 256
         package static let handOvers = 16
-        package static let historyFrame = 65_536
-        package static let ancestors = 1364
-        /// The range of a zigzag varint, in milliseconds since 1970.
-        package static let time: ClosedRange<Int64> = -(1 << 62)...(1 << 62 - 1)
+        package static let vectorFrame = 4 << 20
+        /// The maximum number of rows of its own in a vector frame with a base.
+        package static let rowsOnBase = 64
+        /// The maximum number of rows of a vector.
+        package static let rows = 262_000
+        /// The range of times, in milliseconds since 1970. The difference of any of them to a revision's is a zigzag.
+        package static let time: ClosedRange<Int64> = -(1 << 61)...(1 << 61 - 1)
         /// The maximum value of a generation, revision, clock, group number or compartment number.
         package static let number: UInt64 = 1 << 63 - 1
         package static let passphrase = 65_536
@@ -135,9 +147,9 @@ package enum Label {
     package static let deviceCompartment: StaticString = "vaultfmt-1 device compartment"
     package static let record: StaticString = "vaultfmt-1 record"
     package static let page: StaticString = "vaultfmt-1 page"
-    package static let versions: StaticString = "vaultfmt-1 versions"
+    package static let past: StaticString = "vaultfmt-1 past"
     package static let keyring: StaticString = "vaultfmt-1 keyring"
-    package static let history: StaticString = "vaultfmt-1 history"
+    package static let vector: StaticString = "vaultfmt-1 vector"
     package static let commit: StaticString = "vaultfmt-1 commit"
     package static let digest: StaticString = "vaultfmt-1 digest"
     package static let chain: StaticString = "vaultfmt-1 chain"

@@ -12,7 +12,7 @@ package enum Padding {
     /// Returns whether a record's body may have this length.
     package static func isStep(_ length: Int) -> Bool { length >= 128 && record(length) == length }
 
-    /// Returns the frame length of a page, versions frame, keyring or history whose body has `length` bytes.
+    /// Returns the frame length of a page, past, keyring or vector whose body has `length` bytes.
     package static func steppedFrame(_ length: Int) -> Int {
         (length + Format.sealOverhead + Format.pageStep - 1) / Format.pageStep * Format.pageStep
     }

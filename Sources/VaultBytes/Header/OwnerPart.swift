@@ -2,21 +2,18 @@
 package struct OwnerPart: Equatable, Sendable {
     /// The slot's name, at most 63 bytes.
     package var name: String
-    /// The revision at which the slot was created, or at which its name, grants or factors were last changed.
-    package var revision: UInt64
-    /// The device that created this revision, or zero.
-    package var device: Bytes16
     /// The data that a rotation needs to recreate the slot, such as recipients; at most 16,384 bytes.
     package var providerData: [UInt8]
 
-    package init(name: String, revision: UInt64, device: Bytes16, providerData: [UInt8] = []) {
+    package init(name: String, providerData: [UInt8] = []) {
         self.name = name
-        self.revision = revision
-        self.device = device
         self.providerData = providerData
     }
 
     package static let wrappingKey = Format.slotNameArea..<Format.slotNameArea + Format.keySize
+
+    /// The number of reserved bytes after the wrapping key.
+    private static let reserved = 24
 
     /// Returns the length of the plaintext for `count` bytes of provider data.
     package static func plainSize(providerData count: Int) -> Int {
@@ -41,8 +38,7 @@ package struct OwnerPart: Equatable, Sendable {
         } else {
             try cursor.reserved(bytes, Format.keySize)
         }
-        revision = try cursor.number(bytes, "a slot's revision")
-        device = try cursor.bytes16(bytes)
+        try cursor.reserved(bytes, OwnerPart.reserved)
         let size = Int(try cursor.u16(bytes))
         guard size <= Format.Limit.providerData else { throw cursor.error("a provider's data has \(size) bytes") }
         providerData = cursor.copy(bytes, try cursor.slice(size, "a provider's data"))
@@ -57,8 +53,7 @@ package struct OwnerPart: Equatable, Sendable {
         var out: [UInt8] = [UInt8(name.utf8.count)]
         out.append(contentsOf: name.utf8)
         out.append(zeros: OwnerPart.wrappingKey.upperBound - out.count)
-        out.append(u64: revision)
-        out.append(device)
+        out.append(zeros: OwnerPart.reserved)
         out.append(u16: UInt16(providerData.count))
         out.append(contentsOf: providerData)
         out.append(zeros: OwnerPart.plainSize(providerData: providerData.count) - out.count)

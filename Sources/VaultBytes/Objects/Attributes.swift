@@ -26,13 +26,13 @@ package struct AttributeFlags: OptionSet, Hashable, Sendable {
         return contains(.sealed) || size > Format.Limit.attributeInPage ? meaning.union(.inItemRecord) : meaning
     }
 
-    fileprivate var isPossible: Bool {
+    var isPossible: Bool {
         isSubset(of: [.sealed, .concealed, .binary, .inItemRecord, .inOwnRecord])
             && !isSuperset(of: AttributeFlags.places)
     }
 }
 
-/// An attribute as stored in a page or a versions frame.
+/// An attribute as stored in a page or a past frame.
 package struct PageAttribute: Equatable, Sendable {
     package enum Value: Equatable, Sendable {
         case inPage([UInt8])
@@ -79,7 +79,7 @@ package struct AttributeValue: Equatable, Sendable {
     }
 }
 
-/// The list of attributes in a page or a versions frame.
+/// The list of attributes in a page or a past frame.
 package enum PageAttributes {
     /// One attribute, described by the ranges of its parts.
     package struct Entry: Sendable {
@@ -101,10 +101,7 @@ package enum PageAttributes {
                 out.append(varint: UInt64(value.count))
                 out.append(contentsOf: value)
             case .inItemRecord: break
-            case .inOwnRecord(let own):
-                own.record.encode(into: &out)
-                out.append(u64: own.revision)
-                out.append(u64: own.compartment)
+            case .inOwnRecord(let own): own.encode(into: &out)
             }
         }
     }
@@ -141,14 +138,12 @@ package enum PageAttributes {
         for _ in 0..<count {
             let flags = AttributeFlags(rawValue: try cursor.u8(bytes))
             guard flags.isPossible else { throw cursor.error("an attribute has unknown flags") }
-            let name = try attributeName(bytes, &cursor, after: last)
+            let name = try readAttributeName(bytes, &cursor, after: last)
             last = name
             var value = 0..<0
             var record: RecordRef?
             if flags.contains(.inOwnRecord) {
-                record = RecordRef(
-                    record: try ObjectRef(bytes, &cursor), revision: try cursor.number(bytes, "a record's revision"),
-                    compartment: try cursor.number(bytes, "a compartment's number"))
+                record = try RecordRef(bytes, &cursor)
             } else if !flags.contains(.inItemRecord) {
                 guard !flags.contains(.sealed) else { throw cursor.error("a page contains a sealed attribute") }
                 let size = try cursor.count(bytes, most: Format.Limit.attributeInPage, "an attribute's value")
@@ -188,7 +183,7 @@ package enum RecordAttributes {
             guard flags.isPossible, flags.contains(.inItemRecord) else {
                 throw cursor.error("an attribute in a record has unknown flags")
             }
-            let name = try attributeName(bytes, &cursor, after: all.last?.name)
+            let name = try readAttributeName(bytes, &cursor, after: all.last?.name)
             try cursor.checkText(bytes, name)
             let size = try cursor.count(bytes, most: Format.Limit.attributeInItemRecord, "an attribute's value")
             guard flags.contains(.sealed) || size > Format.Limit.attributeInPage else {
@@ -201,7 +196,7 @@ package enum RecordAttributes {
 }
 
 /// Reads a name, which must be greater than the preceding name.
-private func attributeName(
+func readAttributeName(
     _ bytes: Span<UInt8>, _ cursor: inout Cursor, after last: Range<Int>?
 ) throws(FormatError) -> Range<Int> {
     let length = Int(try cursor.u8(bytes))

@@ -5,8 +5,6 @@ package struct CommitLink: Equatable, Sendable {
     package let predecessor: Commit.Predecessor
     package let clock: UInt64
     package let start: UInt64
-    /// The reference to the history, unchecked; nil if there is none.
-    package let history: ObjectRef?
 
     package init(_ bytes: Span<UInt8>, at found: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: found, else: .structureInvalid)
@@ -15,15 +13,6 @@ package struct CommitLink: Equatable, Sendable {
         _ = try cursor.u64(bytes)
         start = try cursor.u64(bytes)
         clock = try cursor.u64(bytes)
-        // Horizon, flags, reserved, root and keyring.
-        _ = try cursor.slice(112, "a commit")
-        let (offset, length) = (try cursor.u64(bytes), try cursor.u32(bytes))
-        // Reserved; not checked during the walk over earlier commits (section 7.2).
-        _ = try cursor.u32(bytes)
-        let hash = try cursor.bytes32(bytes)
-        history =
-            offset == 0 && length == 0 && hash == .zero
-            ? nil : ObjectRef(offset: offset, length: Int(length), hash: hash)
     }
 }
 
@@ -50,50 +39,64 @@ package struct Commit: Equatable, Sendable {
         }
     }
 
+    /// The row of the vector that a change raised.
+    package struct OwnRow: Hashable, Sendable {
+        package let id: ReplicaID
+        package let revision: UInt64
+
+        package init(id: ReplicaID, revision: UInt64) {
+            self.id = id
+            self.revision = revision
+        }
+    }
+
     package var generation: UInt64
     package var predecessor: Predecessor?
     package var offset: UInt64
     package var start: UInt64
+    /// The greatest of the floor and all rows of the vector.
     package var clock: UInt64
-    /// A number greater than the revision of every tombstone that has been dropped; 0 if none has been dropped.
-    package var tombstoneHorizon: UInt64
+    /// Every revision up to it is seen, whatever its id; 0 until a rotation restarts the vector.
+    package var floor: UInt64
     /// Whether the appended data was synced before the commit was written (flag 1).
     package var wasSyncedFirst: Bool
     package var root: Root?
     package var keyring: ObjectRef
-    package var history: ObjectRef?
+    /// The frame with the vector, in which `own` replaces one row.
+    package var vector: ObjectRef
     /// The header hash stored in the header.
     package var header: Bytes32
     package var digest: Bytes32
     package var items: UInt64
-    package var tombstones: UInt64
-    /// The number of earlier values in the vault.
-    package var versions: UInt64
+    package var forgotten: UInt64
+    /// The number of items with a past frame.
+    package var pasts: UInt64
     package var liveBytes: UInt64
+    /// The row of the id that made the commit; nil for a merge or compaction.
+    package var own: OwnRow?
 
     package init(
-        generation: UInt64, predecessor: Predecessor?, offset: UInt64, start: UInt64, clock: UInt64,
-        tombstoneHorizon: UInt64,
-        wasSyncedFirst: Bool, root: Root?, keyring: ObjectRef, history: ObjectRef?, header: Bytes32, digest: Bytes32,
-        items: UInt64,
-        tombstones: UInt64, versions: UInt64, liveBytes: UInt64
+        generation: UInt64, predecessor: Predecessor?, offset: UInt64, start: UInt64, clock: UInt64, floor: UInt64,
+        wasSyncedFirst: Bool, root: Root?, keyring: ObjectRef, vector: ObjectRef, header: Bytes32, digest: Bytes32,
+        items: UInt64, forgotten: UInt64, pasts: UInt64, liveBytes: UInt64, own: OwnRow?
     ) {
         self.generation = generation
         self.predecessor = predecessor
         self.offset = offset
         self.start = start
         self.clock = clock
-        self.tombstoneHorizon = tombstoneHorizon
+        self.floor = floor
         self.wasSyncedFirst = wasSyncedFirst
         self.root = root
         self.keyring = keyring
-        self.history = history
+        self.vector = vector
         self.header = header
         self.digest = digest
         self.items = items
-        self.tombstones = tombstones
-        self.versions = versions
+        self.forgotten = forgotten
+        self.pasts = pasts
         self.liveBytes = liveBytes
+        self.own = own
     }
 
     /// The offset after the commit's last byte: the length of the file in this state.
@@ -120,8 +123,8 @@ package struct Commit: Equatable, Sendable {
             throw cursor.error("generation 1 does not start the file")
         }
         clock = try cursor.number(bytes, "a commit's clock")
-        tombstoneHorizon = try cursor.u64(bytes)
-        guard tombstoneHorizon <= Format.Limit.number else { throw cursor.error("a tombstone horizon is out of range") }
+        floor = try cursor.u64(bytes)
+        guard floor <= clock else { throw cursor.error("a commit's floor is greater than its clock") }
         let flags = try cursor.u32(bytes)
         guard flags <= 1 else { throw cursor.error("a commit has unknown flags") }
         wasSyncedFirst = flags == 1
@@ -130,23 +133,31 @@ package struct Commit: Equatable, Sendable {
         }
         try cursor.reserved(bytes, 4)
         root = try Commit.root(bytes, &cursor, from: bodyStart, before: offset)
-        guard let ring = try Commit.ref(bytes, &cursor, .keyring, from: bodyStart, before: offset) else {
-            throw cursor.error("a commit has no keyring")
-        }
-        keyring = ring
-        history = try Commit.ref(bytes, &cursor, .history, from: bodyStart, before: offset)
+        keyring = try Commit.ref(bytes, &cursor, .keyring, from: bodyStart, before: offset)
+        vector = try Commit.ref(bytes, &cursor, .vector, from: bodyStart, before: offset)
         header = try cursor.bytes32(bytes)
         digest = try cursor.bytes32(bytes)
         items = try cursor.u64(bytes)
-        tombstones = try cursor.u64(bytes)
-        versions = try cursor.u64(bytes)
+        forgotten = try cursor.u64(bytes)
+        pasts = try cursor.u64(bytes)
         liveBytes = try cursor.u64(bytes)
         let most = offset + UInt64(Format.commitSize)
-        guard items <= most, tombstones <= most, versions <= most, liveBytes <= most else {
+        guard items <= most, forgotten <= most, pasts <= items, liveBytes <= most else {
             throw cursor.error("a commit's counts are larger than the file allows")
         }
-        try cursor.reserved(bytes, 40)
+        own = try Commit.own(bytes, &cursor, clock: clock)
+        try cursor.reserved(bytes, 24)
         try cursor.finish()
+    }
+
+    private static func own(
+        _ bytes: Span<UInt8>, _ cursor: inout Cursor, clock: UInt64
+    ) throws(FormatError) -> OwnRow? {
+        let (id, revision) = (try cursor.u64(bytes), try cursor.u64(bytes))
+        guard revision == (id == 0 ? 0 : clock) else {
+            throw cursor.error("a commit's own revision does not match its clock or its own id")
+        }
+        return id == 0 ? nil : OwnRow(id: id, revision: revision)
     }
 
     private static func predecessor(
@@ -180,11 +191,15 @@ package struct Commit: Equatable, Sendable {
 
     private static func ref(
         _ bytes: Span<UInt8>, _ cursor: inout Cursor, _ type: FrameType, from bodyStart: UInt64, before: UInt64
-    ) throws(FormatError) -> ObjectRef? {
+    ) throws(FormatError) -> ObjectRef {
         let offset = try cursor.u64(bytes)
         let length = try cursor.u32(bytes)
         try cursor.reserved(bytes, 4)
-        return try checked(offset, length, try cursor.bytes32(bytes), type, from: bodyStart, before: before)
+        let hash = try cursor.bytes32(bytes)
+        guard let ref = try checked(offset, length, hash, type, from: bodyStart, before: before) else {
+            throw cursor.error("a commit has no \(type.name)")
+        }
+        return ref
     }
 
     private static func checked(
@@ -203,7 +218,7 @@ package struct Commit: Equatable, Sendable {
         out.append(u64: generation)
         out.append(u64: predecessor?.generation ?? 0)
         out.append(predecessor?.chain ?? .zero)
-        for value in [offset, start, clock, tombstoneHorizon] { out.append(u64: value) }
+        for value in [offset, start, clock, floor] { out.append(u64: value) }
         out.append(u32: wasSyncedFirst ? 1 : 0)
         out.append(u32: 0)
         out.append(u64: root?.ref.offset ?? 0)
@@ -211,14 +226,14 @@ package struct Commit: Equatable, Sendable {
         out.append(root?.level ?? 0)
         out.append(zeros: 3)
         out.append(root?.ref.hash ?? .zero)
-        for ref in [keyring, history] {
-            out.append(u64: ref?.offset ?? 0)
-            out.append(u32: UInt32(ref?.length ?? 0))
+        for ref in [keyring, vector] {
+            out.append(u64: ref.offset)
+            out.append(u32: UInt32(ref.length))
             out.append(u32: 0)
-            out.append(ref?.hash ?? .zero)
+            out.append(ref.hash)
         }
         for hash in [header, digest] { out.append(hash) }
-        for value in [items, tombstones, versions, liveBytes] { out.append(u64: value) }
+        for value in [items, forgotten, pasts, liveBytes, own?.id ?? 0, own?.revision ?? 0] { out.append(u64: value) }
         out.append(zeros: Format.commitCoreSize - out.count)
         return out
     }

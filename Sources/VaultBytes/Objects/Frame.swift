@@ -2,9 +2,9 @@
 package enum FrameType: UInt32, CaseIterable, Sendable {
     case record = 0x4345_5276
     case page = 0x4741_5076
-    case versions = 0x5245_5676
+    case past = 0x5453_5076
     case keyring = 0x5945_4B76
-    case history = 0x5349_4876
+    case vector = 0x4345_5676
     case commit = 0x544D_4376
     /// Reserved for values stored in several frames.
     case chunk = 0x4B48_4376
@@ -14,9 +14,9 @@ package enum FrameType: UInt32, CaseIterable, Sendable {
         switch self {
         case .record: "record"
         case .page: "page"
-        case .versions: "versions frame"
+        case .past: "past"
         case .keyring: "keyring"
-        case .history: "history"
+        case .vector: "vector"
         case .commit: "commit"
         case .chunk: "frame of a reserved type"
         }
@@ -27,9 +27,9 @@ package enum FrameType: UInt32, CaseIterable, Sendable {
         switch self {
         case .record, .chunk: Format.recordOverhead + 128...Format.Limit.recordFrame
         case .page: Format.pageStep...Format.Limit.pageFrame
-        case .versions: Format.pageStep...Format.Limit.versionsFrame
+        case .past: Format.pageStep...Format.Limit.pastFrame
         case .keyring: Format.pageStep...Format.Limit.keyringFrame
-        case .history: Format.pageStep...Format.Limit.historyFrame
+        case .vector: Format.pageStep...Format.Limit.vectorFrame
         case .commit: Format.commitSize...Format.commitSize
         }
     }
@@ -38,7 +38,7 @@ package enum FrameType: UInt32, CaseIterable, Sendable {
     package func isPossible(_ length: Int) -> Bool {
         guard lengths.contains(length) else { return false }
         switch self {
-        case .page, .versions, .keyring, .history: return length % Format.pageStep == 0
+        case .page, .past, .keyring, .vector: return length % Format.pageStep == 0
         case .record, .chunk, .commit: return true
         }
     }

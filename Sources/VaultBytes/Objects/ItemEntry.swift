@@ -1,42 +1,40 @@
 /// The value of an item in a leaf, without its attributes (section 6.3).
 package struct ItemEntry: Equatable, Sendable {
-    /// The earlier values, stored in a frame of their own.
-    package struct Versions: Hashable, Sendable {
-        /// The number of earlier values, 1 to 50.
-        package var count: Int
-        package var frame: ObjectRef
-
-        package init(count: Int, frame: ObjectRef) {
-            self.count = count
-            self.frame = frame
-        }
-    }
-
+    /// The item's record; its offset, length and hash are zero if the item has neither a secret nor attributes in its
+    /// record.
     package var record: ObjectRef
     package var id: Bytes16
-    package var revision: UInt64
-    /// The 1-based position among the keyring's devices, or 0.
-    package var device: Int
+    /// The dot of the item's greatest sibling, and of every field that is not in `further`.
+    package var dot: StoredDot
     package var recordRevision: UInt64
     package var compartment: UInt64
     package var created: Int64
     package var modified: Int64
-    package var versions: Versions?
+    /// Whether the item has open values that it does not show.
+    package var hasConflicts: Bool
+    /// Whether the item lacks a secret, which then has no dot.
+    package var lacksSecret: Bool
+    /// The frame with what the item keeps besides what it shows.
+    package var past: ObjectRef?
+    /// The dots of fields that have another than the entry's; empty for an item that never changed.
+    package var further: [FieldDots]
 
     package init(
-        record: ObjectRef, id: Bytes16, revision: UInt64, device: Int, recordRevision: UInt64, compartment: UInt64,
-        created: Int64,
-        modified: Int64, versions: Versions? = nil
+        record: ObjectRef, id: Bytes16, dot: StoredDot, recordRevision: UInt64, compartment: UInt64, created: Int64,
+        modified: Int64, hasConflicts: Bool = false, lacksSecret: Bool = false, past: ObjectRef? = nil,
+        further: [FieldDots] = []
     ) {
         self.record = record
         self.id = id
-        self.revision = revision
-        self.device = device
+        self.dot = dot
         self.recordRevision = recordRevision
         self.compartment = compartment
         self.created = created
         self.modified = modified
-        self.versions = versions
+        self.hasConflicts = hasConflicts
+        self.lacksSecret = lacksSecret
+        self.past = past
+        self.further = further
     }
 
     /// The item's own record.
@@ -45,71 +43,201 @@ package struct ItemEntry: Equatable, Sendable {
         set { (record, recordRevision, compartment) = (newValue.record, newValue.revision, newValue.compartment) }
     }
 
-    /// Reads an entry up to its attributes. References are checked when they are followed.
+    private static let furtherFlag: UInt8 = 0x01
+    private static let conflictFlag: UInt8 = 0x02
+    private static let pastFlag: UInt8 = 0x04
+    private static let noSecretFlag: UInt8 = 0x08
+
+    /// Reads an entry up to its attributes; `finish` reads what follows them. References are checked when they are
+    /// followed.
     package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         record = try ObjectRef(bytes, &cursor)
         id = try cursor.bytes16(bytes)
-        revision = try cursor.u64(bytes)
-        device = try cursor.count(bytes, most: Format.Limit.devices, "a device's number")
+        dot = try StoredDot(bytes, &cursor)
         recordRevision = try cursor.u64(bytes)
         compartment = try cursor.u64(bytes)
-        created = try cursor.zigzag(bytes)
-        modified = try cursor.zigzag(bytes)
-        let count = Int(try cursor.u8(bytes))
-        guard count <= Format.Limit.versions else {
-            throw cursor.error("an item has \(count) earlier values, more than allowed")
+        let sinceLeast = try cursor.zigzag(bytes)
+        modified = try cursor.time(try cursor.zigzag(bytes), after: dot)
+        let flags = try cursor.u8(bytes)
+        guard flags <= 0x0F else { throw cursor.error("an item has unknown flags") }
+        hasConflicts = flags & Self.conflictFlag != 0
+        lacksSecret = flags & Self.noSecretFlag != 0
+        past = flags & Self.pastFlag != 0 ? try ObjectRef(bytes, &cursor) : nil
+        guard past != nil || !hasConflicts else { throw cursor.error("an item without a past has conflicts") }
+        guard record.isZero ? lacksSecret && recordRevision == 0 : recordRevision > 0 else {
+            throw cursor.error("an item lacks a record, or a record's revision is out of range")
         }
-        versions = count == 0 ? nil : Versions(count: count, frame: try ObjectRef(bytes, &cursor))
+        // The created time is relative to the least dot, which may be one that follows.
+        let hasFurther = flags & Self.furtherFlag != 0
+        created = hasFurther ? sinceLeast : try cursor.time(sinceLeast, after: dot)
+        further = hasFurther ? FieldDots.toBeRead : []
     }
 
-    package func encode(into out: inout [UInt8]) {
-        record.encode(into: &out)
-        out.append(id)
-        out.append(u64: revision)
-        out.append(varint: UInt64(device))
-        out.append(u64: recordRevision)
-        out.append(u64: compartment)
-        out.append(zigzag: created)
-        out.append(zigzag: modified)
-        out.append(UInt8(versions?.count ?? 0))
-        versions?.frame.encode(into: &out)
-    }
-}
+    /// Whether the item has a record.
+    package var hasRecord: Bool { !record.isZero }
 
-/// The record of an item that was removed (section 6.5).
-package struct TombstoneEntry: Equatable, Sendable {
-    /// The revision of the removal.
-    package let revision: UInt64
-    package let device: Int
-    /// The last revision of the item, less than the revision of the removal.
-    package let lastRevision: UInt64
-    package let lastDevice: Int
-
-    package init(revision: UInt64, device: Int, lastRevision: UInt64, lastDevice: Int) {
-        self.revision = revision
-        self.device = device
-        self.lastRevision = lastRevision
-        self.lastDevice = lastDevice
-    }
-
-    /// Reads a value, which must end where the cursor does.
-    package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
-        revision = try cursor.u64(bytes)
-        device = try cursor.count(bytes, most: Format.Limit.devices, "a device's number")
-        lastRevision = try cursor.u64(bytes)
-        lastDevice = try cursor.count(bytes, most: Format.Limit.devices, "a device's number")
-        guard lastRevision < revision else { throw cursor.error("a tombstone is not later than its item") }
+    /// Reads what follows the attributes, and checks that nothing follows that.
+    @inline(__always)
+    package mutating func finish(
+        _ bytes: Span<UInt8>, _ cursor: inout Cursor, attributes: Int
+    ) throws(FormatError) {
+        if !further.isEmpty {
+            further = try FieldDots.list(bytes, &cursor, dot, attributes: attributes)
+            created = try cursor.time(created, after: least)
+            guard !lacksSecret || !further.contains(where: { $0.fields.contains(FieldSet.secret) }) else {
+                throw cursor.error("a secret that an item lacks has a dot")
+            }
+        }
         try cursor.finish()
     }
 
-    package func encode() -> [UInt8] {
-        var out: [UInt8] = []
-        out.append(u64: revision)
-        out.append(varint: UInt64(device))
-        out.append(u64: lastRevision)
-        out.append(varint: UInt64(lastDevice))
-        return out
+    /// The least dot of the entry.
+    package var least: StoredDot { further.last.map { StoredDot($0.revision(dot), $0.position) } ?? dot }
+
+    /// Appends everything that precedes the attributes.
+    package func encode(into out: inout [UInt8]) {
+        record.encode(into: &out)
+        out.append(id)
+        dot.encode(into: &out)
+        out.append(u64: recordRevision)
+        out.append(u64: compartment)
+        out.append(zigzag: created - least.time)
+        out.append(zigzag: modified - dot.time)
+        out.append(
+            (further.isEmpty ? 0 : Self.furtherFlag) | (hasConflicts ? Self.conflictFlag : 0)
+                | (past == nil ? 0 : Self.pastFlag) | (lacksSecret ? Self.noSecretFlag : 0))
+        past?.encode(into: &out)
     }
 
-    package static func key(_ id: Bytes16) -> [UInt8] { [Format.tombstoneTag] + id.bytes }
+    /// Appends what follows the attributes.
+    package func encodeEnd(into out: inout [UInt8], attributes: Int) {
+        if !further.isEmpty { FieldDots.encode(further, into: &out, attributes: attributes) }
+    }
+
+    // MARK: fields
+
+    /// Returns the dot of the shown value of a field.
+    package func dot(of field: Int) -> StoredDot {
+        for dots in further where dots.fields.contains(field) { return StoredDot(dots.revision(dot), dots.position) }
+        return dot
+    }
+}
+
+/// A dot, and the fields of an item that have it.
+package struct FieldDots: Hashable, Sendable {
+    /// The difference between the entry's revision and this dot's.
+    package let difference: UInt64
+    package let position: Int
+    package let fields: FieldSet
+
+    package init(difference: UInt64, position: Int, fields: FieldSet) {
+        self.difference = difference
+        self.position = position
+        self.fields = fields
+    }
+
+    /// Returns the revision of this dot; reading has checked that it is not 0 or less.
+    package func revision(_ entry: StoredDot) -> UInt64 { entry.revision - min(difference, entry.revision) }
+
+    /// Stands for dots that were announced and not read yet.
+    fileprivate static let toBeRead = [FieldDots(difference: 0, position: 0, fields: FieldSet())]
+
+    fileprivate static func list(
+        _ bytes: Span<UInt8>, _ cursor: inout Cursor, _ entry: StoredDot, attributes: Int
+    ) throws(FormatError) -> [FieldDots] {
+        let count = Int(try cursor.u8(bytes))
+        guard (1...Format.Limit.fieldDots).contains(count) else { throw cursor.error("an item has \(count) more dots") }
+        var all: [FieldDots] = []
+        all.reserveCapacity(count)
+        var taken = FieldSet()
+        var last = (difference: UInt64(0), position: -1)
+        for _ in 0..<count {
+            let difference = try cursor.varint(bytes)
+            let position = try cursor.count(bytes, most: Format.Limit.rows, "a replica's position")
+            guard difference < entry.revision else { throw cursor.error("a field's revision is out of range") }
+            guard (difference, position) > last, difference > 0 || position != entry.position else {
+                throw cursor.error("the dots of an item are out of order")
+            }
+            last = (difference, position)
+            let fields = try FieldSet(bytes, &cursor, count: FieldSet.firstAttribute + attributes)
+            guard !fields.isEmpty, fields.isDisjoint(with: taken) else {
+                throw cursor.error("a field has two dots, or a dot has no field")
+            }
+            taken.formUnion(fields)
+            all.append(FieldDots(difference: difference, position: position, fields: fields))
+        }
+        return all
+    }
+
+    fileprivate static func encode(_ all: [FieldDots], into out: inout [UInt8], attributes: Int) {
+        out.append(UInt8(all.count))
+        for one in all {
+            out.append(varint: one.difference)
+            out.append(varint: UInt64(one.position))
+            one.fields.encode(into: &out, count: FieldSet.firstAttribute + attributes)
+        }
+    }
+
+    /// Returns whether an entry lists this dot before the other.
+    package static func precedes(_ left: FieldDots, _ right: FieldDots) -> Bool {
+        (left.difference, left.position) < (right.difference, right.position)
+    }
+}
+
+/// A set of an item's fields: the key, the place, the secret, and the attributes in the order of the entry.
+package struct FieldSet: Hashable, Sendable {
+    package static let key = 0
+    package static let place = 1
+    package static let secret = 2
+    package static let firstAttribute = 3
+
+    private var low: UInt64 = 0
+    private var high: UInt8 = 0
+
+    package init() {}
+
+    package init(_ fields: some Sequence<Int>) { for field in fields { insert(field) } }
+
+    package var isEmpty: Bool { low == 0 && high == 0 }
+
+    package func contains(_ field: Int) -> Bool {
+        field < 64 ? low & 1 << UInt64(field) != 0 : high & 1 << UInt8(field - 64) != 0
+    }
+
+    package mutating func insert(_ field: Int) {
+        if field < 64 { low |= 1 << UInt64(field) } else { high |= 1 << UInt8(field - 64) }
+    }
+
+    package func isDisjoint(with other: FieldSet) -> Bool { low & other.low == 0 && high & other.high == 0 }
+
+    package mutating func formUnion(_ other: FieldSet) {
+        low |= other.low
+        high |= other.high
+    }
+
+    /// Reads a bitmap of `count` fields, at most 67, padded to bytes.
+    fileprivate init(_ bytes: Span<UInt8>, _ cursor: inout Cursor, count: Int) throws(FormatError) {
+        let range = try cursor.slice((count + 7) / 8, "a bitmap of fields")
+        for (index, at) in range.enumerated() {
+            if index < 8 { low |= UInt64(bytes[at]) << UInt64(8 * index) } else { high = bytes[at] }
+        }
+        let isPossible = count < 64 ? high == 0 && low >> UInt64(count) == 0 : high >> UInt8(count - 64) == 0
+        guard isPossible else { throw cursor.error("a bitmap names a field that the item lacks") }
+    }
+
+    fileprivate func encode(into out: inout [UInt8], count: Int) {
+        for index in 0..<(count + 7) / 8 {
+            out.append(index < 8 ? UInt8(truncatingIfNeeded: low >> UInt64(8 * index)) : high)
+        }
+    }
+}
+
+extension Cursor {
+    /// Returns a time from the difference to the time of a dot. Neither number has more than 62 bits.
+    @inline(__always)
+    func time(_ difference: Int64, after dot: StoredDot) throws(FormatError) -> Int64 {
+        let time = difference + dot.time
+        guard time >= -(1 << 61), time < 1 << 61 else { throw error("a time is out of range") }
+        return time
+    }
 }

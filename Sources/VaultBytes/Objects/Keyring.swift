@@ -1,5 +1,5 @@
-/// Devices, access groups, compartments and their wrapped keys, and the data about slots and owners that a merge needs
-/// (section 5.4).
+/// Access groups, compartments and their wrapped keys, and the data about slots and owners that a merge needs (section
+/// 5.4).
 package struct Keyring: Equatable, Sendable {
     package struct Group: Equatable, Sendable {
         package let number: UInt64
@@ -35,30 +35,16 @@ package struct Keyring: Equatable, Sendable {
         package var isDeviceBound: Bool { device != .zero }
     }
 
-    /// A slot that was removed.
-    package struct RemovedSlot: Equatable, Sendable {
-        package let id: Bytes16
-        package let revision: UInt64
-
-        package init(id: Bytes16, revision: UInt64) {
-            self.id = id
-            self.revision = revision
-        }
-    }
-
     /// The setting for how many earlier values an item keeps.
     package struct Keeping: Equatable, Sendable {
         /// The number of values, 0 to 50.
         package var count: Int
-        /// The revision of the last change; 0 if the setting was never changed.
-        package var revision: UInt64
-        /// The device that made this revision, or zero.
-        package var device: Bytes16
+        /// The change that made the setting.
+        package var dot: StoredDot
 
-        package init(count: Int, revision: UInt64 = 0, device: Bytes16 = .zero) {
+        package init(count: Int, dot: StoredDot) {
             self.count = count
-            self.revision = revision
-            self.device = device
+            self.dot = dot
         }
     }
 
@@ -70,59 +56,46 @@ package struct Keyring: Equatable, Sendable {
     package static let wrappedKeySize = Format.nonceSize + Format.keySize + Format.tagSize
     package static let deviceWrappedKeySize = wrappedKeySize + Format.nonceSize + Format.tagSize
 
-    package var keeping = Keeping(count: 0)
-    package var devices: [Bytes16] = []
+    package var keeping: Keeping
+    /// The rotation that made the vault key, or the vault's creation.
+    package var vaultKey: StoredDot
     /// The groups, in ascending order of number.
     package var groups: [Group] = []
     /// The compartments, in ascending order of number.
     package var compartments: [Compartment] = []
-    /// The removed slots, in ascending order of id.
-    package var removedSlots: [RemovedSlot] = []
-    /// The hand-overs, in the order in which they were made.
+    /// The slots of the header, in ascending order of id.
+    package var slots: [SlotDots] = []
+    /// The hand-overs, in ascending order of their bytes.
     package var handOvers: [HandOver] = []
     package var extensions: [Extension] = []
 
-    package init() {}
+    package init(keeping: Keeping, vaultKey: StoredDot) {
+        self.keeping = keeping
+        self.vaultKey = vaultKey
+    }
 
     /// Reads a body and checks what the keyring alone shows, and then that it has no unknown critical extension.
-    /// What takes the header and the commit to check comes later.
+    /// What takes the header and the vector to check comes later.
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
-        try readKeeping(bytes, &cursor)
-        try readDevices(bytes, &cursor)
+        keeping = try Keyring.keeping(bytes, &cursor)
+        vaultKey = try StoredDot(bytes, &cursor)
         try readGroups(bytes, &cursor)
         try readCompartments(bytes, &cursor)
-        try readRemovedSlots(bytes, &cursor)
-        for _ in 0..<(try cursor.count(bytes, most: Format.Limit.handOvers, "hand-overs")) {
-            handOvers.append(try HandOver(bytes, &cursor))
-        }
+        try readSlots(bytes, &cursor)
+        try readHandOvers(bytes, &cursor)
         let count = try cursor.count(bytes, most: Format.Limit.extensions, "extensions")
         extensions = try Extension.list(bytes, &cursor, count: count)
         try cursor.finishSteppedBody(bytes, "a keyring")
         try Extension.refuseUnknownCritical(extensions, at: offset)
     }
 
-    private mutating func readKeeping(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
+    private static func keeping(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> Keeping {
         let count = Int(try cursor.u8(bytes))
-        guard count <= Format.Limit.versions else {
+        guard count <= Format.Limit.earlierValues else {
             throw cursor.error("the number of earlier values to keep is out of range: \(count)")
         }
-        let revision = try cursor.u64(bytes)
-        guard revision <= Format.Limit.number else {
-            throw cursor.error("the revision of the number of earlier values is out of range")
-        }
-        keeping = Keeping(count: count, revision: revision, device: try cursor.bytes16(bytes))
-    }
-
-    private mutating func readDevices(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
-        var seen: Set<Bytes16> = [.zero]
-        for _ in 0..<(try cursor.count(bytes, most: Format.Limit.devices, "devices")) {
-            let device = try cursor.bytes16(bytes)
-            guard seen.insert(device).inserted else {
-                throw cursor.error("a keyring lists a device twice, or lists a device whose id is zero")
-            }
-            devices.append(device)
-        }
+        return Keeping(count: count, dot: try StoredDot(bytes, &cursor))
     }
 
     private mutating func readGroups(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
@@ -171,22 +144,40 @@ package struct Keyring: Equatable, Sendable {
         }
     }
 
-    private mutating func readRemovedSlots(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
-        for _ in 0..<(try cursor.count(bytes, most: Format.Limit.removedSlots, "removed slots")) {
-            let id = try cursor.bytes16(bytes)
-            let slot = RemovedSlot(id: id, revision: try cursor.number(bytes, "the revision of a removal"))
-            if let last = removedSlots.last, last.id >= slot.id { throw cursor.error("removed slots are out of order") }
-            removedSlots.append(slot)
+    private mutating func readSlots(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
+        let known = Set(groups.map(\.number))
+        let count = try cursor.count(bytes, most: Format.Limit.slots, "slots")
+        guard count > 0 else { throw cursor.error("a keyring has no slots") }
+        for _ in 0..<count {
+            let slot = try SlotDots(bytes, &cursor)
+            if let last = slots.last, last.id >= slot.id { throw cursor.error("slots are out of order") }
+            guard slot.grants.allSatisfy({ known.contains($0.group) }) else {
+                throw cursor.error("a slot is granted a group that does not exist")
+            }
+            slots.append(slot)
         }
+    }
+
+    private mutating func readHandOvers(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
+        for _ in 0..<(try cursor.count(bytes, most: Format.Limit.handOvers, "hand-overs")) {
+            let one = try HandOver(bytes, &cursor)
+            if let last = handOvers.last, !HandOver.precedes(last, one) {
+                throw cursor.error("hand-overs are out of order")
+            }
+            handOvers.append(one)
+        }
+    }
+
+    /// Every dot of the keyring.
+    package var dots: [StoredDot] {
+        [keeping.dot, vaultKey] + slots.flatMap { [$0.made, $0.changed] + $0.grants.map(\.dot) }
     }
 
     /// Encodes the body with padding.
     package func encode() throws(FormatError) -> [UInt8] {
         var out: [UInt8] = [UInt8(keeping.count)]
-        out.append(u64: keeping.revision)
-        out.append(keeping.device)
-        out.append(varint: UInt64(devices.count))
-        for device in devices { out.append(device) }
+        keeping.dot.encode(into: &out)
+        vaultKey.encode(into: &out)
         out.append(varint: UInt64(groups.count))
         for group in groups {
             out.append(u64: group.number)
@@ -202,53 +193,17 @@ package struct Keyring: Equatable, Sendable {
             out.append(compartment.device)
             out.append(contentsOf: compartment.wrapped)
         }
-        out.append(varint: UInt64(removedSlots.count))
-        for slot in removedSlots {
-            out.append(slot.id)
-            out.append(u64: slot.revision)
-        }
+        out.append(varint: UInt64(slots.count))
+        for slot in slots { slot.encode(into: &out) }
         out.append(varint: UInt64(handOvers.count))
         for one in handOvers { one.encode(into: &out) }
         out.append(varint: UInt64(extensions.count))
         for one in extensions { one.encode(into: &out) }
         let frame = Padding.steppedFrame(out.count)
         guard frame <= Format.Limit.keyringFrame else {
-            throw FormatError(
-                .limitExceeded, "groups, compartments and devices need a keyring of \(frame) bytes", at: 0)
+            throw FormatError(.limitExceeded, "groups and compartments need a keyring of \(frame) bytes", at: 0)
         }
         out.padSteppedBody()
         return out
-    }
-}
-
-/// An owner's statement that another key succeeds the current one (section 7.3).
-package struct HandOver: Equatable, Sendable {
-    /// The public key of the previous owners.
-    package let publicKey: Bytes32
-    /// The generation of the last state under that key.
-    package let generation: UInt64
-    package let chain: Bytes32
-    /// The signature, 64 bytes.
-    package let signature: [UInt8]
-
-    package init(publicKey: Bytes32, generation: UInt64, chain: Bytes32, signature: [UInt8]) {
-        self.publicKey = publicKey
-        self.generation = generation
-        self.chain = chain
-        self.signature = signature
-    }
-
-    package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
-        publicKey = try cursor.bytes32(bytes)
-        generation = try cursor.number(bytes, "a hand-over's generation")
-        chain = try cursor.bytes32(bytes)
-        signature = cursor.copy(bytes, try cursor.slice(Format.signatureSize, "a hand-over's signature"))
-    }
-
-    package func encode(into out: inout [UInt8]) {
-        out.append(publicKey)
-        out.append(u64: generation)
-        out.append(chain)
-        out.append(contentsOf: signature)
     }
 }

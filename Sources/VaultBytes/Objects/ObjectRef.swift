@@ -12,6 +12,11 @@ package struct ObjectRef: Hashable, Sendable {
         self.hash = hash
     }
 
+    /// The reference of an item that has no record.
+    package static let zero = ObjectRef(offset: 0, length: 0, hash: .zero)
+
+    package var isZero: Bool { offset == 0 && length == 0 && hash == .zero }
+
     /// The offset after the object's last byte. Offset and length are both below 2^63.
     package var end: UInt64 { offset + UInt64(length) }
 
@@ -64,5 +69,19 @@ package struct RecordRef: Hashable, Sendable {
         self.record = record
         self.revision = revision
         self.compartment = compartment
+    }
+
+    /// Reads a narrow reference, a record revision and a compartment.
+    @inline(__always)
+    package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
+        record = try ObjectRef(bytes, &cursor)
+        revision = try cursor.number(bytes, "a record's revision")
+        compartment = try cursor.number(bytes, "a compartment's number")
+    }
+
+    package func encode(into out: inout [UInt8]) {
+        record.encode(into: &out)
+        out.append(u64: revision)
+        out.append(u64: compartment)
     }
 }

@@ -33,13 +33,13 @@ package struct PageLayout: Sendable {
         guard level <= Format.Limit.level else { throw cursor.error("a page has the invalid level \(level)") }
         let count = try cursor.count(bytes, most: Format.Limit.pageEntries, "entries of a page")
         guard level > 0 || count > 0 else { throw cursor.error("a leaf has no entries") }
-        let prefixLength = try cursor.count(bytes, most: Format.Limit.itemKey, "a page's prefix")
+        let prefixLength = try cursor.count(bytes, most: Format.Limit.pageKey, "a page's prefix")
         prefix = try cursor.slice(prefixLength, "a page's prefix")
         var all: [Entry] = []
         all.reserveCapacity(min(count, bytes.count / 2) + 1)
         if level > 0 { all.append(try PageLayout.child(bytes, &cursor, rest: 0..<0)) }
         for _ in 0..<count {
-            let length = try cursor.count(bytes, most: Format.Limit.itemKey - prefixLength, "a key")
+            let length = try cursor.count(bytes, most: Format.Limit.pageKey - prefixLength, "a key")
             let rest = try cursor.slice(length, "a key")
             if let last = all.last, level == 0 || all.count > 1, ByteOrder.compare(bytes, last.rest, bytes, rest) >= 0 {
                 throw cursor.error("a page's keys are out of order")
@@ -65,10 +65,10 @@ package struct PageLayout: Sendable {
         return Entry(rest: rest, value: start..<cursor.position)
     }
 
-    /// Checks that a leaf contains only items, whose keys start with 1 to 63, and tombstones, whose keys start with 7E
-    ///
+    /// Checks that a leaf contains only items, whose keys start with 1 to 63, and forgotten values, whose keys start with
+    /// 7E.
     private func checkKinds(_ bytes: Span<UInt8>, _ cursor: Cursor) throws(FormatError) {
-        func isKnown(_ tag: UInt8) -> Bool { (1...63).contains(tag) || tag == Format.tombstoneTag }
+        func isKnown(_ tag: UInt8) -> Bool { (1...63).contains(tag) || tag == Format.forgottenTag }
         if !prefix.isEmpty {
             guard isKnown(bytes[prefix.lowerBound]) else { throw cursor.error("an entry has an unknown kind") }
             return

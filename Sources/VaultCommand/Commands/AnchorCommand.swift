@@ -8,10 +8,13 @@ struct AnchorCommand: ParsableCommand {
         commandName: "anchor",
         abstract: "Write the anchor of a vault's state, or accept that state as the newest.",
         discussion: """
-            For each vault, this machine remembers the newest state it has seen and the owners' public key. It refuses \
-            a file that is older, has diverged from that state, can no longer prove that it continues that state, or \
-            belongs to someone else (exit 65); a rotation by the owners themselves is accepted. With --accept, it \
-            remembers the state of this file instead.
+            For each vault and each place, this machine remembers the newest state it has seen and the owners' public \
+            key. It refuses a file that is older, has diverged from that state, or belongs to someone else (exit 65); a \
+            rotation by the owners themselves is accepted. With --accept, it remembers the state of this file instead. \
+            What that state lacks counts as dropped: a copy that has it is merged only with --accept-dropped.
+
+            A second copy of a vault on this machine is compared with the first one when it is new; if it is older or \
+            has diverged, accept it once.
 
             Examples:
               vaultfmt anchor work.vault > work.anchor
@@ -27,12 +30,16 @@ struct AnchorCommand: ParsableCommand {
         let machine = try ThisMachine.current()
         let opened = try vault.access.open(vault.path, anchors: .ignore)
         let output = Output.standard()
-        try output.line(opened.anchor.description)
+        try output.line(try opened.anchor.description)
         try output.flush()
         guard accept else { return try machine.check(opened) }
         try machine.accept(opened)
         Terminal.note(
-            "this machine now remembers generation \(opened.anchor.generation) of \(TerminalText.path(opened.path))"
+            "this machine now remembers generation \(opened.state.generation) of \(TerminalText.path(opened.path))"
+        )
+        guard try machine.remembered(opened.id, at: opened.path)?.dropped.isEmpty == false else { return }
+        Terminal.note(
+            "changes that this state lacks are dropped here; 'vaultfmt merge --accept-dropped' takes them in from a copy that has them"
         )
     }
 }

@@ -36,14 +36,15 @@ struct BackupRestore {
         guard try isConfirmed || isWanted(opened, items, kept) else {
             throw CommandFailure.declined("nothing was restored")
         }
+        let isTodayKnown = isThere && isKnown(opened)
         try replace(keeping: kept)
-        try accept(opened)
+        try accept(opened, at: path)
+        if let kept, isTodayKnown { try accept(opened, at: kept) }
         let what =
-            "\(TerminalText.path(path)) is at generation \(opened.anchor.generation) again, with \(MergeText.count(items))"
+            "\(TerminalText.path(path)) is at generation \(opened.state.generation) again, with \(MergeText.count(items))"
         guard let kept else { return Terminal.note(what) }
-        Terminal.note(
-            "\(what); the file of today is \(TerminalText.path(kept)): open it with --vault, and then accept the restored one once more with 'vaultfmt anchor --accept'"
-        )
+        let remedy = isTodayKnown ? "" : " after 'vaultfmt anchor \(TerminalText.path(kept)) --accept'"
+        Terminal.note("\(what); the file of today is \(TerminalText.path(kept)): --vault opens it\(remedy)")
     }
 
     /// The path without symbolic links, so that a link to the vault stays one.
@@ -84,7 +85,7 @@ struct BackupRestore {
         let machine = try ThisMachine.current()
         do throws(VaultError) { try machine.check(opened) } catch {
             switch error.code {
-            case .rolledBack, .forked, .ancestryUnprovable, .memoryDamaged: return
+            case .rolledBack, .forked, .memoryDamaged: return
             case .foreignOwner:
                 throw CommandFailure(
                     .damaged,
@@ -114,7 +115,7 @@ struct BackupRestore {
         }
         let keeps = kept.map { "; the file of today is kept as \(TerminalText.path($0))" } ?? ""
         return try Prompt.confirm(
-            "Replace \(TerminalText.path(path)) with \(TerminalText.path(backup)) (generation \(opened.anchor.generation), \(MergeText.count(items)))\(keeps)?",
+            "Replace \(TerminalText.path(path)) with \(TerminalText.path(backup)) (generation \(opened.state.generation), \(MergeText.count(items)))\(keeps)?",
             instead: "give --yes")
     }
 
@@ -207,8 +208,18 @@ struct BackupRestore {
         }
     }
 
-    /// Makes the restored state the one that this machine remembers.
-    private func accept(_ opened: Vault) throws {
+    /// Whether the file of today opens as its backup does, and continues what this machine remembers of it. Only then is
+    /// it known under its new name without a question.
+    private func isKnown(_ opened: Vault) -> Bool {
+        do {
+            guard let today = try access.openCopy(path, of: opened) else { return false }
+            try ThisMachine.current().check(today)
+            return true
+        } catch { return false }
+    }
+
+    /// Makes the state of a file the one that this machine remembers for its place.
+    private func accept(_ opened: Vault, at path: String) throws {
         guard let restored = try access.openCopy(path, of: opened) else {
             throw CommandFailure(
                 .io,

@@ -37,7 +37,7 @@ struct Compact: ParsableCommand {
     private static func itemsWithEarlierValues(in vault: Vault) throws -> Int {
         var cursor = try vault.items()
         var count = 0
-        while let item = try cursor.next() { count += item.earlierValues > 0 ? 1 : 0 }
+        while let item = try cursor.next() { count += try EarlierValues.count(of: item, in: vault) == nil ? 0 : 1 }
         return count
     }
 }

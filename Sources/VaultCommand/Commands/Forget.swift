@@ -8,8 +8,8 @@ struct Forget: ParsableCommand {
         commandName: "forget",
         abstract: "Forget earlier values of an item, after confirmation; the item itself is kept.",
         discussion: """
-            Forgotten values remain in the file, encrypted, until 'vaultfmt compact' is run. They also \
-            remain in older copies of the file.
+            Forgotten values do not come back from a merge with another copy. They remain in the file, encrypted, \
+            until 'vaultfmt compact' is run, and in older copies of the file.
 
             Examples:
               vaultfmt forget github.com alice --earlier 2
@@ -19,7 +19,10 @@ struct Forget: ParsableCommand {
     @OptionGroup var chosen: ItemChoice
     @OptionGroup var choice: EarlierOption
 
-    @Flag(help: "Forget all earlier values of the item.")
+    @Option("Forget values of this sealed attribute instead of the secret.", value: "name")
+    var field: String?
+
+    @Flag(help: "Forget all earlier values of the item, or of --field.")
     var all = false
 
     @Flag(name: [.short, .long], help: "Do not ask for confirmation.")
@@ -43,24 +46,37 @@ struct Forget: ParsableCommand {
         if !yes { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true)
         let item = try chosen.find(in: opened)
-        let values = try all ? nil : [choice.value(of: item, in: opened)]
-        guard values != nil || item.earlierValues > 0 else {
+        let values = try chosenValues(item, opened)
+        guard values != nil || item.hasPast else {
             return Terminal.note("\(ItemText.summary(item.key)) has no earlier values")
         }
-        guard try isConfirmed(item, values) else { throw CommandFailure.declined("nothing was forgotten") }
+        let known = try EarlierValues.count(of: item, in: opened)
+        guard try isConfirmed(item, values, known) else { throw CommandFailure.declined("nothing was forgotten") }
         ControllingTerminal.end()
         let count = try Progress.during("writing") { try opened.forgetEarlierValues(of: item.key, values) }
+        guard count > 0 else { return Terminal.note("\(ItemText.summary(item.key)) has no earlier values") }
         Terminal.note(
             "forgot \(Self.words(count)) of \(ItemText.summary(item.key)); the ciphertext stays in the file until 'vaultfmt compact' is run; "
                 + "older copies still contain it")
     }
 
-    private func isConfirmed(_ item: Item, _ values: [EarlierValue]?) throws -> Bool {
+    private func isConfirmed(_ item: Item, _ values: [EarlierValue]?, _ known: Int?) throws -> Bool {
         if yes { return true }
         let what =
-            values?.first.map { "the value that was replaced at \(Timestamp.short($0.replaced)) UTC" }
-            ?? Self.words(item.earlierValues)
+            values.map { $0.count == 1 ? $0[0].words : Self.words($0.count) } ?? known.map(Self.words)
+            ?? "all earlier values"
         return try Prompt.confirm("Forget \(what) of \(ItemText.summary(item.key))?", instead: "give --yes")
+    }
+
+    /// Returns the values to forget; nil for all of the item.
+    private func chosenValues(_ item: Item, _ vault: Vault) throws -> [EarlierValue]? {
+        guard let field else { return try all ? nil : [choice.value(of: item, in: vault)] }
+        let known = try EarlierValues.newestFirst(of: item, in: vault).filter { $0.attribute == field }
+        guard !known.isEmpty else {
+            throw CommandFailure(
+                .noSuchItem, "\(TerminalText.quoted(field)) has no earlier values; 'vaultfmt history' lists them")
+        }
+        return try all ? known : [choice.value(of: item, field, in: vault)]
     }
 
     private static func words(_ count: Int) -> String { count == 1 ? "1 earlier value" : "\(count) earlier values" }

@@ -71,7 +71,7 @@ struct Get: ParsableCommand {
         let opened = try vault.openVault()
         let item = try chosen.find(in: opened, mayAsk: !vault.access.noInput)
         if otp { return try OneTimeDelivery(waitsForFresh: fresh, clip: clip, json: json).deliver(item, in: opened) }
-        if choice.earlier != nil { return try deliver(choice.value(of: item, in: opened), in: opened) }
+        if choice.earlier != nil { return try deliver(choice.value(of: item, field, in: opened), in: opened) }
         if json { return try writeJSON(try opened.open(item), opened) }
         if pem { return try deliver(try Self.pem(item.key, opened.open(item).secret)) }
         try deliver(ItemField.value(field, of: item, in: opened))
@@ -94,6 +94,10 @@ struct Get: ParsableCommand {
     /// Delivers an earlier value in the same way as the current one.
     private func deliver(_ value: EarlierValue, in vault: Vault) throws {
         guard json || pem else { return try deliver(ItemField.value(field, of: value, in: vault)) }
+        guard value.attribute == nil else {
+            guard json else { throw CommandFailure(.usage, "an attribute has no PEM form; leave out --pem") }
+            return try writeJSON(value, try vault.secret(of: value))
+        }
         let whole = try vault.open(value)
         if pem { return try deliver(try Self.pem(whole.key, whole.secret)) }
         var writer = JSONWriter(Output.standard())
@@ -104,11 +108,20 @@ struct Get: ParsableCommand {
             try writer.members(ofKey: key)
             try writer.member("group", key.group)
             try writer.member("synchronizable", key.synchronizable)
-            try writer.member("revision", value.revision)
-            try writer.member("replaced", Timestamp.text(value.replaced))
-            try writer.member("modified", Timestamp.text(value.modified))
+            try writer.members(naming: value)
             try writer.attributes(attributes) { name throws(VaultError) in try vault.attribute(name, of: value) }
             try writer.member("secret", secret)
+        }
+        try writer.finish()
+    }
+
+    /// Writes an earlier value of a sealed attribute.
+    private func writeJSON(_ value: EarlierValue, _ bytes: borrowing Secret) throws {
+        var writer = JSONWriter(Output.standard())
+        let bytes = bytes.copy()
+        try writer.object { writer in
+            try writer.members(naming: value)
+            try writer.member("value", bytes)
         }
         try writer.finish()
     }

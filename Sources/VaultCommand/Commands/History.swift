@@ -9,9 +9,10 @@ struct History: ParsableCommand {
         abstract: "List an item's earlier values, without secrets.",
         discussion: """
             When a secret or a sealed attribute is replaced, the old value stays in the vault, sealed for its owners; \
-            'create --keep' or 'rekey --keep' sets how many are kept. The columns show the number to give to other \
-            commands, the times (UTC) when the value was replaced and last changed, the approximate size of its \
-            secret, and the item's label at the time.
+            'create --keep' or 'rekey --keep' sets how many are kept of each. The columns show the number to give to \
+            other commands, which counts each field for itself, the field, the times (UTC) when the value was replaced and set, its approximate size, and, \
+            for a secret, the item's label at the time. A value is identified by its field, revision and replica, which \
+            --json writes.
 
             Examples:
               vaultfmt history github.com alice
@@ -29,40 +30,55 @@ struct History: ParsableCommand {
         try chosen.check()
         let opened = try vault.openVault()
         let item = try chosen.find(in: opened)
-        let values = try EarlierValues.newestFirst(of: item, in: opened)
+        let values = try EarlierValues.numbered(of: item, in: opened)
         try json ? writeJSON(values) : writeTable(values)
         if values.isEmpty { Terminal.note("\(ItemText.summary(item.key)) has no earlier values") }
     }
 
-    private func writeTable(_ values: [EarlierValue]) throws {
+    private func writeTable(_ values: [(number: Int, value: EarlierValue)]) throws {
         let output = Output.standard()
-        var table = Table(["NUMBER", "REPLACED", "MODIFIED", "SIZE", "LABEL"])
-        for (index, value) in values.enumerated() {
-            let times = [value.replaced, value.modified].map {
-                table.isForPeople ? Timestamp.short($0) : Timestamp.text($0)
+        var table = Table(["NUMBER", "FIELD", "REPLACED", "SET", "SIZE", "LABEL"])
+        for (number, value) in values {
+            let times = [value.replaced, value.modified].map { time in
+                time == 0 ? "" : table.isForPeople ? Timestamp.short(time) : Timestamp.text(time)
             }
             let size = table.isForPeople ? MemorySize.text(bytes: UInt64(value.paddedSize)) : String(value.paddedSize)
-            try table.add(["\(index + 1)"] + times + [size, value.attributes.label ?? ""], to: output)
+            let field = value.attribute ?? "secret"
+            try table.add(["\(number)", field] + times + [size, value.attributes.label ?? ""], to: output)
         }
         try table.finish(output)
         try output.flush()
     }
 
-    private func writeJSON(_ values: [EarlierValue]) throws {
+    private func writeJSON(_ values: [(number: Int, value: EarlierValue)]) throws {
         var writer = JSONWriter(Output.standard())
         try writer.array { writer in
-            for (index, value) in values.enumerated() {
+            for (number, value) in values {
                 try writer.object { writer in
-                    try writer.member("number", index + 1)
-                    try writer.member("revision", value.revision)
-                    if let device = value.device { try writer.member("writtenBy", device.description) }
-                    try writer.member("replaced", Timestamp.text(value.replaced))
-                    try writer.member("modified", Timestamp.text(value.modified))
+                    try writer.member("number", number)
+                    try writer.members(naming: value)
                     try writer.member("paddedSize", value.paddedSize)
-                    try writer.attributes(value.attributes)
+                    if value.attribute == nil { try writer.attributes(value.attributes) }
                 }
             }
         }
         try writer.finish()
+    }
+}
+
+extension JSONWriter {
+    /// Writes what identifies an earlier value, `kind`, `name`, `revision` and `replica`, and its times.
+    mutating func members(naming value: EarlierValue) throws {
+        try members(of: value.attribute.map { .attribute($0) } ?? .secret)
+        try member("revision", value.revision)
+        try member(replica: value.replica)
+        if value.replaced != 0 { try member("replaced", Timestamp.text(value.replaced)) }
+        try member("modified", Timestamp.text(value.modified))
+    }
+
+    /// Writes a replica id as an anchor does: 16 hexadecimal digits.
+    mutating func member(replica: UInt64) throws {
+        let digits = String(replica, radix: 16)
+        try member("replica", String(repeating: "0", count: 16 - digits.count) + digits)
     }
 }

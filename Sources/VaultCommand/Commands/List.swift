@@ -131,7 +131,10 @@ struct List: ParsableCommand {
                         if vaults.count > 1 { try writer.member("vault", path) }
                         try writer.members(of: item)
                         if item.unreadAttributes > 0 { try writer.member("unreadAttributes", item.unreadAttributes) }
-                        if item.earlierValues > 0 { try writer.member("earlierValues", item.earlierValues) }
+                        if let count = try EarlierValues.count(of: item, in: vault) {
+                            try writer.member("earlierValues", count)
+                        }
+                        if item.needsSettling { try writer.member("hasConflicts", true) }
                     }
                 }
             }

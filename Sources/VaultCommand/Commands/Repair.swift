@@ -30,7 +30,7 @@ struct Repair: ParsableCommand {
             return Terminal.note("the end of \(TerminalText.path(opened.path)) is not damaged; nothing was set aside")
         }
         Terminal.note(
-            "\(TerminalText.path(opened.path)) is now at generation \(opened.anchor.generation); the removed bytes are in \(TerminalText.path(kept))"
+            "\(TerminalText.path(opened.path)) is now at generation \(opened.state.generation); the removed bytes are in \(TerminalText.path(kept))"
         )
     }
 }

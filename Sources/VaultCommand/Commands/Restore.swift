@@ -8,8 +8,8 @@ struct Restore: ParsableCommand {
         commandName: "restore",
         abstract: "Restore an earlier value of an item, a removed item, or a backup.",
         discussion: """
-            Without --earlier, this restores the most recently replaced value. The item's current value becomes an \
-            earlier value, so nothing is lost; the item's name and accessibility do not change.
+            Without --earlier, this restores the most recently replaced secret; --field restores a sealed attribute. The \
+            current value becomes an earlier value, so nothing is lost; nothing else of the item changes.
 
             A removed item can be restored, with its earlier values, until 'vaultfmt compact' or another change rewrites the file.
 
@@ -25,6 +25,9 @@ struct Restore: ParsableCommand {
     @OptionGroup var chosen: ItemChoice
     @OptionGroup var choice: EarlierOption
 
+    @Option("Restore this sealed attribute instead of the secret.", value: "name")
+    var field: String?
+
     @Flag(help: "Bring back all removed items that match.")
     var all = false
 
@@ -38,13 +41,14 @@ struct Restore: ParsableCommand {
 
     func validate() throws {
         guard !yes || from != nil else { throw ValidationError("--yes goes with --from; leave it out") }
-        guard from == nil || (!all && choice.earlier == nil && !chosen.name.isGiven && chosen.id == nil) else {
+        guard from == nil || (!all && choice.earlier == nil && !chosen.name.isGiven && chosen.id == nil && field == nil)
+        else {
             throw ValidationError(
                 "--from restores the whole vault; leave out the item, or read it with 'vaultfmt get' and --vault BACKUP"
             )
         }
-        guard !all || choice.earlier == nil else {
-            throw ValidationError("--all brings back removed items; leave out --earlier")
+        guard !all || (choice.earlier == nil && field == nil) else {
+            throw ValidationError("--all brings back removed items; leave out --earlier and --field")
         }
     }
 
@@ -53,16 +57,22 @@ struct Restore: ParsableCommand {
         if !all { try chosen.check() }
         let opened = try vault.openVault(writable: true)
         if all { return try bringBack(removed(in: opened), in: opened) }
-        if choice.earlier == nil, try chosen.findAll(in: opened).isEmpty {
+        if choice.earlier == nil, field == nil, try chosen.findAll(in: opened).isEmpty {
             let removed = try removed(in: opened)
             if !removed.isEmpty { return try bringBack(removed, in: opened) }
         }
         let item = try chosen.find(in: opened)
-        let value = try choice.value(of: item, in: opened)
+        let value = try choice.value(of: item, field, in: opened)
+        guard field == nil || field == value.attribute else {
+            throw CommandFailure(
+                .noSuchItem,
+                "\(TerminalText.quoted(field ?? "")) has no earlier values; 'vaultfmt history' lists what can be restored"
+            )
+        }
+        let before = Set(try opened.earlierValues(of: item).map(\.identity))
         try Progress.during("writing") { try opened.restore(value, of: item.key) }
         Terminal.note(
-            "restored the value that \(ItemText.summary(item.key)) had until \(Timestamp.short(value.replaced)) UTC; \(try kept(item, in: opened))"
-        )
+            "restored \(value.words) of \(ItemText.summary(item.key)); \(try kept(item, before, in: opened))")
     }
 
     /// Returns the removed items that match; if several have the same name, only the one removed last.
@@ -109,13 +119,15 @@ struct Restore: ParsableCommand {
     }
 
     /// Describes what happened to the replaced value.
-    private func kept(_ before: Item, in vault: Vault) throws -> String {
+    private func kept(_ item: Item, _ before: Set<EarlierValue.Identity>, in vault: Vault) throws -> String {
         guard vault.keptVersions > 0 else {
             return "the vault keeps no earlier values, so the previous value is lost"
         }
-        let values = try vault.earlierValues(of: before.key)
-        return values.contains { $0.revision == before.revision }
-            ? "the previous value is now earlier value 1"
-            : "the previous value had the same secrets, or was too damaged to be kept"
+        guard let now = try vault.item(item.key) else { return "the item has another name now" }
+        let values = try EarlierValues.numbered(of: now, in: vault)
+        guard let kept = values.first(where: { !before.contains($0.value.identity) }) else {
+            return "the previous value was the same, or was too damaged to be kept"
+        }
+        return "the previous value is now earlier value \(kept.number)"
     }
 }

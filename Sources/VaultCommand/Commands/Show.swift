@@ -67,7 +67,8 @@ struct Show: ParsableCommand {
             if let due = ChangeInterval.due(item, since: try SecretDate(of: item, in: opened)) {
                 try writer.member("changeDue", Timestamp.text(due))
             }
-            if item.earlierValues > 0 { try writer.member("earlierValues", item.earlierValues) }
+            if let count = try EarlierValues.count(of: item, in: opened) { try writer.member("earlierValues", count) }
+            if item.needsSettling { try writer.member("hasConflicts", true) }
             guard reveal else {
                 try writer.name("hidden")
                 return try writer.array { writer in for name in ["secret"] + hidden { try writer.value(name) } }

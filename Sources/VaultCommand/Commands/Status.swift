@@ -107,8 +107,8 @@ struct StatusView {
         lock = try Self.lock(outside.id)
         let machine = try ThisMachine.current()
         remembered = (
-            try machine.remembered(id)?.anchor.generation,
-            try machine.remembered(id, asOwner: false)?.anchor.generation
+            try machine.remembered(id, at: path)?.anchor.generation,
+            try machine.remembered(id, at: path, asOwner: false)?.anchor.generation
         )
         copies = try ConflictCopies.candidates(of: path).filter { !$0.mayBeNamedByPerson }.map(\.path)
     }

@@ -120,9 +120,6 @@ enum UndoText {
     static func change(_ entry: LogEntry) -> String {
         var text = "the change at \(Timestamp.short(entry.time)) UTC (generation \(entry.state.generation))"
         if entry.isMerge { text += ", a merge" }
-        if !entry.devices.isEmpty {
-            text += ", by device \(entry.devices.map(\.description).joined(separator: ", "))"
-        }
         return text
     }
 
@@ -130,7 +127,7 @@ enum UndoText {
     static func lines(_ changes: VaultChanges) -> [String] {
         var lines = changes.items.prefix(most).map(line)
         if changes.items.count > most { lines.append("… and \(changes.items.count - most) more items") }
-        if let kept = changes.keptVersions { lines.append("earlier values kept per item: \(kept)") }
+        if let kept = changes.keptVersions { lines.append("earlier values kept: \(kept)") }
         return lines
     }
 

@@ -91,20 +91,22 @@ struct Update: ParsableCommand {
 
     /// Says where an attribute that was removed is still to be found: whoever removed it may be about to share the vault.
     private func reportKept(_ name: String, of items: [Item], in vault: Vault) throws {
-        var kept: [(item: Item, numbers: [String])] = []
-        for item in items where item.attributes.attribute(name) != nil {
-            let values = try EarlierValues.newestFirst(of: item.key, in: vault).enumerated()
-            let numbers = values.filter { $0.element.attributes.attribute(name) != nil }.map { "\($0.offset + 1)" }
-            if !numbers.isEmpty { kept.append((item, numbers)) }
+        var kept: [(key: ItemKey, count: Int)] = []
+        for before in items where before.attributes.attribute(name) != nil {
+            guard let item = try vault.item(before.key), try EarlierValues.count(of: item, in: vault) != nil else {
+                continue
+            }
+            let count = try vault.earlierValues(of: item).count { value in
+                value.attribute == name || value.attributes.attribute(name) != nil
+            }
+            if count > 0 { kept.append((item.key, count)) }
         }
         guard let first = kept.first else { return }
-        let whose =
-            kept.count > 1
-            ? "of \(kept.count) items"
-            : "\(first.numbers.joined(separator: ", ")) of \(ItemText.summary(first.item.key))"
-        let values = kept.count == 1 && first.numbers.count == 1 ? "earlier value" : "earlier values"
+        let isOne = kept.count == 1 && first.count == 1
+        let values = isOne ? "an earlier value" : kept.count == 1 ? "\(first.count) earlier values" : "earlier values"
+        let whose = kept.count == 1 ? ItemText.summary(first.key) : "\(kept.count) items"
         Terminal.note(
-            "\(values) \(whose) still \(values.hasSuffix("s") ? "contain" : "contains") \(TerminalText.quoted(name)), also after 'vaultfmt compact'; "
+            "\(values) of \(whose) still \(isOne ? "contains" : "contain") \(TerminalText.quoted(name)), also after 'vaultfmt compact'; "
                 + "'vaultfmt forget' drops earlier values, and 'vaultfmt copy' copies items to another vault without them"
         )
     }

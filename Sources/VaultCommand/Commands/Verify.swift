@@ -57,13 +57,14 @@ struct Verify: ParsableCommand {
             )
         }
         guard !json else { return }
-        let contents = "\(report.items) items, \(report.earlierValues) earlier values, every object authenticates"
+        let contents =
+            "\(report.items) items, \(report.itemsWithPast) with earlier values or conflicts, every object authenticates"
         if case .torn(let bytes) = opened.tail {
             try output.line(
-                "sound up to generation \(opened.anchor.generation): \(contents); the \(bytes) bytes after it belong to no change: "
+                "sound up to generation \(opened.state.generation): \(contents); the \(bytes) bytes after it belong to no change: "
                     + "an interrupted one left them, or the file was cut off")
         } else {
-            try output.line("sound: generation \(opened.anchor.generation), \(contents)")
+            try output.line("sound: generation \(opened.state.generation), \(contents)")
         }
         try output.flush()
     }
@@ -75,9 +76,10 @@ struct Verify: ParsableCommand {
         try writer.object { writer in
             try writer.member("file", opened.path)
             try writer.member("sound", count == 0 && report.unopened == 0)
-            try writer.member("generation", opened.anchor.generation)
+            try writer.member("generation", opened.state.generation)
             try writer.member("items", report.items)
-            try writer.member("earlierValues", report.earlierValues)
+            try writer.member("itemsWithPast", report.itemsWithPast)
+            try writer.member("forgottenValues", report.forgottenValues)
             try writer.member("problemCount", count)
             try writer.array("problems") { writer in for problem in problems { try writer.value(problem.description) } }
             try writer.member("notChecked", report.unopened)
@@ -102,7 +104,7 @@ struct Verify: ParsableCommand {
                 "the anchor belongs to vault \(expected.vault), but this is \(opened.id); give the anchor of this vault"
             )
         }
-        let now = opened.anchor.generation
+        let now = opened.state.generation
         let problem: String? =
             switch try opened.verdict(on: expected) {
             case .same, .descends: nil
@@ -112,8 +114,6 @@ struct Verify: ParsableCommand {
                 "is at generation \(now), older than the anchor's \(expected.generation); restore the newest copy"
             case .forked:
                 "is forked: it does not continue the anchor's generation \(expected.generation); restore the right copy"
-            case .unprovable:
-                "can no longer prove that it continues generation \(expected.generation), which was compacted away; use a newer anchor"
             }
         if let problem { throw CommandFailure(.damaged, "the vault \(problem)") }
     }

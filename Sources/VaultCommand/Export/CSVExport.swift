@@ -18,12 +18,14 @@ struct CSVExport {
     ]
 
     private let output: Output
+    private let vault: Vault
     /// How many items have each attribute that the list leaves out, and how many earlier values it leaves out.
     private var leftOut: [String: Int] = [:]
     private var earlierValues = 0
 
-    init(_ output: Output) {
+    init(_ output: Output, of vault: Vault) {
         self.output = output
+        self.vault = vault
     }
 
     func begin() throws {
@@ -32,7 +34,7 @@ struct CSVExport {
 
     mutating func write(_ opened: borrowing OpenedItem) throws {
         let item = opened.item
-        note(item)
+        try note(item)
         let isText = SecretText.isUTF8(opened.secret)
         var values = Self.values(item.key)
         values["Title"] = item.attributes.label ?? item.key.service ?? ""
@@ -71,8 +73,8 @@ struct CSVExport {
         AttributeName.label, AttributeName.kind, AttributeName.oneTimePassword, AttributeName.earlierOneTimePassword,
     ]
 
-    private mutating func note(_ item: Item) {
-        earlierValues += item.earlierValues
+    private mutating func note(_ item: Item) throws {
+        if item.hasPast, vault.access == .owner { earlierValues += try vault.earlierValues(of: item).count }
         let notes = item.attributes.string(AttributeName.notes) == nil ? "comment" : AttributeName.notes
         for name in item.attributes.names where !Self.included.contains(name) && name != notes {
             if name == AttributeName.address, item.attributes.string(name)?.contains("\n") == false { continue }

@@ -164,7 +164,7 @@ struct Export: ParsableCommand {
             }
             leftOut = unfit + others
         case .csv:
-            var csv = CSVExport(output)
+            var csv = CSVExport(output, of: vault)
             try csv.begin()
             leftOut = try forEach(vault, progress, pause) { item in try csv.write(item) }
             csv.report()
@@ -190,9 +190,12 @@ struct Export: ParsableCommand {
             seen += 1
             progress?.count(seen)
             let isOfThisDevice = item.accessibility.isThisDeviceOnly
-            guard !isOfThisDevice, item.key.itemClass.isDefined else {
+            guard !isOfThisDevice, item.key.itemClass.isDefined, !item.lacksSecret else {
                 leftOut += 1
-                let reason = isOfThisDevice ? "it is device-only" : "its class is unknown to this version"
+                let reason =
+                    isOfThisDevice
+                    ? "it is device-only"
+                    : item.lacksSecret ? "it has no secret" : "its class is unknown to this version"
                 return Terminal.warning(
                     "left out because \(reason): \(ItemText.summary(item.key, label: item.attributes.label))")
             }

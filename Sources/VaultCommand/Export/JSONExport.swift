@@ -8,14 +8,11 @@ struct JSONExport {
 
     private let output: Output
     private let vault: Vault
-    /// Whether earlier values are included, which only owners can read.
-    private let hasEarlierValues: Bool
     private var isFirst = true
 
     init(_ output: Output, of vault: Vault) {
         self.output = output
         self.vault = vault
-        hasEarlierValues = vault.access == .owner
     }
 
     func begin() throws {
@@ -25,7 +22,7 @@ struct JSONExport {
               "format": "\(Self.format)",
               "version": \(Self.version),
               "vault": "\(vault.id)",
-              "generation": \(vault.anchor.generation),
+              "generation": \(vault.state.generation),
               "items": [
             """)
     }
@@ -48,23 +45,19 @@ struct JSONExport {
             try writer.member("modified", time: item.modified)
             try writer.flagged(item.attributes) { name throws(VaultError) in try vault.attribute(name, of: item) }
             try writer.member("secret", opened.secret)
-            try write(earlierValuesOf: item, &writer)
+            try write(EarlierState.all(of: opened, in: vault), &writer)
         }
     }
 
-    private func write(earlierValuesOf item: Item, _ writer: inout JSONWriter) throws {
-        guard hasEarlierValues, item.earlierValues > 0 else { return }
-        let values = try vault.earlierValues(of: item)
+    private func write(_ states: [EarlierState], _ writer: inout JSONWriter) throws {
+        guard !states.isEmpty else { return }
         try writer.array("earlier") { writer in
-            for value in values {
-                let opened = try vault.open(value)
-                let attributes = opened.attributes
-                let secret = opened.secret.copy()
+            for state in states {
                 try writer.object { writer in
-                    try writer.member("modified", time: value.modified)
-                    try writer.member("replaced", time: value.replaced)
-                    try writer.flagged(attributes) { name throws(VaultError) in try vault.attribute(name, of: value) }
-                    try writer.member("secret", secret)
+                    try writer.member("modified", time: state.modified)
+                    try writer.member("replaced", time: state.replaced)
+                    try writer.flagged(state.attributes) { _ throws(VaultError) in nil }
+                    try writer.member("secret", state.secret.secret)
                 }
             }
         }

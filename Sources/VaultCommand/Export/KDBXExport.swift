@@ -6,7 +6,6 @@ import VaultLocal
 struct KDBXExport: ~Copyable {
     private let vault: Vault
     private let writer: KDBXWriter
-    private let hasEarlierValues: Bool
     /// The items, grouped by the path of their folder, each with the number of its first attachment.
     private var folders: [String: [(key: ItemKey, firstBinary: Int)]] = [:]
     private var uuids: Set<[UInt8]> = []
@@ -14,7 +13,6 @@ struct KDBXExport: ~Copyable {
     /// `key`: the key that opens the file.
     init(_ output: Output, of vault: Vault, key: borrowing KDBXKey, cost: KDFCost) throws {
         self.vault = vault
-        hasEarlierValues = vault.access == .owner
         let argon2 = KDBXArgon2(
             isID: true, version: 0x13, passes: UInt64(cost.passes), memoryBytes: UInt64(cost.memoryKiB) << 10,
             lanes: UInt64(cost.lanes), salt: .random(32))
@@ -117,16 +115,13 @@ struct KDBXExport: ~Copyable {
         let vault = vault
         let userName = TwinName.userName(item.key, item.attributes) ?? ""
         var states: [KDBXItemState] = []
-        if hasEarlierValues, item.earlierValues > 0 {
-            for value in try vault.earlierValues(of: item) {
-                let earlier = try vault.open(value)
-                states.append(
-                    try KDBXItemState(
-                        key: item.key, userName: userName, accessibility: item.accessibility,
-                        secret: SharedSecret(earlier.secret.copy()), attributes: earlier.attributes,
-                        created: item.created, modified: value.modified, replaced: value.replaced
-                    ) { try vault.attribute($0, of: value) })
-            }
+        for state in try EarlierState.all(of: opened, in: vault) {
+            states.append(
+                try KDBXItemState(
+                    key: item.key, userName: userName, accessibility: item.accessibility, secret: state.secret,
+                    attributes: state.attributes, created: item.created, modified: state.modified,
+                    replaced: state.replaced
+                ) { _ in nil })
         }
         states.append(
             try KDBXItemState(

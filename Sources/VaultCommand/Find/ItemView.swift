@@ -60,7 +60,8 @@ struct ItemView {
         if let due = ChangeInterval.due(item, since: try SecretDate(of: item, in: vault)) {
             try line("change due", time(due))
         }
-        if item.earlierValues > 0 { try line("earlier values", String(item.earlierValues)) }
+        if let count = try EarlierValues.count(of: item, in: vault) { try line("earlier values", String(count)) }
+        if item.needsSettling { try line("conflicts", note: "to settle; see 'vaultfmt conflicts show'") }
         try line("id", item.id.description)
         try output.flush()
     }

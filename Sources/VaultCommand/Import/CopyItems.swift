@@ -40,7 +40,7 @@ struct CopyItems: ParsableCommand {
     )
     var onDuplicate: DuplicatePolicy = .fail
 
-    @OptionGroup(title: "The other vault") var other: OtherFactorOptions
+    @OptionGroup(title: "The other vault") var other: TargetFactorOptions
     @OptionGroup(title: "The other vault") var cost: CostOptions
     @OptionGroup var vault: VaultOptions
 
@@ -149,11 +149,11 @@ private struct VaultSource: ImportSource {
         for (index, item) in copied.enumerated() {
             let opened = try vault.open(item)
             var record = ImportRecord(place: "item \(index + 1)", key: item.key, secret: opened.secret.copy())
-            record.attributes = try attributes(opened.item.attributes) { name throws(VaultError) in
-                try vault.attribute(name, of: item)
-            }
+            record.attributes = try attributes(of: opened.item)
             (record.accessibility, record.created, record.modified) = (item.accessibility, item.created, item.modified)
-            if hasHistory { record.earlier = try earlierValues(of: item) }
+            if hasHistory {
+                record.earlier = try EarlierState.all(of: opened, in: vault).map(ImportRecord.Earlier.init)
+            }
             try take(record)
         }
         return deviceOnly.map {
@@ -161,29 +161,23 @@ private struct VaultSource: ImportSource {
         }
     }
 
-    private func earlierValues(of item: Item) throws -> [ImportRecord.Earlier] {
-        try vault.earlierValues(of: item).map { value in
-            let opened = try vault.open(value)
-            let attributes = try attributes(opened.attributes) { name throws(VaultError) in
-                try vault.attribute(name, of: value)
-            }
-            return ImportRecord.Earlier(
-                value: NewEarlierValue(
-                    secret: opened.secret.copy(), attributes: attributes, modified: value.modified,
-                    replaced: value.replaced),
-                secret: SharedSecret(opened.secret.copy()))
-        }
-    }
-
-    /// The attributes with their values. Values that lost in a merge are earlier values of another kind.
-    private func attributes(
-        _ found: Attributes, _ read: (String) throws(VaultError) -> Secret?
-    ) throws -> Attributes {
+    /// The attributes with their values.
+    private func attributes(of item: Item) throws -> Attributes {
         var attributes = Attributes()
-        for attribute in found.all where attribute.name != AttributeName.conflict {
-            guard let value = try read(attribute.name) else { continue }
+        for attribute in item.attributes.all {
+            guard let value = try vault.attribute(attribute.name, of: item) else { continue }
             attributes.set(Attribute(attribute.name, keeping: value, flags: attribute.flags))
         }
         return attributes
+    }
+}
+
+extension ImportRecord.Earlier {
+    /// A state that the item had in the other vault.
+    fileprivate init(_ state: EarlierState) {
+        self.init(
+            value: NewEarlierValue(
+                secret: state.secret.secret.copy(), attributes: state.attributes, replaced: state.replaced),
+            secret: state.secret, modified: state.modified)
     }
 }

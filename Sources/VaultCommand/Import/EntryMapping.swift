@@ -12,8 +12,7 @@ struct EntryMapping {
         AttributeName.label, AttributeName.notes, AttributeName.oneTimePassword, AttributeName.folder,
         AttributeName.tags, AttributeName.address, AttributeName.expires, AttributeName.kind, AttributeName.origin,
         AttributeName.realm, AttributeName.more, AttributeName.icon, AttributeName.userName,
-        AttributeName.autoType, "comment", "conflict",
-        "creator", "type", "favorite",
+        AttributeName.autoType, "comment", "creator", "type", "favorite",
     ]
     /// The names of the other parts of an item, and of attributes from which the command computes something.
     private static let parts = Set(
@@ -49,8 +48,8 @@ struct EntryMapping {
             record.earlier.append(
                 ImportRecord.Earlier(
                     value: NewEarlierValue(
-                        secret: secret.secret.copy(), attributes: attributes, modified: modified, replaced: replaced),
-                    secret: secret))
+                        secret: secret.secret.copy(), attributes: attributes, replaced: replaced),
+                    secret: secret, modified: modified))
         }
         return record
     }

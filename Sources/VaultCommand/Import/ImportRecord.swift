@@ -26,6 +26,22 @@ struct ImportRecord: ~Copyable {
     struct Earlier {
         let value: NewEarlierValue
         let secret: SharedSecret
+        /// When it was set in the source, in milliseconds since 1970.
+        let modified: Int64
+    }
+}
+
+extension ImportRecord {
+    /// The text of the attribute `secret-changed`, if the earlier values show that the secret is older than the item's
+    /// last change; nil if they do not.
+    var secretDate: String? {
+        guard key.account != nil, SecretDate.stated(attributes) == nil, let modified else { return nil }
+        var oldest = modified
+        for value in earlier.reversed() {
+            guard value.secret.secret.equals(secret) else { break }
+            oldest = min(oldest, SecretDate.stated(value.value.attributes) ?? value.modified)
+        }
+        return oldest / Age.day < modified / Age.day ? Timestamp.text(oldest) : nil
     }
 }
 

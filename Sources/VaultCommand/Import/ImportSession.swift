@@ -1,3 +1,4 @@
+import VaultBytes
 import VaultFmt
 import VaultLocal
 
@@ -71,7 +72,7 @@ struct ImportSession {
                     try vault.rehearseAdding(
                         secretBytes: earlier.secret.count, attributes: earlier.value.attributes,
                         accessibility: record.accessibility,
-                        group: key.group, created: earlier.value.replaced, modified: earlier.value.modified)
+                        group: key.group, created: earlier.value.replaced, modified: earlier.modified)
                 }
                 return try decide(
                     record, known: { () throws(VaultError) in try Self.origins(of: try vault.items()) },
@@ -271,12 +272,15 @@ struct ImportSession {
         let target = decision.target
         var attributes = record.attributes
         TwinName.note(record.key, target, in: &attributes)
-        var earlier = record.earlier.map(\.value)
+        var earlier = record.earlier
         // What the source says of an existing item never lets anyone read more of it than before.
         let before = try decision.changes ? importing(place) { try transaction.item(decision.old ?? target) } : nil
         tally.note(decision, record, before, policy)
         switch decision.action {
         case .add, .keepBoth:
+            if attributes.count < Format.Limit.attributes, let date = record.secretDate {
+                attributes.set(Attribute(SecretDate.attribute, Array(date.utf8)))
+            }
             try importing(place) {
                 try transaction.add(
                     target, secret: record.secret, attributes: attributes, accessibility: record.accessibility,
@@ -304,7 +308,7 @@ struct ImportSession {
         }
         guard !earlier.isEmpty else { return }
         let kept = try importing(place) {
-            try transaction.addEarlierValues(earlier, to: target)
+            try transaction.addEarlierValues(earlier.map(\.value), to: target)
         }
         tally.earlierValues += kept
         tally.droppedEarlierValues += earlier.count - kept

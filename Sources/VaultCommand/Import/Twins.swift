@@ -119,7 +119,7 @@ struct Twins {
         hash.update(data: Array(record.accessibility.name.utf8))
         for earlier in record.earlier {
             let value = earlier.value
-            Self.add(earlier.secret.secret, value.attributes, [value.modified, value.replaced], to: &hash)
+            Self.add(earlier.secret.secret, value.attributes, [earlier.modified, value.replaced], to: &hash)
         }
         return mark(hash)
     }

@@ -7,8 +7,10 @@ enum ChangesText {
     static func lines(_ changes: VaultChanges) -> [String] {
         var lines = changes.items.map(line)
         lines += changes.addedGroups.map { "group added: \($0.isEmpty ? "(default)" : TerminalText.quoted($0))" }
+        lines += changes.addedSlots.map { "slot added: \($0)" }
+        lines += changes.changedSlots.map { "slot changed: \($0)" }
         lines += changes.removedSlots.map { "slot removed: \($0)" }
-        if let kept = changes.keptVersions { lines.append("earlier values kept per item: \(kept)") }
+        if let kept = changes.keptVersions { lines.append("earlier values kept: \(kept)") }
         return lines
     }
 
@@ -19,22 +21,30 @@ enum ChangesText {
         case (let before?, let after?):
             var what = change.fields.map(MergeText.field)
             if change.hasOtherEarlierValues { what.append("earlier values") }
+            if change.hasOtherConflicts { what.append("conflicts to settle") }
             let moved = before == after ? "" : " (was \(ItemText.summary(before)))"
-            return "~ \(ItemText.summary(after))\(moved): \(what.joined(separator: ", "))"
+            let details = what.isEmpty ? "" : ": \(what.joined(separator: ", "))"
+            return "~ \(ItemText.summary(after))\(moved)\(details)"
         case (nil, nil): return ""
         }
     }
 }
 
 extension JSONWriter {
-    /// Writes the members `items` (`change`, `id`, `before`, `after`, `fields`, `earlierValues`, `writtenBy`),
-    /// `addedGroups`, `removedSlots` and, if it was changed, `keptVersions`.
+    /// Writes the members `items` (`change`, `id`, `before`, `after`, `fields`, `earlierValues`, `conflicts`),
+    /// `addedGroups`, `addedSlots`, `changedSlots`, `removedSlots` and, if it was changed, `keptVersions`.
     mutating func members(of changes: VaultChanges) throws {
         try array("items") { writer in
             for item in changes.items { try writer.object { writer in try writer.members(of: item) } }
         }
         try array("addedGroups") { writer in for group in changes.addedGroups { try writer.value(group) } }
-        try array("removedSlots") { writer in for slot in changes.removedSlots { try writer.value(slot.description) } }
+        let slots = [
+            ("addedSlots", changes.addedSlots), ("changedSlots", changes.changedSlots),
+            ("removedSlots", changes.removedSlots),
+        ]
+        for (name, ids) in slots {
+            try array(name) { writer in for slot in ids { try writer.value(slot.description) } }
+        }
         if let kept = changes.keptVersions { try member("keptVersions", kept) }
     }
 
@@ -48,6 +58,6 @@ extension JSONWriter {
         }
         try fields(item.fields)
         try member("earlierValues", item.hasOtherEarlierValues)
-        if let device = item.device { try member("writtenBy", device.description) }
+        try member("conflicts", item.hasOtherConflicts)
     }
 }

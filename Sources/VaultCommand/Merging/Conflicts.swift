@@ -8,7 +8,8 @@ struct Conflicts: ParsableCommand {
         commandName: "conflicts",
         abstract: "List, show and settle conflicts left by merges.",
         discussion: """
-            If two machines change the same field of an item, the newer change wins, and the other value is kept until you settle the conflict.
+            If two machines change the same field of an item, the newer change wins, and the other value is kept until \
+            you settle the conflict.
 
             Examples:
               vaultfmt conflicts
@@ -26,7 +27,7 @@ struct ConflictsList: ParsableCommand {
         abstract: "List the items with conflicts to settle, without their values.",
         discussion: """
             Prints a line for each item, with its name and fields. --json writes an array of objects: the members of the key, id, and values with \
-            number, kind, name, revision and writtenBy.
+            number, kind, name, revision, replica and time.
 
             Examples:
               vaultfmt conflicts list
@@ -73,7 +74,7 @@ struct ConflictsShow: ParsableCommand {
         commandName: "show",
         abstract: "Show the values that an item lost in merges.",
         discussion: """
-            Prints a line for each value: its number, when and by which device it was written, the field, and the value itself unless it is secret \
+            Prints a line for each value: its number, when it was set, the field, and the value itself unless it is secret \
             or sealed. --value writes one value to standard output, as 'vaultfmt get' does with a secret.
 
             Examples:
@@ -98,16 +99,26 @@ struct ConflictsShow: ParsableCommand {
         guard let conflict = try opened.conflict(in: item.key) else {
             return Terminal.note("\(ItemText.summary(item.key)) has no conflicts to settle")
         }
-        if let value { return try Output.deliver(conflict.value(numbered: value).value, force: force) }
+        if let value { return try deliver(conflict.value(numbered: value)) }
         let output = Output.standard()
-        var table = Table(["NUMBER", "WRITTEN", "DEVICE", "FIELD", "VALUE"])
+        var table = Table(["NUMBER", "SET", "FIELD", "VALUE"])
         for (index, value) in conflict.values.enumerated() {
             let time = table.isForPeople ? Timestamp.short(value.time) : Timestamp.text(value.time)
-            try table.add(
-                ["\(index + 1)", time, value.device?.description ?? "", value.field.words, value.shown], to: output)
+            try table.add(["\(index + 1)", time, MergeText.field(value.field), value.shown], to: output)
         }
         try table.finish(output)
         try output.flush()
+    }
+
+    private func deliver(_ value: Conflict.Value) throws {
+        if let bytes = value.value { return try Output.deliver(bytes, force: force) }
+        guard value.key != nil || value.group != nil else {
+            throw CommandFailure(
+                .unavailable,
+                "this value cannot be read here: its device's secret is missing, or its record is damaged; settle the conflict on that device"
+            )
+        }
+        try Output.deliver(Secret(text: value.shown), force: force)
     }
 }
 
@@ -117,8 +128,8 @@ struct ConflictsSettle: ParsableCommand {
         commandName: "settle",
         abstract: "Settle an item's conflicts, keeping its values or restoring lost ones.",
         discussion: """
-            Without --keep, the item stays as it is and the other values are discarded; earlier values are not affected. With --keep, the chosen \
-            values replace the item's current ones, one for each field.
+            Without --keep, the item stays as it is. With --keep, the chosen values replace the item's current ones, one \
+            for each field. Secrets and sealed attributes that lose become earlier values; other values that lose are discarded.
 
             Examples:
               vaultfmt conflicts settle github.com alice
@@ -181,23 +192,27 @@ extension Conflict {
 }
 
 extension Conflict.Value {
-    /// Milliseconds since 1970.
-    fileprivate var time: Int64 { Int64(clamping: revision >> 16) }
-
     /// The value, unless it is a secret.
     fileprivate var shown: String {
         switch field {
         case .secret: return ""
-        case .accessibility: return accessibility?.name ?? ""
-        case .attribute where flags.contains(.sealed): return ""
-        case .keyField, .attribute: return value.withUnsafeBytes { ItemText.text(Array($0)) }
+        case .key: return key.map { ItemText.summary($0) } ?? ""
+        case .place: return placeWords
+        case .attribute where !flags.isDisjoint(with: [.sealed, .concealed]): return ""
+        case .attribute:
+            guard let value else { return "(not readable here)" }
+            return value.withUnsafeBytes { ItemText.text(Array($0)) }
         }
     }
-}
 
-extension ConflictField {
-    /// The text for a column of a table.
-    fileprivate var words: String { name ?? kind }
+    /// The group, the accessibility and the device of a place.
+    private var placeWords: String {
+        var words: [String] = []
+        if let group { words.append(group.isEmpty ? "the default group" : "group \(TerminalText.quoted(group))") }
+        if let accessibility { words.append(accessibility.name) }
+        if let device { words.append("device \(device)") }
+        return words.joined(separator: ", ")
+    }
 }
 
 extension JSONWriter {
@@ -205,6 +220,7 @@ extension JSONWriter {
         try member("number", number)
         try members(of: value.field)
         try member("revision", value.revision)
-        if let device = value.device { try member("writtenBy", device.description) }
+        try member(replica: value.replica)
+        try member("time", Timestamp.text(value.time))
     }
 }

@@ -15,18 +15,6 @@ struct CopyOutcome {
     var mayBeNamedByPerson = false
     /// Whether the vault has conflicts to settle, from this copy or from before.
     var leavesConflicts = false
-
-    /// Whether items were removed that the copy may have known only as they were earlier.
-    var hasUnconfirmedRemovals: Bool { report?.hasUnconfirmedRemovals == true }
-}
-
-extension MergeReport {
-    fileprivate var hasUnconfirmedRemovals: Bool {
-        notes.contains { if case .removedUnconfirmed = $0 { true } else { false } }
-    }
-
-    /// Whether a person has to look at the result.
-    var needsAttention: Bool { hasConflicts || hasUnconfirmedRemovals }
 }
 
 /// Merges copies of a vault into it.
@@ -34,6 +22,12 @@ struct CopyMerger {
     let path: String
     let access: AccessOptions
     var options: MergeOptions
+    /// The factors of the copies, if they are not the vault's.
+    var otherFactors: FactorSources?
+    /// Whether changes that the user dropped here may come back.
+    var acceptsDropped = false
+    /// The canonical path of the vault, if `path` is a temporary file.
+    var place: String?
     /// Whether this machine checks the vault against the state it remembers, and updates that state.
     var isWatched = true
     /// Called for confirmation before anything from a branch under replaced keys is merged, with the path of the copy.
@@ -52,7 +46,7 @@ struct CopyMerger {
 
     private struct Copy {
         let path: String
-        let anchor: Anchor
+        let state: StateID
         let mark: FileMark?
         /// Whether it ends within a change, because its writer was interrupted or because it was not copied to its end.
         var isCut = false
@@ -65,34 +59,31 @@ struct CopyMerger {
     // MARK: named copies
 
     /// Merges all copies, newest first. If one fails, copies that were merged before it stay merged.
-    func merge(_ others: [String], base: String?) throws -> [CopyOutcome] {
+    func merge(_ others: [String]) throws -> [CopyOutcome] {
         let first = try access.open(path, anchors: .ignore)
         var copies: [Copy] = []
         for other in others {
             let vault = try open(other, of: first)
-            copies.append(Copy(path: other, anchor: vault.anchor, mark: nil) { vault })
+            copies.append(Copy(path: other, state: vault.state, mark: nil) { vault })
         }
         Self.sort(&copies)
-        var merger = self
-        if let base { merger.options.base = .file(try open(base, of: first)) }
-        let target = try merger.target(first, copies)
+        let target = try target(first, copies)
         var outcomes: [CopyOutcome] = []
         for copy in copies {
-            if let report = try merger.merge(try copy.open(), into: target.vault) {
-                outcomes.append(CopyOutcome(path: copy.path, report: report))
-            }
+            if let outcome = try merge(try copy.open(), copy.path, into: target.vault) { outcomes.append(outcome) }
         }
         try finish(target, &outcomes)
         return outcomes
     }
 
     /// Merges one copy into a vault that is open for writing; returns nil if the user declined.
-    func merge(_ other: String, into vault: Vault) throws -> MergeReport? {
-        try merge(open(other, of: vault), into: vault)
+    /// - `name`: The copy's name in messages.
+    func merge(_ other: String, called name: String, into vault: Vault) throws -> CopyOutcome? {
+        try merge(open(other, called: name, of: vault), name, into: vault)
     }
 
     /// Opens a copy with the key that opened the vault or, failing that, with its own factors.
-    private func open(_ other: String, of vault: Vault) throws -> Vault {
+    private func open(_ other: String, called name: String? = nil, of vault: Vault) throws -> Vault {
         guard try UserFiles.exists(other) else {
             throw CommandFailure(.noSuchFile, "there is no vault \(TerminalText.path(other)); check the path")
         }
@@ -103,7 +94,21 @@ struct CopyMerger {
                 "\(TerminalText.path(other)) is another vault (\(id)), not a copy of \(TerminalText.path(path)) (\(vault.id)); "
                     + "export its items and import them")
         }
-        return try access.openCopy(other, of: vault) ?? access.open(other, anchors: .ignore)
+        if let copy = try access.openCopy(other, of: vault) { return copy }
+        let name = name ?? TerminalText.path(other)
+        do {
+            if let otherFactors {
+                return try access.open(other, with: otherFactors.read(), writable: false, anchors: .ignore)
+            }
+            return try access.withFactors(other, called: name) { given in
+                try access.open(other, with: given, writable: false, anchors: .ignore)
+            }
+        } catch let failure as CommandFailure where failure.status == .noAccess {
+            throw CommandFailure(
+                failure.status,
+                "\(name) has other factors than this copy: \(failure.message); give them with --other-passphrase-file or --other-key-file",
+                code: failure.code)
+        }
     }
 
     // MARK: conflict copies
@@ -123,7 +128,7 @@ struct CopyMerger {
                 let vault = try openLeft(other, of: first)
                 copies.append(
                     Copy(
-                        path: other, anchor: vault.anchor, mark: mark, isCut: vault.tail != .clean,
+                        path: other, state: vault.state, mark: mark, isCut: vault.tail != .clean,
                         mayBeNamedByPerson: candidate.mayBeNamedByPerson
                     ) { try openLeft(other, of: first) })
             } catch  where candidate.mayBeNamedByPerson {
@@ -136,24 +141,34 @@ struct CopyMerger {
         }
         Self.sort(&copies)
         let target = try Self.preferring(outcomes + unread) { try self.target(first, copies) }
+        var done: [(copy: Copy, index: Int)] = []
         for copy in copies {
-            var outcome = CopyOutcome(path: copy.path)
             do {
-                if copy.mayBeNamedByPerson, try !hasNews(try copy.open(), for: target.vault) { continue }
-                outcome.report = try merge(try copy.open(), into: target.vault)
-                if copy.isCut { throw Self.cut }
+                let vault = try copy.open()
+                if copy.mayBeNamedByPerson, try !hasNews(vault, for: target.vault) { continue }
+                var outcome = try merge(vault, copy.path, into: target.vault) ?? CopyOutcome(path: copy.path)
                 outcome.mayBeNamedByPerson = copy.mayBeNamedByPerson
+                if copy.isCut { outcome.failure = Self.cut }
                 // What is damaged in the vault may be intact in the copy.
-                if !options.isRehearsal, !copy.mayBeNamedByPerson, outcome.report?.hasDamage != true {
-                    outcome.movedTo = try moveAside(copy)
-                }
+                let isLeft = outcome.mayBeNamedByPerson || copy.isCut || outcome.report?.hasDamage == true
+                outcomes.append(outcome)
+                if !isLeft { done.append((copy, outcomes.endIndex - 1)) }
             } catch {
-                outcome.failure = CommandFailure(error)
+                outcomes.append(CopyOutcome(path: copy.path, failure: CommandFailure(error)))
             }
-            outcomes.append(outcome)
         }
         try Self.preferring(outcomes + unread) { try finish(target, &outcomes) }
+        // Only now: a copy may be what proves that the vault continues what this machine remembers.
+        if !options.isRehearsal { moveAside(done, &outcomes) }
         return outcomes
+    }
+
+    private func moveAside(_ copies: [(copy: Copy, index: Int)], _ outcomes: inout [CopyOutcome]) {
+        for (copy, index) in copies {
+            do { outcomes[index].movedTo = try moveAside(copy) } catch {
+                outcomes[index].failure = CommandFailure(error)
+            }
+        }
     }
 
     /// Replaces the refusal of a vault by the failure to read or write a copy, if there is one: with that copy, the vault
@@ -194,7 +209,7 @@ struct CopyMerger {
         var rehearsal = options
         rehearsal.isRehearsal = true
         do throws(VaultError) {
-            return ![.same, .ours, .equal].contains(try vault.merge(copy, options: rehearsal).outcome)
+            return ![.same, .ours].contains(try vault.merge(copy, options: rehearsal).outcome)
         } catch {
             throw Self.failure(error)
         }
@@ -214,10 +229,10 @@ struct CopyMerger {
 
     // MARK: merging
 
-    /// Sorts the copies; the one with the greatest state comes first.
+    /// Sorts the copies, newest first. The result does not depend on their order, but the first one may spare the others.
     private static func sort(_ copies: inout [Copy]) {
         copies.sort { left, right in
-            let (one, other) = (left.anchor, right.anchor)
+            let (one, other) = (left.state, right.state)
             guard one.generation == other.generation else { return one.generation > other.generation }
             return other.chain.lexicographicallyPrecedes(one.chain)
         }
@@ -231,12 +246,14 @@ struct CopyMerger {
         do {
             return (try reopen(first, isWatched: true), false)
         } catch let refusal as CommandFailure {
+            let machine = try ThisMachine.current()
             guard [.forked, .rolledBack].contains(refusal.code),
-                let remembered = try ThisMachine.current().remembered(first.id),
+                let remembered = try machine.remembered(first.id, at: path) ?? machine.remembered(first.id),
                 try copies.contains(where: { copy in
                     try [.same, .descends].contains(copy.open().verdict(on: remembered.anchor))
                 })
             else { throw refusal }
+            if !options.isRehearsal || !acceptsDropped { try check(first, into: first) }
             return (try reopen(first, isWatched: false), true)
         }
     }
@@ -246,9 +263,8 @@ struct CopyMerger {
     private func finish(_ target: (vault: Vault, needsCheck: Bool), _ outcomes: inout [CopyOutcome]) throws {
         if target.needsCheck, !options.isRehearsal { try ThisMachine.current().check(target.vault) }
         let isUnsettled = try outcomes.contains { $0.report != nil } && !target.vault.conflicts().isEmpty
-        for index in outcomes.indices where outcomes[index].report != nil {
-            outcomes[index].leavesConflicts = isUnsettled || outcomes[index].report?.hasConflicts == true
-        }
+        guard isUnsettled else { return }
+        for index in outcomes.indices where outcomes[index].report != nil { outcomes[index].leavesConflicts = true }
     }
 
     private func reopen(_ vault: Vault, isWatched: Bool) throws -> Vault {
@@ -257,14 +273,36 @@ struct CopyMerger {
         return again
     }
 
+    /// Refuses a copy with changes that the user dropped here, unless the user asks for them.
+    private func check(_ other: Vault, into vault: Vault) throws {
+        let machine = try ThisMachine.current()
+        do throws(VaultError) {
+            try machine.checkMerge(of: other, into: vault, takesDropped: acceptsDropped, at: place)
+        } catch {
+            guard error.code == .forked else { throw error }
+            throw CommandFailure(
+                .damaged,
+                "\(error.detail); nothing was merged: --accept-dropped of 'vaultfmt merge' takes them in again",
+                code: error.code)
+        }
+    }
+
     /// - Returns: Nil if the user declined.
-    private func merge(_ other: Vault, into vault: Vault) throws -> MergeReport? {
+    private func merge(_ other: Vault, _ name: String, into vault: Vault) throws -> CopyOutcome? {
+        // A dry run leaves what is remembered as it is.
+        if !options.isRehearsal || !acceptsDropped { try check(other, into: vault) }
         if options.acceptsOldKeys, !options.isRehearsal {
             var rehearsal = options
             rehearsal.isRehearsal = true
             let report = try vault.merge(other, options: rehearsal)
-            if report.outcome == .adopted, try !confirm(report, other.path) { return nil }
+            if report.outcome == .adopted, try !confirm(report, name) { return nil }
         }
+        let report = try merge(other, into: vault)
+        let leavesConflicts = try report.hasConflicts || report.outcome == .theirs && !other.conflicts().isEmpty
+        return CopyOutcome(path: name, report: report, leavesConflicts: leavesConflicts)
+    }
+
+    private func merge(_ other: Vault, into vault: Vault) throws -> MergeReport {
         let progress = Progress("merging", of: "items")
         defer { progress.finish() }
         do throws(VaultError) {

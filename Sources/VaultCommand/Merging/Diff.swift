@@ -9,8 +9,8 @@ struct Diff: ParsableCommand {
         abstract: "Show the differences between two copies of a vault: names and fields, never secrets.",
         discussion: """
             Prints a line for each item: + if only B has it, - if only A has it, ~ with the fields that differ. With one file, shows the newest \
-            change, or with --since all changes since a state that 'vaultfmt log' lists. --json writes an object: items, addedGroups, removedSlots \
-            and keptVersions.
+            change, or with --since all changes since a state that 'vaultfmt log' lists. --json writes an object: items, addedGroups, addedSlots, \
+            changedSlots, removedSlots and keptVersions.
 
             --git writes one copy as text for 'git diff', as its textconv: items, the names of their attributes, and revisions. It never prompts; a \
             locked vault is written as one line. 'vaultfmt git setup' configures it.
@@ -103,7 +103,7 @@ enum GitText {
         quiet.noInput = true
         do {
             let vault = try quiet.open(path, anchors: .ignore)
-            try output.line("vault \(vault.id) generation \(vault.anchor.generation)")
+            try output.line("vault \(vault.id) generation \(vault.state.generation)")
             try ItemSearch.each(in: vault, Query()) { item in
                 try output.line(TerminalText.singleLine(ItemText.summary(item.key, label: item.attributes.label)))
                 let names = item.attributes.all.map { TerminalText.quoted($0.name) }.joined(separator: ", ")

@@ -7,10 +7,10 @@ struct Log: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
         abstract:
-            "List a vault's states, showing when and by which device each was written and what changed; secrets are never shown.",
+            "List a vault's states, showing when each was written and what changed; secrets are never shown.",
         discussion: """
             The newest state comes first. The list goes back to the last time that the file was compacted or rewritten. Items are marked as in 'vaultfmt diff'. \
-            --json writes an array of objects: anchor, generation, time, devices, merge, and changes as 'vaultfmt diff --json' writes them. Any copy \
+            --json writes an array of objects: state, generation, time, merge, and changes as 'vaultfmt diff --json' writes them. Any copy \
             can be shown; it is not checked against what this machine remembers.
 
             Examples:
@@ -47,7 +47,6 @@ struct Log: ParsableCommand {
 
     private func write(_ entry: LogEntry, _ output: Output) throws {
         var head = ["generation \(entry.state.generation)", Timestamp.text(entry.time)]
-        head += entry.devices.map { "device \($0)" }
         if entry.isMerge { head.append("merge") }
         try output.line(head.joined(separator: "  "))
         guard let changes = entry.changes else {
@@ -59,10 +58,9 @@ struct Log: ParsableCommand {
 
 extension JSONWriter {
     fileprivate mutating func members(of entry: LogEntry) throws {
-        try member("anchor", entry.state.description)
+        try member("state", entry.state.description)
         try member("generation", entry.state.generation)
         try member("time", Timestamp.text(entry.time))
-        try array("devices") { writer in for device in entry.devices { try writer.value(device.description) } }
         try member("merge", entry.isMerge)
         guard let changes = entry.changes else { return }
         try object("changes") { writer in try writer.members(of: changes) }

@@ -8,20 +8,21 @@ struct Merge: ParsableCommand {
         commandName: "merge",
         abstract: "Merge copies of a vault that was changed on several machines.",
         discussion: """
-            Items are matched by id and merged field by field; the newest change to a field wins, and the other value is kept until you settle \
-            it with 'vaultfmt conflicts' (exit 3). The copies are only read. They are opened with the vault's key or, failing that, with their \
-            own factors.
+            Items are matched by id and merged field by field, by what each copy has seen; of two changes to a field that did not see each \
+            other, the newer one is shown, and the other value is kept until you settle it with 'vaultfmt conflicts' (exit 3). The copies are \
+            only read. They are opened with the vault's key or, failing that, with their own factors.
 
             --conflicts finds the copies that Syncthing, Dropbox, Nextcloud, OneDrive, iCloud and others leave next to VAULT, tries no factors on \
             them, and moves each to VAULT.merged/ once the vault contains everything in it. A file that is a different vault, was continued under \
             replaced keys, or that does not open is left in place and reported (exit 3).
 
-            With --accept-old-keys, values that a copy stored under keys that this vault has since replaced are listed and then merged as earlier values; \
-            they may have been written by someone with a leaked old passphrase. --keep-slots keeps the slots that only the copy has, and ignores \
-            removals of slots made under old keys.
+            With --accept-old-keys, values that a copy stored under keys that this vault has since replaced are listed, and taken in after you \
+            agree: to settle, or as earlier values. They may have been written by someone with a leaked old passphrase. Nothing that is shown \
+            changes. With --accept-dropped, changes that you dropped with 'vaultfmt anchor --accept' are taken in again.
 
-            --json writes an array with an object for each copy: copy, outcome (same, ours, theirs, equal, merged or adopted), dryRun, baseGeneration, taken, \
-            supplemented (items whose values stayed), removed and notes; error and exitCode if it was left; movedTo. Docs/many-machines.md covers Syncthing, git, Dropbox and USB sticks.
+            --json writes an array with an object for each copy: copy, outcome (same, ours, theirs, merged or adopted), dryRun, taken, \
+            added, supplemented (items whose shown values stayed), removed and notes; error and exitCode if it was left; movedTo. Docs/many-machines.md covers \
+            Syncthing, git, Dropbox and USB sticks.
 
             Examples:
               vaultfmt merge work.vault usb/work.vault
@@ -38,9 +39,6 @@ struct Merge: ParsableCommand {
     @Option("The vault.", name: [.customShort("f"), .long], value: "file", isFile: true)
     var vault: String?
 
-    @Option("A third copy, from before the two diverged, if neither contains that state.", value: "file", isFile: true)
-    var base: String?
-
     @Flag(help: "Merge the conflict copies left next to the vault by file syncers.")
     var conflicts = false
 
@@ -50,21 +48,23 @@ struct Merge: ParsableCommand {
     @Flag(help: "Write JSON.")
     var json = false
 
-    @Flag(help: "Keep slots that only a copy has.")
-    var keepSlots = false
-
-    @Flag(help: "Merge values stored under replaced keys, as earlier values.")
+    @Flag(help: "Take in values stored under replaced keys, to settle or as earlier values.")
     var acceptOldKeys = false
+
+    @Flag(help: "Take in changes that were dropped with 'vaultfmt anchor --accept'.")
+    var acceptDropped = false
 
     @Flag(name: [.short, .long], help: "Do not ask for confirmation.")
     var yes = false
 
+    @OptionGroup(title: "Other copies") var other: OtherFactorOptions
     @OptionGroup(title: "Access") var access: AccessOptions
 
     func validate() throws {
-        guard !conflicts || (base == nil && !acceptOldKeys && !keepSlots) else {
+        guard !conflicts || (!acceptOldKeys && !acceptDropped && other.sources == nil) else {
             throw ValidationError(
-                "--conflicts cannot be combined with --base, --keep-slots or --accept-old-keys; name the copy instead")
+                "--conflicts cannot be combined with --accept-old-keys, --accept-dropped or --other-…; name the copy instead"
+            )
         }
     }
 
@@ -72,11 +72,11 @@ struct Merge: ParsableCommand {
         let (path, others) = try paths()
         var options = MergeOptions()
         options.isRehearsal = dryRun
-        options.takesSlots = keepSlots
         options.acceptsOldKeys = acceptOldKeys
-        options.removesSlotsOfOldKeys = !keepSlots
-        let merger = CopyMerger(path: path, access: access, options: options, confirm: confirm)
-        let outcomes = try conflicts ? merger.mergeConflictCopies() : merger.merge(others, base: base)
+        let merger = CopyMerger(
+            path: path, access: access, options: options, otherFactors: other.sources, acceptsDropped: acceptDropped,
+            confirm: confirm)
+        let outcomes = try conflicts ? merger.mergeConflictCopies() : merger.merge(others)
         try write(outcomes, path)
         try conclude(outcomes, path)
     }
@@ -108,10 +108,10 @@ struct Merge: ParsableCommand {
         guard !access.noInput, Prompt.isPossible else {
             throw CommandFailure(
                 .usage,
-                "values stored under replaced keys are merged only after confirmation, but there is no terminal to prompt on; give --yes"
+                "values stored under replaced keys are taken in only after confirmation, but there is no terminal to prompt on; give --yes"
             )
         }
-        return try Prompt.confirm("Merge these as earlier values?", instead: "give --yes")
+        return try Prompt.confirm("Take in these values?", instead: "give --yes")
     }
 
     private func write(_ outcomes: [CopyOutcome], _ path: String) throws {
@@ -141,7 +141,7 @@ struct Merge: ParsableCommand {
         guard left == 0 else {
             throw CommandFailure(
                 .incomplete,
-                "\(left == 1 ? "1 file was left unchanged" : "\(left) files were left unchanged"); the reasons are above"
+                "\(left == 1 ? "1 file was left in place" : "\(left) files were left in place"); the reasons are above"
             )
         }
         guard outcomes.last(where: { $0.report != nil })?.report?.hasDamage != true else {
@@ -150,13 +150,6 @@ struct Merge: ParsableCommand {
                 "\(TerminalText.path(path)) contains damaged data (see above), which merging does not replace; set it again, from a copy that "
                     + "'vaultfmt verify' calls sound on the machine that has it"
             )
-        }
-        if let doubtful = outcomes.first(where: \.hasUnconfirmedRemovals), !outcomes.contains(where: \.leavesConflicts)
-        {
-            throw CommandFailure(
-                .incomplete,
-                "\(dryRun ? "would remove" : "removed") items whose last change \(TerminalText.path(doubtful.path)) may not have known; they are named above, "
-                    + "and 'vaultfmt restore' brings them back")
         }
         guard !outcomes.contains(where: \.leavesConflicts) else {
             throw CommandFailure(

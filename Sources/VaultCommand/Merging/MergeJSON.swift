@@ -14,7 +14,7 @@ extension JSONWriter {
         try object { writer in try writer.members(naming: key) }
     }
 
-    /// Writes an array of fields, each an object with `kind` and, except for the secret and the accessibility, `name`.
+    /// Writes an array of fields, each an object with `kind` and, for an attribute, `name`.
     mutating func fields(_ fields: [ConflictField]) throws {
         try array("fields") { writer in
             for field in fields { try writer.object { writer in try writer.members(of: field) } }
@@ -42,12 +42,9 @@ extension JSONWriter {
     private mutating func members(of report: MergeReport) throws {
         try member("outcome", report.outcome.rawValue)
         try member("dryRun", report.isRehearsal)
-        switch report.base {
-        case .state(let generation)?: try member("baseGeneration", generation)
-        case .values?, nil: break
-        }
         for (name, keys) in [
-            ("taken", report.taken), ("supplemented", report.supplemented), ("removed", report.removed),
+            ("taken", report.taken), ("added", report.added), ("supplemented", report.supplemented),
+            ("removed", report.removed),
         ] {
             try array(name) { writer in for key in keys { try writer.object(naming: key) } }
         }
@@ -61,25 +58,30 @@ extension JSONWriter {
         case .conflict(let key, let fields):
             try members("conflict", key)
             try self.fields(fields)
-        case .keptAsEarlierValue(let key): try members("keptAsEarlierValue", key)
         case .renamed(let key, let new):
             try members("renamed", key)
             try name("to")
             try object(naming: new)
-        case .joined(let key): try members("joined", key)
-        case .removedUnconfirmed(let key): try members("removedUnconfirmed", key)
         case .keptAgainstRemoval(let key): try members("keptAgainstRemoval", key)
+        case .withoutSecret(let key): try members("withoutSecret", key)
+        case .keptForSplitID(let key): try members("keptForSplitID", key)
+        case .earlierValuesDropped(let key): try members("earlierValuesDropped", key)
+        case .takenInToSettle(let key): try members("takenInToSettle", key)
+        case .notTakenIn(let key): try members("notTakenIn", key)
         case .removalNotCarriedOut(let key): try members("removalNotCarriedOut", key)
-        case .notAdopted(let key): try members("notAdopted", key)
         case .keptForDevice(let key): try members("keptForDevice", key)
         case .slotRemoved(let id, let name): try members("slotRemoved", id, name)
-        case .slotNotTaken(let id, let name): try members("slotNotTaken", id, name)
         case .slotTaken(let id, let name): try members("slotTaken", id, name)
+        case .slotChanged(let id, let name): try members("slotChanged", id, name)
         case .slotLostGroups(let id, let name, let groups):
             try members("slotLostGroups", id, name)
             try array("groups") { writer in for group in groups { try writer.value(group) } }
+        case .slotGainedGroups(let id, let name, let groups):
+            try members("slotGainedGroups", id, name)
+            try array("groups") { writer in for group in groups { try writer.value(group) } }
+        case .slotAddedAgain(let id, let name): try members("slotAddedAgain", id, name)
         case .slotDropped(let id, let name): try members("slotDropped", id, name)
-        case .slotRemovalNotCarriedOut(let id, let name): try members("slotRemovalNotCarriedOut", id, name)
+        case .slotNotCarriedOut(let id, let name): try members("slotNotCarriedOut", id, name)
         case .extensionDiffers(let name):
             try member("kind", "extensionDiffers")
             try member("extension", name)
@@ -108,16 +110,16 @@ extension ConflictField {
         switch self {
         case .secret: "secret"
         case .attribute: "attribute"
-        case .keyField: "keyField"
-        case .accessibility: "accessibility"
+        case .key: "key"
+        case .place: "place"
         }
     }
 
-    /// The attribute's or the key field's name.
+    /// The attribute's name.
     var name: String? {
         switch self {
-        case .attribute(let name), .keyField(let name): name
-        case .secret, .accessibility: nil
+        case .attribute(let name): name
+        case .secret, .key, .place: nil
         }
     }
 }

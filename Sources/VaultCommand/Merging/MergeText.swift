@@ -9,12 +9,14 @@ enum MergeText {
         var lines: [String] = []
         if let report = outcome.report {
             lines.append("\(name): \(summary(report))")
-            lines += report.taken.map { "  taken: \(ItemText.summary($0))" }
+            lines += report.added.map { "  added: \(ItemText.summary($0))" }
+            lines += report.taken.map { "  changed: \(ItemText.summary($0))" }
             lines += report.supplemented.map {
                 "  unchanged, but with other values in its history or to settle: \(ItemText.summary($0))"
             }
             lines += report.removed.map { "  removed: \(ItemText.summary($0))" }
             lines += report.notes.map { "  \(note($0))" }
+            if let limit = report.limit { lines.append("  earlier values kept: \(limit)") }
         }
         if let failure = outcome.failure { lines.append("\(name): \(failure.message)") }
         if outcome.mayBeNamedByPerson, outcome.report?.isRehearsal == false {
@@ -26,20 +28,33 @@ enum MergeText {
 
     private static func summary(_ report: MergeReport) -> String {
         let would = report.isRehearsal ? "would be " : ""
+        var counts =
+            "\(count(report.added.count)) added, \(report.taken.count) changed, \(report.removed.count) removed"
+        if !report.supplemented.isEmpty { counts += ", \(report.supplemented.count) with other values kept" }
         switch report.outcome {
         case .same: return "the same state; there is nothing to merge"
         case .ours: return "everything it contains is already here; there is nothing to merge"
-        case .theirs: return "continues this vault, and \(report.isRehearsal ? "would replace" : "replaced") it"
-        case .equal: return "has the same contents; \(would)joined without changing any item"
-        case .merged:
-            let base = report.base == .values ? ", without a common state that can be read" : ""
-            let others = report.supplemented.count
+        case .theirs:
             return
-                "\(would)merged\(base): \(count(report.taken.count)) taken, \(count(report.removed.count)) removed"
-                + (others == 0 ? "" : ", \(count(others)) with other values kept")
+                "includes every change of this vault, and \(report.isRehearsal ? "would replace" : "replaced") it: \(counts)"
+        case .merged: return "\(would)merged: \(counts)"
         case .adopted:
+            let changed = report.notes.count { if case .takenInToSettle = $0 { true } else { false } }
+            let items = report.added.count + changed
             return
-                "was continued under replaced keys: values of \(count(report.taken.count)) \(would)taken as earlier values"
+                "was continued under replaced keys: values of \(count(items)) \(would)taken in, to settle or as earlier values"
+        }
+    }
+
+    /// Returns a line for each change to a slot.
+    static func slotLines(_ report: MergeReport) -> [String] {
+        report.notes.compactMap { note in
+            switch note {
+            case .slotRemoved, .slotTaken, .slotChanged, .slotLostGroups, .slotGainedGroups, .slotAddedAgain,
+                .slotDropped, .slotNotCarriedOut:
+                Self.note(note)
+            default: nil
+            }
         }
     }
 
@@ -49,27 +64,33 @@ enum MergeText {
         switch note {
         case .conflict(let key, let fields):
             "both changed: \(ItemText.summary(key)): \(Self.fields(fields)); 'vaultfmt conflicts' settles it"
-        case .keptAsEarlierValue(let key):
-            "both changed: \(ItemText.summary(key)), which belongs to another device; the other value is kept as an earlier value"
-        case .renamed(let key, let new):
-            "two items had the same name: \(ItemText.summary(key)) is now \(ItemText.summary(new))"
-        case .joined(let key): "two items had the same name and are now one: \(ItemText.summary(key))"
-        case .removedUnconfirmed(let key):
-            "removed, perhaps without knowledge of this value: \(ItemText.summary(key))"
         case .keptAgainstRemoval(let key):
             "removed in one copy but changed in the other, so it was kept: \(ItemText.summary(key))"
+        case .renamed(let key, let new): "renamed: \(ItemText.summary(key)) is now \(ItemText.summary(new))"
+        case .withoutSecret(let key):
+            "has no secret any more, because the last one was forgotten: \(ItemText.summary(key))"
+        case .keptForSplitID(let key):
+            "two machines used one replica id, so it cannot be told whether this item was removed; it was kept: \(ItemText.summary(key))"
+        case .earlierValuesDropped(let key):
+            "had no room for all earlier values; the oldest were dropped: \(ItemText.summary(key))"
+        case .takenInToSettle(let key):
+            "values under the old keys, to settle or as earlier values: \(ItemText.summary(key))"
+        case .notTakenIn(let key):
+            "a value under the old keys belongs to another device or is damaged, so it was left out: \(ItemText.summary(key))"
         case .removalNotCarriedOut(let key): "removed under the old keys, so it was kept: \(ItemText.summary(key))"
-        case .notAdopted(let key): "could not be merged: \(ItemText.summary(key))"
         case .keptForDevice(let key):
             "belongs to another device and stays under a key that a former member of its group still has: \(ItemText.summary(key))"
         case .slotRemoved(let id, let name): "slot removed: \(slot(id, name))"
-        case .slotNotTaken(let id, let name): "slot not kept; --keep-slots keeps it: \(slot(id, name))"
-        case .slotTaken(let id, let name): "slot taken: \(slot(id, name))"
+        case .slotTaken(let id, let name): "slot added: \(slot(id, name))"
+        case .slotChanged(let id, let name): "slot with the other copy's name and factors: \(slot(id, name))"
         case .slotLostGroups(let id, let name, let groups):
-            "slot that no longer opens \(groups.map { TerminalText.quoted($0) }.joined(separator: ", ")): \(slot(id, name))"
+            "slot that no longer opens \(list(groups)): \(slot(id, name))"
+        case .slotGainedGroups(let id, let name, let groups): "slot that also opens \(list(groups)): \(slot(id, name))"
+        case .slotAddedAgain(let id, let name):
+            "each copy had removed the other's last full slot, so this one was kept: \(slot(id, name))"
         case .slotDropped(let id, let name): "slot of unknown type, dropped: \(slot(id, name))"
-        case .slotRemovalNotCarriedOut(let id, let name):
-            "slot removed under the old keys, so it was kept: \(slot(id, name))"
+        case .slotNotCarriedOut(let id, let name):
+            "slot that was added, changed or removed under the old keys, which was not carried out: \(slot(id, name))"
         case .extensionDiffers(let name):
             "extension differs; this vault's version was kept: \(TerminalText.quoted(name))"
         case .damaged(let what): "damaged in the vault: \(what)"
@@ -80,6 +101,10 @@ enum MergeText {
         name.isEmpty ? id.description : "\(id) \(TerminalText.quoted(name))"
     }
 
+    private static func list(_ groups: [String]) -> String {
+        groups.map { TerminalText.quoted($0) }.joined(separator: ", ")
+    }
+
     static func fields(_ fields: [ConflictField]) -> String { fields.map(field).joined(separator: ", ") }
 
     /// The name of a field, quoted if it is an attribute.
@@ -87,8 +112,8 @@ enum MergeText {
         switch field {
         case .secret: "secret"
         case .attribute(let name): TerminalText.quoted(name)
-        case .keyField(let name): name
-        case .accessibility: "accessibility"
+        case .key: "name"
+        case .place: "group and accessibility"
         }
     }
 }

@@ -50,7 +50,7 @@ struct AccessOptions: ParsableArguments {
     func open(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
     ) throws -> Vault {
-        let vault = try open(path, anchors) { machine throws(VaultError) in
+        let vault = try open(path, anchors, asks: true) { machine throws(VaultError) in
             try options(machine, writable: writable, device: device)
         }
         TailNotice.show(vault)
@@ -60,26 +60,51 @@ struct AccessOptions: ParsableArguments {
     /// Opens a vault like `open`, for a repair: its newest state is searched for in the whole file, and its end is not
     /// reported.
     func openForRepair(_ path: String) throws -> Vault {
-        try open(path, .enforce) { machine throws(VaultError) in
+        try open(path, .enforce, asks: false) { machine throws(VaultError) in
             var options = try self.options(machine, writable: true, device: .ifThere)
             options.searchesWholeFile = true
             return options
         }
     }
 
+    /// - asks: Whether to ask about a vault that is refused and can be a second copy.
     private func open(
-        _ path: String, _ anchors: AnchorPolicy, _ options: @escaping (Machine) throws(VaultError) -> OpenOptions
+        _ path: String, _ anchors: AnchorPolicy, asks: Bool,
+        _ options: @escaping (Machine) throws(VaultError) -> OpenOptions
     ) throws -> Vault {
-        let kept = { () throws -> Vault? in try openUnlocked(path, anchors, false, options) }
+        let mayAsk = asks && anchors == .enforce && !noInput && Prompt.isPossible
+        let kept = { () throws -> Vault? in
+            do { return try openUnlocked(path, anchors, false, options) } catch let failure as CommandFailure
+                where mayAsk
+            {
+                return try secondCopy(path, failure, options) { try openUnlocked(path, .ignore, false, options) }
+            }
+        }
         if let vault = try kept() { return vault }
-        return try withFactors(path, unlessKept: kept) { given in try open(path, given, anchors, options) }
+        return try withFactors(path, unlessKept: kept) { given in
+            do { return try open(path, given, anchors, options) } catch let failure as CommandFailure where mayAsk {
+                return try secondCopy(path, failure, options) { try open(path, given, .ignore, options) }
+            }
+        }
+    }
+
+    /// Opens a vault that was refused, if it can be a second copy and the user says that it is.
+    private func secondCopy(
+        _ path: String, _ failure: CommandFailure, _ options: (Machine) throws(VaultError) -> OpenOptions,
+        _ open: () throws -> Vault?
+    ) throws -> Vault {
+        guard try SecondCopy.isRefused(path, failure), let copy = try open() else { throw failure }
+        try SecondCopy.accept(copy, failure)
+        guard let again = try openCopy(path, of: copy, isWatched: true, options) else { throw failure }
+        return again
     }
 
     /// Calls `body` with the factors for a vault, asking for those that are not given; a wrong passphrase can be
     /// retried twice.
+    /// - `name`: The vault's name in the question, if it is not its path.
     /// - `unlessKept`: The result if the vault was unlocked while this process waited for its turn to ask.
     func withFactors<R: ~Copyable>(
-        _ path: String, unlessKept: () throws -> R? = { nil },
+        _ path: String, called name: String? = nil, unlessKept: () throws -> R? = { nil },
         _ body: (borrowing GivenFactors) throws -> R
     ) throws -> R {
         guard try UserFiles.exists(path) else {
@@ -101,7 +126,7 @@ struct AccessOptions: ParsableArguments {
         if !noInput, try ControllingTerminal.waitForTurn() == true, let kept = try unlessKept() { return kept }
         var tries = 1
         while true {
-            given.passphrase = try sources.ask(path, mayAsk: !noInput)
+            given.passphrase = try sources.ask(name ?? path, mayAsk: !noInput)
             do { return try AgeKeys.reporting(external) { try body(given) } } catch {
                 let failure = CommandFailure(error)
                 guard failure.code == .noSlotOpens, tries < Self.mostTries else {
@@ -142,7 +167,7 @@ struct AccessOptions: ParsableArguments {
         let isKnown = try given.external == nil || Self.isRemembered(path, machine)
         var opener: FactorKinds = []
         let vault = try Progress.during("opening") {
-            try whileOpening {
+            try SecondCopy.advising(path) {
                 try given.tryEach { (factors, kinds) throws(VaultError) in
                     opener = kinds
                     let options = try options(machine)
@@ -200,7 +225,7 @@ struct AccessOptions: ParsableArguments {
             }
         } catch {
             if error.code == .noKernelKeyring { return nil }
-            throw CommandFailure(error)
+            throw try SecondCopy.failure(error, path)
         }
     }
 
@@ -211,12 +236,19 @@ struct AccessOptions: ParsableArguments {
     func openCopy(
         _ path: String, of vault: Vault, writable: Bool = false, isWatched: Bool = false
     ) throws -> Vault? {
+        let copy = try openCopy(path, of: vault, isWatched: isWatched) { machine throws(VaultError) in
+            try options(machine, writable: writable, device: .ifThere)
+        }
+        if let copy { TailNotice.show(copy) }
+        return copy
+    }
+
+    private func openCopy(
+        _ path: String, of vault: Vault, isWatched: Bool, _ options: (Machine) throws(VaultError) -> OpenOptions
+    ) throws -> Vault? {
         let machine = try ThisMachine.current()
         do throws(VaultError) {
-            let options = try self.options(machine, writable: writable, device: .ifThere)
-            let copy = try machine.openCopy(path, of: vault, options: options, isWatched: isWatched)
-            TailNotice.show(copy)
-            return copy
+            return try machine.openCopy(path, of: vault, options: try options(machine), isWatched: isWatched)
         } catch {
             if error.code == .noSuchSlot || error.code == .noSlotOpens { return nil }
             throw CommandFailure(error)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import VaultFmt
 
-/// Selects an earlier value of an item: 1 is the one before the current value, 2 the one before that.
+/// Selects an earlier value of one field of an item: 1 is the one before the current value, 2 the one before that.
 struct EarlierOption: ParsableArguments {
     @Option(
         "The earlier value: 1 is the most recent; 'vaultfmt history' numbers them.",
@@ -12,9 +12,12 @@ struct EarlierOption: ParsableArguments {
         if let earlier { guard earlier >= 1 else { throw ValidationError("--earlier must be at least 1") } }
     }
 
-    /// Returns the value with the given number, or the most recently replaced value.
-    func value(of item: Item, in vault: Vault) throws -> EarlierValue {
-        let all = try EarlierValues.newestFirst(of: item, in: vault)
+    /// Returns the value with the given number, or the most recently replaced one: of the attribute or the attached
+    /// file, if it was sealed, and otherwise of the secret.
+    func value(of item: Item, _ attribute: String? = nil, in vault: Vault) throws -> EarlierValue {
+        let values = try EarlierValues.newestFirst(of: item, in: vault)
+        let names = [attribute, attribute.map { AttributeName.filePrefix + $0 }, nil]
+        let all = names.lazy.map { name in values.filter { $0.attribute == name } }.first { !$0.isEmpty } ?? []
         let number = earlier ?? 1
         guard number <= all.count else {
             guard !all.isEmpty else {
@@ -26,18 +29,5 @@ struct EarlierOption: ParsableArguments {
                 "the item has no earlier value \(number): it has \(all.count); 'vaultfmt history' lists them")
         }
         return all[number - 1]
-    }
-}
-
-/// The earlier values of an item, in the order in which people count them.
-enum EarlierValues {
-    /// The most recently replaced value comes first.
-    static func newestFirst(of item: Item, in vault: Vault) throws -> [EarlierValue] {
-        try vault.earlierValues(of: item).reversed()
-    }
-
-    /// The most recently replaced value comes first.
-    static func newestFirst(of key: ItemKey, in vault: Vault) throws -> [EarlierValue] {
-        try vault.earlierValues(of: key).reversed()
     }
 }

@@ -51,6 +51,21 @@ struct FactorOptions: ParsableArguments {
     }
 }
 
+/// The factors of the copies that are merged, if they are not the vault's.
+struct OtherFactorOptions: ParsableArguments {
+    @Option("Read the other copy's passphrase from a file.", isFile: true)
+    var otherPassphraseFile: String?
+
+    @Option("The other copy's key file.", isFile: true)
+    var otherKeyFile: String?
+
+    /// The factors; nil if none are given.
+    var sources: FactorSources? {
+        guard otherPassphraseFile != nil || otherKeyFile != nil else { return nil }
+        return FactorSources(passphraseFile: otherPassphraseFile, keyFile: otherKeyFile, twin: .kept)
+    }
+}
+
 /// The new factors of a slot.
 struct NewFactorOptions: ParsableArguments {
     @Option("Read the new passphrase from a file.", isFile: true)

@@ -13,8 +13,7 @@ enum KeptVersions {
         let before = vault.keptVersions
         guard number != before else { return Terminal.note("each item still keeps \(words(number))") }
         try vault.keepVersions(number)
-        let fewer =
-            number < before ? "; older ones are dropped when the item changes or 'vaultfmt compact' is run" : ""
+        let fewer = number < before ? "; older ones are dropped when the item changes" : ""
         Terminal.note("each item now keeps \(words(number))\(fewer)")
     }
 

@@ -24,8 +24,6 @@ enum AttributeName {
     static let realm = "realm"
     /// The user name in the source, if an import added a suffix to the account to tell items apart.
     static let userName = "user-name"
-    /// The values that the item lost in merges.
-    static let conflict = "conflict"
     /// Everything that does not fit into 64 attributes.
     static let more = "more-fields"
     /// The prefix of an attachment, followed by its name.

@@ -14,7 +14,7 @@ struct InsideView {
         defer { progress.finish() }
         statistics = try vault.statistics()
         slots = try vault.slots()
-        anchor = vault.anchor
+        anchor = try vault.anchor
         access = vault.access
         owners = vault.owners
         tail = vault.tail

@@ -48,9 +48,10 @@ extension JSONWriter {
         try object("itemsByClass") { writer in
             for (itemClass, count) in figures.itemsByClass { try writer.member(itemClass.name, count) }
         }
-        try member("earlierValues", figures.earlierValues)
+        try member("itemsWithPast", figures.itemsWithPast)
         try member("keptVersions", figures.keptVersions)
-        try member("tombstones", figures.tombstones)
+        try member("forgottenValues", figures.forgottenValues)
+        if let replicas = figures.replicas { try member("replicas", replicas) }
         try array("compartments") { writer in
             for compartment in figures.compartments {
                 try writer.object { writer in

@@ -42,13 +42,15 @@ enum InspectionText {
             "items: \(figures.items)",
         ]
         for (itemClass, count) in figures.itemsByClass where count > 0 { lines.append("  \(itemClass.name): \(count)") }
-        lines.append("earlier values: \(figures.earlierValues), at most \(figures.keptVersions) per item")
+        lines.append("items with earlier values or conflicts: \(figures.itemsWithPast)")
+        lines.append("earlier values kept: at most \(figures.keptVersions) of each secret and sealed attribute")
         lines.append(
             "live: \(MemorySize.text(bytes: figures.liveBytes)), dead: \(MemorySize.text(bytes: figures.deadBytes))")
         let memory = figures.memoryLocked ? "locked" : "not locked: secrets may be swapped out; raise 'ulimit -l'"
         if isVerbose {
             lines.append("anchor: \(view.anchor)")
-            lines.append("tombstones: \(figures.tombstones)")
+            lines.append("forgotten values: \(figures.forgottenValues)")
+            if let replicas = figures.replicas { lines.append("replica ids: \(replicas)") }
             for compartment in figures.compartments { lines.append("compartment: \(line(compartment))") }
             lines.append("tree: depth \(figures.treeHeight)")
         }

@@ -18,19 +18,21 @@ enum ItemField {
         return file
     }
 
-    /// Returns the secret of an earlier value or, if a name is given, an attribute that the item had then.
+    /// Returns the bytes of an earlier value or, if a name is given, a time of it, or an attribute that the item had
+    /// with an earlier secret.
     static func value(_ name: String?, of value: EarlierValue, in vault: Vault) throws -> Secret {
-        guard let name, name != "secret" else {
+        let own = value.attribute ?? "secret"
+        guard let name, ![name, AttributeName.filePrefix + name].contains(own) else {
             return try vault.secret(of: value)
         }
         switch name {
-        case "replaced": return Secret(text: Timestamp.text(value.replaced))
+        case "replaced": return Secret(text: value.replaced == 0 ? "" : Timestamp.text(value.replaced))
         case "modified": return Secret(text: Timestamp.text(value.modified))
         default: break
         }
         if let attribute = try vault.attribute(name, of: value) { return attribute }
         guard let file = try vault.attribute(AttributeName.filePrefix + name, of: value) else {
-            throw missing(name, value.attributes, ["secret", "replaced", "modified"])
+            throw missing(name, value.attributes, [own, "replaced", "modified"])
         }
         return file
     }

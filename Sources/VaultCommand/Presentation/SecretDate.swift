@@ -4,9 +4,8 @@ import VaultFmt
 
 /// When an item got its secret, which a change of a note, a label or its name does not alter.
 ///
-/// An item has one time of change for everything in it. The date of the secret is therefore found from what is left of
-/// its past: the earlier values with the same secret, and the attribute `secret-changed`, which this command adds to an
-/// item that it changes on a later day than the day of the secret.
+/// The vault knows when each secret was set in it. An imported secret can be older: the import's source gives the item
+/// an earlier time of change, and when the item is changed later, the attribute `secret-changed` keeps that date.
 struct SecretDate {
     /// Milliseconds since 1970.
     let milliseconds: Int64
@@ -18,69 +17,45 @@ struct SecretDate {
 
     /// The date as far as a listing shows it, without opening anything.
     init(listed item: Item) {
-        milliseconds = Self.stated(item.attributes) ?? Self.sealed(item.modified, item.entry.recordRevision)
+        milliseconds = Self.stated(item.attributes) ?? min(item.modified, item.secretChanged)
         isExact = false
     }
 
-    /// The date, for which the secrets of the item and of its earlier values are compared.
+    /// The date; it is exact if the item had another secret before.
     ///
     /// What cannot be opened here is treated as if it were not there.
     init(of item: Item, in vault: Vault) throws(VaultError) {
-        let run = try Run(before: item, in: vault)
-        var date = Self.sealed(item.modified, item.entry.recordRevision)
+        let replaced = try Self.replaced(by: item, in: vault)
+        var date = min(item.modified, item.secretChanged)
         // Another program may have replaced the secret without knowing of the attribute.
-        if let stated = Self.stated(item.attributes), stated != run.replacedStated { date = stated }
-        milliseconds = min(date, run.oldest ?? date)
-        isExact = run.isWhole || abs(milliseconds - item.created) < Age.day
+        if let stated = Self.stated(item.attributes), stated != replaced.flatMap({ Self.stated($0.attributes) }) {
+            date = stated
+        }
+        milliseconds = date
+        isExact = replaced != nil || abs(milliseconds - item.created) < Age.day
     }
 
-    /// The latest time at which a sealed record can have got its secret. Resealing gives it a new revision; that happens
-    /// when the secret, a sealed attribute or the name changes. An imported item has the earlier date of its source.
-    private static func sealed(_ modified: Int64, _ revision: UInt64) -> Int64 {
-        min(modified, Int64(clamping: revision >> 16))
-    }
-
-    private static func stated(_ attributes: Attributes) -> Int64? {
+    /// The date that an item's attribute states; nil if there is none.
+    static func stated(_ attributes: Attributes) -> Int64? {
         attributes.string(attribute).flatMap(ImportedTime.milliseconds(dayOrTime:))
     }
 
-    /// The earlier values, newest first, that have the same secret as the item.
-    private struct Run {
-        /// The date of the oldest one; nil if there is none.
-        private(set) var oldest: Int64?
-        /// Whether a value with another secret comes before them.
-        private(set) var isWhole = false
-        /// The stated date of that value.
-        private(set) var replacedStated: Int64?
-
-        init(before item: Item, in vault: Vault) throws(VaultError) {
-            guard item.earlierValues > 0 else { return }
-            do throws(VaultError) {
-                let now = try vault.open(item)
-                for value in try vault.earlierValues(of: item).reversed() {
-                    let stated = SecretDate.stated(value.attributes)
-                    guard try vault.open(value).secret.equals(now.secret) else {
-                        (isWhole, replacedStated) = (true, stated)
-                        return
-                    }
-                    let date = stated ?? SecretDate.sealed(value.modified, value.version.recordRevision)
-                    oldest = min(date, oldest ?? date)
-                }
-            } catch {
-                guard Self.cannotBeRead.contains(error.code) else { throw error }
-            }
+    /// The newest of the item's earlier secrets; nil if it has none, or if it cannot be read.
+    private static func replaced(by item: Item, in vault: Vault) throws(VaultError) -> EarlierValue? {
+        guard item.hasPast, vault.access == .owner else { return nil }
+        do throws(VaultError) {
+            return try vault.earlierValues(of: item).last { $0.attribute == nil }
+        } catch {
+            guard [.authenticationFailed, .structureInvalid].contains(error.code) else { throw error }
+            return nil
         }
-
-        private static let cannotBeRead: Set<VaultError.Code> = [
-            .notPermitted, .deviceBound, .authenticationFailed, .structureInvalid, .unsupportedForm,
-        ]
     }
 }
 
 extension AttributeChanges {
     /// Keeps the date of an item's secret through a change that leaves the secret as it is.
     ///
-    /// On the day of the secret itself, the time of the change says the same, so nothing is added.
+    /// Nothing is added where the vault itself knows the date: unless the secret was imported.
     mutating func keepDate(ofSecretOf item: Item, in vault: Vault) throws(VaultError) {
         guard set[SecretDate.attribute] == nil, !remove.contains(SecretDate.attribute), item.key.account != nil else {
             return
@@ -125,7 +100,7 @@ extension AttributeChanges {
             return now.equals(secret)
         } catch {
             let replaced: Set<VaultError.Code> = [
-                .deviceBound, .authenticationFailed, .structureInvalid, .unsupportedForm,
+                .deviceBound, .authenticationFailed, .structureInvalid, .unsupportedForm, .noSecret,
             ]
             guard replaced.contains(error.code) else { throw error }
             return false
@@ -140,7 +115,8 @@ extension AttributeChanges {
     private mutating func keep(_ date: SecretDate, of item: Item) {
         let text = Timestamp.text(date.milliseconds)
         guard item.attributes.string(SecretDate.attribute) != text else { return }
-        if date.milliseconds / Age.day != Int64(time(nil)) * 1000 / Age.day {
+        let known = [item.secretChanged, Int64(time(nil)) * 1000].map { $0 / Age.day }
+        if !known.contains(date.milliseconds / Age.day) {
             set[SecretDate.attribute] = Array(text.utf8)
         } else if item.attributes.attribute(SecretDate.attribute) != nil {
             remove.append(SecretDate.attribute)

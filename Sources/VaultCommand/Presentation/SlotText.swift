@@ -34,7 +34,8 @@ enum SlotText {
                     + (slot.isWeak ? "too cheap; raise it with 'vaultfmt rekey'" : "good with a strong passphrase")
             case .unknown: "only a newer vaultfmt can tell how strong it is"
             }
-        let date = slot.revision.map { ", changed \(Timestamp.short(Int64(clamping: $0 >> 16))) UTC" } ?? ""
+        let changed = Timestamp.short(Int64(clamping: slot.revision >> 16))
+        let date = slot.revision == 0 ? "" : ", changed \(changed) UTC"
         return "\(opens); \(guess)\(date)"
     }
 

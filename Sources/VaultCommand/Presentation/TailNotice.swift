@@ -4,7 +4,7 @@ import VaultLocal
 /// The notice that every command prints if the vault file does not end with the state that is read.
 enum TailNotice {
     static func show(_ vault: Vault) {
-        let served = vault.anchor.generation
+        let served = vault.state.generation
         switch vault.tail {
         case .clean, .writeInProgress: return
         case .torn(let bytes):

@@ -60,10 +60,9 @@ extension ExitStatus {
     /// Returns the exit code for an error of the library.
     init(_ error: VaultError) {
         switch error.code {
-        case .noSuchItem, .duplicateItem, .noSuchSlot: self = .noSuchItem
+        case .noSuchItem, .duplicateItem, .noSuchSlot, .noSecret: self = .noSuchItem
         case .invalidArgument, .weakKDF, .lastSlot, .passphraseInvalid, .limitExceeded: self = .usage
         case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered, .rolledBack, .forked,
-            .ancestryUnprovable,
             .foreignOwner, .memoryDamaged, .keyFileInvalid, .damagedTail:
             self = .damaged
         case .noSuchFile: self = .noSuchFile
@@ -118,8 +117,6 @@ extension CommandFailure {
         case .rolledBack, .forked:
             "restore the newest copy, merge what a file syncer left with 'vaultfmt merge --conflicts', or accept this one with "
                 + "'vaultfmt anchor --accept'"
-        case .ancestryUnprovable:
-            "restore the newest copy, or accept this one with 'vaultfmt anchor --accept'"
         case .foreignOwner:
             "restore a copy you trust; if you know these owners, accept them with 'vaultfmt anchor --accept', or give their key with --owner"
         case .memoryDamaged: "examine the vault, then accept its state with 'vaultfmt anchor --accept'"
@@ -138,6 +135,7 @@ extension CommandFailure {
         case .lastSlot: "add another full slot first with 'vaultfmt slot add'"
         case .noSuchSlot: "'vaultfmt slot list' lists them"
         case .noSuchItem: "'vaultfmt list' shows the items"
+        case .noSecret: "give it one with 'vaultfmt set', or choose one of those that 'vaultfmt conflicts show' lists"
         case .duplicateItem: "choose another name, or replace its secret with 'vaultfmt set'"
         case .keyFileInvalid: "use an intact copy of the key file"
         case .passphraseInvalid: "use a passphrase that is valid UTF-8"

@@ -4,8 +4,8 @@ internal import VaultBytes
 /// must not be dropped silently.
 enum DamagedPart {
     case secret, attribute, earlierValue
-    /// The frame that lists all earlier values.
-    case earlierValues
+    /// The frame that lists earlier values and what is left to settle.
+    case past
 
     /// Determines which part of an item a record holds.
     init(_ place: RecordRef, of item: LiveItem) {
@@ -21,7 +21,7 @@ enum DamagedPart {
         case .secret: "the secret"
         case .attribute: "a large attribute"
         case .earlierValue: "an earlier value"
-        case .earlierValues: "the list of earlier values"
+        case .past: "the list of earlier values"
         }
     }
 
@@ -29,7 +29,7 @@ enum DamagedPart {
         switch self {
         case .secret: "set another secret, restore an earlier value, or remove the item"
         case .attribute: "set that attribute again, or remove the item"
-        case .earlierValue, .earlierValues: "forget the item's earlier values, or remove the item"
+        case .earlierValue, .past: "forget the item's earlier values, or remove the item"
         }
     }
 }

@@ -1,17 +1,19 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Counts each frame reachable from a tree once (section 5.6). It reads all pages and earlier values, but no secrets.
+/// Counts each frame reachable from a tree once (section 5.6). It reads all pages and pasts, but no secrets.
 struct LiveFrames {
     private let source: PageSource
     private let check: EntryCheck
+    private let pastKey: SecretBox
     private var seen: Set<UInt64> = []
     /// The total length of the frames.
     private(set) var bytes: UInt64 = 0
 
-    init(_ source: PageSource, _ check: EntryCheck) {
+    init(_ source: PageSource, _ reading: some RecordReading) throws(VaultError) {
         self.source = source
-        self.check = check
+        check = reading.entryCheck
+        pastKey = try reading.pastKey()
     }
 
     mutating func count(_ root: Commit.Root?) throws(VaultError) {
@@ -24,19 +26,19 @@ struct LiveFrames {
                 walk.enter(page, next)
                 continue
             }
-            for index in 0..<page.count where !page.isTombstone(index) { try countItem(page, index) }
+            for index in 0..<page.count where !page.isForgotten(index) { try countItem(page, index) }
         }
     }
 
     private mutating func countItem(_ page: Page, _ index: Int) throws(VaultError) {
         let item = try ItemCodec.decode(page, index)
-        var versions: Versions?
-        if let frame = item.entry.versions?.frame {
-            try page.check(frame, .versions)
-            versions = try source.versions(frame, of: item, check)
+        var past: Past?
+        if let frame = item.entry.past {
+            try page.check(frame, .past)
+            past = try source.past(frame, of: item, try item.listed(in: page), check, key: pastKey.secret)
             add(frame)
         }
-        for place in LiveItem(item, versions).places { add(place.record) }
+        for place in LiveItem(item, past).places { add(place.record) }
     }
 
     /// Counts a frame; returns false if it was already counted.

@@ -1,9 +1,12 @@
 internal import VaultBytes
+internal import VaultCrypto
+internal import VaultStore
 
 /// Writes a vault's live contents into a new file, for compaction, grants and revocations, and rotation (section 7.4).
 ///
-/// The records come first, followed by the earlier values, both in an order that reveals nothing, and then the
-/// tree, the keyring and the history.
+/// The records come first, followed by the pasts, both in an order that reveals nothing, and then the tree, the
+/// vectors of hand-overs, the keyring and the vector. Nothing that the vault holds is dropped, and no dot changes: equal
+/// vectors mean equal contents.
 enum Rebuild {
     /// The changes to make while the file is rewritten.
     struct Plan: ~Copyable {
@@ -15,6 +18,10 @@ enum Rebuild {
         var hasNewLocator = false
         /// The contents to write, if they differ from the newest state.
         var content: Content?
+        /// The hand-overs of the result; those of the newest state if nil.
+        var handOvers: [ProvenHandOver]?
+        /// A hand-over that the owners make now.
+        var handsOver: NewHandOver?
 
         init(
             _ replacement: consuming Store.Replacement, keyring: Keyring, targets: [UInt64: RecordTarget] = [:],
@@ -28,19 +35,43 @@ enum Rebuild {
         }
     }
 
-    /// A tree that a transaction has appended but not committed, with its number of items, the keyring that it refers
-    /// to, and the other fields of its commit.
+    /// The statement that another key succeeds an owners' key after the state with a vector (section 7.3).
+    struct NewHandOver {
+        let vector: Vector
+        let next: Bytes32
+        /// A store that was opened under the key that is replaced.
+        let from: Store
+
+        func make(stored: ObjectRef) throws(VaultError) -> HandOver {
+            try from.slot.keys.asOwner(else: ownersOnly) { (owner) throws(VaultError) in
+                HandOver.make(owner.signing(), vault: from.vault, vector: vector, stored: stored, next: next)
+            }
+        }
+    }
+
+    /// A tree that a transaction has appended but not committed, with the counts of its commit, the keyring that it
+    /// refers to, and its vector.
     struct Content {
         let root: Commit.Root?
         let items: UInt64
+        let forgotten: UInt64
+        let pasts: UInt64
         let keyring: Keyring
-        var merging: MergedBranch?
+        let next: NextVector
+        /// The generation of the other state that is merged; nil if it is no merge.
+        var generation: UInt64?
 
-        init(root: Commit.Root?, items: UInt64, keyring: Keyring, merging: MergedBranch? = nil) {
+        init(
+            root: Commit.Root?, items: UInt64, forgotten: UInt64, pasts: UInt64, keyring: Keyring, next: NextVector,
+            generation: UInt64? = nil
+        ) {
             self.root = root
             self.items = items
+            self.forgotten = forgotten
+            self.pasts = pasts
             self.keyring = keyring
-            self.merging = merging
+            self.next = next
+            self.generation = generation
         }
     }
 
@@ -53,8 +84,10 @@ enum Rebuild {
         let replacement = Store.Replacement(
             header: store.header, keys: try ownKeys(store), wrappingKey: store.slot.wrappingKey.copy(),
             slotID: store.slot.id)
+        let next = if let content { content.next } else { try store.nextVector() }
         try run(
-            Plan(replacement, keyring: content?.keyring ?? store.keyring, content: content), core, progress: progress)
+            Plan(replacement, keyring: content?.keyring ?? store.keyring, content: content), core, next,
+            progress: progress)
     }
 
     static func ownKeys(_ store: Store) throws(VaultError) -> VaultKeys {
@@ -73,109 +106,200 @@ enum Rebuild {
 
     private static let ownersOnly = VaultError(.notPermitted, "only an owner can do this")
 
-    private static func locatorKey(_ keys: borrowing VaultKeys) throws(VaultError) -> SecretBox {
-        try keys.asOwner(else: ownersOnly) { (owner) throws(VaultError) in SecretBox(owner.locator.copy()) }
+    /// The keys for what only owners can do with a file: the masks of locators, and pasts.
+    private static func keys(
+        _ keys: borrowing VaultKeys
+    ) throws(VaultError) -> (locator: SecretBox, past: SecretBox) {
+        try keys.asOwner(else: ownersOnly) { (owner) throws(VaultError) in
+            (SecretBox(owner.locator.copy()), SecretBox(owner.past.copy()))
+        }
     }
 
     /// Carries out a plan.
-    static func run(_ plan: consuming Plan, _ core: VaultCore, progress: ((UInt64, UInt64) -> Void)? = nil)
-        throws(VaultError)
-    {
+    ///
+    /// - Parameters:
+    ///   - plan: What to write.
+    ///   - core: The vault, locked for writing.
+    ///   - next: The vector of the new state. It is without an own row if nothing changes.
+    ///   - progress: Called from time to time with the number of items done and the total.
+    /// - Throws: An error of the file, or of an item in it.
+    static func run(
+        _ plan: consuming Plan, _ core: VaultCore, _ next: NextVector, progress: ((UInt64, UInt64) -> Void)? = nil
+    ) throws(VaultError) {
         let store = core.store
         let (keyring, targets, areLocatorsSame) = (plan.keyring, plan.targets, !plan.hasNewLocator)
+        let (content, handsOver) = (plan.content, plan.handsOver)
         let commit = store.state.commit
-        let content = plan.content ?? Content(root: commit.root, items: commit.items, keyring: store.keyring)
-        let clock = plan.content == nil ? commit.clock : core.lastTick
-        let history = try History.after(store, merging: content.merging)
-        let source = plan.content == nil ? store.pages : store.pagesOfChange
-        let view = KeyringView(content.keyring)
-        let reader = RebuildReader(source: source, check: EntryCheck(view, clock: clock), kept: keyring.keeping.count)
+        let source = content == nil ? store.pages : store.pagesOfChange
+        let view = KeyringView(content?.keyring ?? store.keyring)
+        let handOvers = if let known = plan.handOvers { known } else { try provenHandOvers(store) }
+        let old = try keys(store.slot.keys)
+        let reader = RebuildReader(
+            source: source,
+            check: EntryCheck(view, clock: next.vector.clock, floor: commit.floor, vector: next.vector),
+            pastKey: old.past)
         // Its pages are read once more, without caching.
         store.pages.dropCache()
-        let oldLocator = try locatorKey(store.slot.keys)
-        try store.rebuild(plan.replacement) { (appender, keys, next) throws(VaultError) in
-            let oldTree = TreeReader(source: source, root: content.root)
-            let workers = Workers(store.threads)
-            let layout = try RebuildLayout(
-                oldTree, reader, items: content.items, resealed: Set(targets.keys), start: appender.start, store.random,
-                on: workers)
-            let room = try appender.leaveRoom(for: layout.recordBytes + layout.versionBytes)
-            var mover = RecordMover(
-                core, from: source, view, targets, locators: (oldLocator, try locatorKey(keys), areLocatorsSame),
-                to: room, on: workers)
-            let new = NewVersions(room, layout, store.sealing, indexKey: SecretBox(keys.index.copy()))
-            var tree = RebuiltTree(
-                TreeBuilder(appender: appender, indexKey: keys.index.copy()), new, reader.check,
-                oldest: oldestTombstone(core),
-                horizon: max(commit.tombstoneHorizon, content.merging?.tombstoneHorizon ?? 0))
-            var leaves = LeafBatches(oldTree, on: workers, isCaching: false) {
-                (leaf, _, entries: inout [LeafEntry]) throws(VaultError) in
-                try reader.read(leaf, into: &entries)
-                return false
-            }
-            var records = 0
-            var batch: (entries: [LeafEntry], moved: [RecordRef]) = ([], [])
-            while let entries = try leaves.nextOutputs() {
-                let moved = try mover.move(entries, layout, from: records) { () throws(VaultError) in
-                    try tree.append(batch)
-                }
-                records += moved.count
-                batch = (entries, moved)
-                progress?(tree.items, content.items)
-            }
-            try tree.append(batch)
-            progress?(tree.items, content.items)
-            next.root = try tree.finish()
-            let body = try decoding { () throws(FormatError) in try keyring.encode() }
-            let ring = try appender.append(body, as: .keyring, .keyring, key: keys.index)
-            let past = try appender.append(history.encode(), as: .history, .history, key: keys.index)
-            (next.keyring, next.history) = (ring, past)
-            next.liveBytes = layout.recordBytes + layout.versionBytes + tree.bytes + UInt64(ring.length + past.length)
-            next.clock = max(core.lastTick, content.merging?.clock ?? 0)
-            next.tombstoneHorizon = tree.horizon
-            (next.items, next.tombstones, next.versions) = (tree.items, tree.tombstones, tree.versions)
-            if let merging = content.merging { next.generation = merging.generation(after: commit.generation) }
+        try store.rebuild(plan.replacement, next) { (appender, newKeys, made) throws(VaultError) in
+            let new = try keys(newKeys)
+            let writer = RebuildWriter(
+                core, reader, (content.map(\.root) ?? commit.root, content?.items ?? commit.items), targets, view,
+                locators: (old.locator, new.locator, areLocatorsSame), revision: next.vector.clock, progress)
+            try writer.write(to: appender, newKeys, pastKey: new.past, &made)
+            var keyring = keyring
+            made.liveBytes += try append(handOvers, handsOver, to: &keyring, store, appender, newKeys)
+            let complete = keyring
+            let body = try decoding { () throws(FormatError) in try complete.encode() }
+            made.keyring = try appender.append(body, as: .keyring, .keyring, key: newKeys.index)
+            made.liveBytes += UInt64(made.keyring.length)
+            if let merged = content?.generation { made.generation = max(made.generation, merged + 1) }
         }
         store.dropRelocation()
         core.stateChanged()
         core.compartments.forgetAll()
     }
 
-    /// Returns the oldest revision whose tombstones are kept; older tombstones are dropped (section 6.5).
-    private static func oldestTombstone(_ core: VaultCore) -> UInt64 {
-        let now = UInt64(clamping: core.store.fileSystem.now())
-        return (now > Format.tombstoneLifetime ? now - Format.tombstoneLifetime : 0) << 16
+    private static func provenHandOvers(_ store: Store) throws(VaultError) -> [ProvenHandOver] {
+        var all = store.handOvers
+        return try all.all()
+    }
+
+    /// Writes the vectors of hand-overs, and lists the hand-overs in the keyring. Returns the length of the frames.
+    private static func append(
+        _ known: [ProvenHandOver], _ new: NewHandOver?, to keyring: inout Keyring, _ store: Store, _ appender: Appender,
+        _ keys: borrowing VaultKeys
+    ) throws(VaultError) -> UInt64 {
+        var bytes: UInt64 = 0
+        var all: [(handOver: HandOver, vector: Vector)] = []
+        // One that the keyring has no room for leaves nothing in the file.
+        let room = Format.Limit.handOvers - (new == nil ? 0 : 1)
+        for one in Keyring.newest(known.map { ($0.handOver, $0.vector) }, room) {
+            var handOver = one.handOver
+            handOver.vector = try Store.append(one.vector, to: appender, key: keys.index)
+            bytes += UInt64(handOver.vector.length)
+            all.append((handOver, one.vector))
+        }
+        if let new {
+            let ref = try Store.append(new.vector, to: appender, key: keys.index)
+            bytes += UInt64(ref.length)
+            all.append((try new.make(stored: ref), new.vector))
+        }
+        keyring.setHandOvers(all)
+        return bytes
     }
 }
 
-/// Seals earlier values at the places that the layout reserves for them.
-private struct NewVersions {
+extension Keyring {
+    /// Lists hand-overs, in the order of the format. Of more than 16, those with the greatest clocks are kept.
+    mutating func setHandOvers(_ all: [(handOver: HandOver, vector: Vector)]) {
+        handOvers = Self.newest(all, Format.Limit.handOvers).map(\.handOver)
+    }
+
+    /// Returns the hand-overs with the greatest clocks, at most `count`, in the order of the format.
+    static func newest(
+        _ all: [(handOver: HandOver, vector: Vector)], _ count: Int
+    ) -> [(handOver: HandOver, vector: Vector)] {
+        let sorted = all.sorted { HandOver.precedes($0.handOver, $1.handOver) }
+        let kept = sorted.enumerated().sorted { left, right in
+            (left.element.vector.clock, left.offset) < (right.element.vector.clock, right.offset)
+        }.suffix(count)
+        return kept.sorted { $0.offset < $1.offset }.map(\.element)
+    }
+}
+
+/// Writes the records, the pasts and the tree of a new file.
+private struct RebuildWriter {
+    private let core: VaultCore
+    private let reader: RebuildReader
+    private let content: (root: Commit.Root?, items: UInt64)
+    private let targets: [UInt64: RecordTarget]
+    private let view: KeyringView
+    private let locators: (old: SecretBox, new: SecretBox, areSame: Bool)
+    private let revision: UInt64
+    private let progress: ((UInt64, UInt64) -> Void)?
+
+    init(
+        _ core: VaultCore, _ reader: RebuildReader, _ content: (root: Commit.Root?, items: UInt64),
+        _ targets: [UInt64: RecordTarget], _ view: KeyringView,
+        locators: (old: SecretBox, new: SecretBox, areSame: Bool), revision: UInt64,
+        _ progress: ((UInt64, UInt64) -> Void)?
+    ) {
+        self.core = core
+        self.reader = reader
+        self.content = content
+        self.targets = targets
+        self.view = view
+        self.locators = locators
+        self.revision = revision
+        self.progress = progress
+    }
+
+    func write(
+        to appender: Appender, _ keys: borrowing VaultKeys, pastKey: SecretBox, _ made: inout Commit
+    ) throws(VaultError) {
+        let store = core.store
+        let oldTree = TreeReader(source: reader.source, root: content.root)
+        let workers = Workers(store.threads)
+        let layout = try RebuildLayout(
+            oldTree, reader, items: content.items, resealed: Set(targets.keys), start: appender.start, store.random,
+            on: workers)
+        let room = try appender.leaveRoom(for: layout.recordBytes + layout.pastBytes)
+        var mover = RecordMover(
+            core, from: reader.source, view, targets, revision: revision, locators: locators, to: room, on: workers)
+        let pasts = NewPasts(room, layout, store.sealing, key: pastKey)
+        var tree = RebuiltTree(TreeBuilder(appender: appender, indexKey: keys.index.copy()), pasts, targets)
+        let reader = reader
+        var leaves = LeafBatches(oldTree, on: workers, isCaching: false) {
+            (leaf, _, entries: inout [LeafEntry]) throws(VaultError) in
+            try reader.read(leaf, into: &entries)
+            return false
+        }
+        var records = 0
+        var batch: (entries: [LeafEntry], moved: [RecordRef]) = ([], [])
+        while let entries = try leaves.nextOutputs() {
+            let moved = try mover.move(entries, layout, from: records) { () throws(VaultError) in
+                try tree.append(batch)
+            }
+            records += moved.count
+            batch = (entries, moved)
+            progress?(tree.items, content.items)
+        }
+        try tree.append(batch)
+        progress?(tree.items, content.items)
+        made.root = try tree.finish()
+        made.liveBytes = layout.recordBytes + layout.pastBytes + tree.bytes
+        (made.items, made.forgotten, made.pasts) = (tree.items, tree.forgotten, tree.pasts)
+    }
+}
+
+/// Seals pasts at the places that the layout reserves for them.
+private struct NewPasts {
     private let room: RecordRoom
     private let layout: RebuildLayout
     private let sealing: Sealing
-    private let indexKey: SecretBox
+    private let key: SecretBox
 
-    init(_ room: RecordRoom, _ layout: RebuildLayout, _ sealing: Sealing, indexKey: SecretBox) {
+    init(_ room: RecordRoom, _ layout: RebuildLayout, _ sealing: Sealing, key: SecretBox) {
         self.room = room
         self.layout = layout
         self.sealing = sealing
-        self.indexKey = indexKey
+        self.key = key
     }
 
-    /// Writes the frame with this number, for an item whose records have moved.
-    func write(_ versions: Versions, _ number: Int, _ item: LiveItem, _ moved: ArraySlice<RecordRef>)
-        throws(VaultError) -> ObjectRef
-    {
+    /// Writes the past with this number, for an item whose records have moved.
+    func write(
+        _ past: Past, _ number: Int, _ item: LiveItem, _ moved: ArraySlice<RecordRef>
+    ) throws(VaultError) -> ObjectRef {
         let places = Dictionary(zip(item.places, moved)) { first, _ in first }
-        let body = try decoding { () throws(FormatError) in try versions.moved(places).encode() }
-        let (offset, length) = try layout.versions(number)
+        let body = try decoding { () throws(FormatError) in try past.moved(places).encode() }
+        let (offset, length) = try layout.past(number)
         guard length == body.count + Format.sealOverhead else { throw RebuildLayout.changed }
         var frame = [UInt8](repeating: 0, count: length)
         frame.withUnsafeMutableBytes { frame in
             body.withUnsafeBytes {
                 sealing.seal(
-                    $0, as: .versions, at: offset, head: FrameHead(.versions, length: length).encoded,
-                    key: indexKey.secret, into: frame)
+                    $0, as: .past, at: offset, head: FrameHead(.past, length: length).encoded, key: key.secret,
+                    into: frame)
             }
         }
         return try room.place(frame, at: offset)
@@ -185,62 +309,43 @@ private struct NewVersions {
 /// The new tree, built from the entries of the old one.
 private struct RebuiltTree: ~Copyable {
     private var builder: TreeBuilder
-    private let earlier: NewVersions
-    private let check: EntryCheck
-    private let oldest: UInt64
-    private(set) var horizon: UInt64
+    private let written: NewPasts
+    private let targets: [UInt64: RecordTarget]
     private(set) var items: UInt64 = 0
-    private(set) var tombstones: UInt64 = 0
-    /// The number of earlier values.
-    private(set) var versions: UInt64 = 0
-    private var frames = 0
+    private(set) var forgotten: UInt64 = 0
+    private(set) var pasts: UInt64 = 0
 
-    /// Tombstones whose revision is before `oldest` are dropped, and raise the horizon.
-    init(_ builder: consuming TreeBuilder, _ earlier: NewVersions, _ check: EntryCheck, oldest: UInt64, horizon: UInt64)
-    {
+    init(_ builder: consuming TreeBuilder, _ written: NewPasts, _ targets: [UInt64: RecordTarget]) {
         self.builder = builder
-        self.earlier = earlier
-        self.check = check
-        self.oldest = oldest
-        self.horizon = horizon
+        self.written = written
+        self.targets = targets
     }
 
     var bytes: UInt64 { builder.bytes }
 
-    /// Appends the entries of items, with the new places of their records.
+    /// Appends entries, with the new places of the records of items.
     mutating func append(_ batch: (entries: [LeafEntry], moved: [RecordRef])) throws(VaultError) {
         var next = 0
         // Iterates by index because an iterator would copy each entry.
         let entries = batch.entries
         for index in entries.indices {
+            let (page, place) = (entries[index].page, entries[index].index)
             guard let item = entries[index].item else {
-                try appendTombstone(entries[index])
+                try builder.append(page.key(place), page.value(place))
+                forgotten += 1
                 continue
             }
             guard batch.moved.count - next >= item.recordCount else { throw RebuildLayout.changed }
             let moved = batch.moved[next..<next + item.recordCount]
             next += item.recordCount
-            var named: ItemEntry.Versions?
-            if let values = item.versions {
-                named = ItemEntry.Versions(
-                    count: values.versions.count, frame: try earlier.write(values, frames, item, moved))
-                frames += 1
-                versions += UInt64(values.versions.count)
+            var ref: ObjectRef?
+            if let past = item.past {
+                ref = try written.write(past, Int(pasts), item, moved)
+                pasts += 1
             }
-            let key = entries[index].page.key(entries[index].index)
             items += 1
-            try builder.append(key, try entries[index].value(item, moved, named))
+            try builder.append(page.key(place), try entries[index].value(item, moved, ref, targets))
         }
-    }
-
-    private mutating func appendTombstone(_ entry: LeafEntry) throws(VaultError) {
-        let revision = try TombstoneCodec.decode(entry.page, entry.index, check).entry.revision
-        guard revision >= oldest else {
-            horizon = max(horizon, revision + 1)
-            return
-        }
-        try builder.append(entry.page.key(entry.index), entry.page.value(entry.index))
-        tombstones += 1
     }
 
     mutating func finish() throws(VaultError) -> Commit.Root? { try builder.finish() }

@@ -1,40 +1,38 @@
 internal import VaultBytes
 
-/// An item that is being rewritten: each of its records once, and the earlier values that are kept.
+/// An item that is being rewritten: each of its records once, and its past.
 struct LiveItem: Sendable {
     let decoded: ItemCodec.Decoded
-    /// The records of its large attributes, followed by those of its earlier values; most items have neither.
+    /// The records of its large attributes, followed by those of its past; most items have neither.
     let others: [RecordRef]
-    let versions: Versions?
+    let past: Past?
 
-    init(_ decoded: ItemCodec.Decoded, _ versions: Versions?) {
+    init(_ decoded: ItemCodec.Decoded, _ past: Past?) {
         self.decoded = decoded
-        self.versions = versions
-        guard versions != nil || !decoded.largeRecords.isEmpty else {
+        self.past = past
+        guard past != nil || !decoded.largeRecords.isEmpty else {
             others = []
             return
         }
-        var known: Set<RecordRef> = [decoded.entry.own]
-        let earlier = versions?.versions.flatMap { [$0.own] + $0.largeRecords } ?? []
-        others = (decoded.largeRecords + earlier).filter { known.insert($0).inserted }
+        var known: Set<RecordRef> = decoded.entry.hasRecord ? [decoded.entry.own] : []
+        let kept = past?.values.flatMap(\.records) ?? []
+        others = (decoded.largeRecords + kept).filter { known.insert($0).inserted }
     }
 
-    var own: RecordRef { decoded.entry.own }
+    /// The item's own record; nil if the item has none.
+    var own: RecordRef? { decoded.entry.hasRecord ? decoded.entry.own : nil }
 
     /// The number of records.
-    var recordCount: Int { 1 + others.count }
+    var recordCount: Int { (decoded.entry.hasRecord ? 1 : 0) + others.count }
 
     /// The places of all records, starting with the item's own.
-    var places: [RecordRef] { [own] + others }
+    var places: [RecordRef] { own.map { [$0] + others } ?? others }
 
-    /// The records that its earlier values refer to, in the order in which their frame lists them, as indices into
-    /// `places`.
-    var versionPlaces: [Int] {
-        guard let versions else { return [] }
+    /// The records that its past refers to, in the order in which the frame lists them, as indices into `places`.
+    var pastPlaces: [Int] {
+        guard let past else { return [] }
         let positions = Dictionary(places.enumerated().map { ($1, $0) }) { first, _ in first }
-        return versions.versions.flatMap { [$0.own] + $0.largeRecords }.map {
-            positions[$0] ?? 0
-        }
+        return past.values.flatMap(\.records).map { positions[$0] ?? 0 }
     }
 }
 
@@ -42,33 +40,47 @@ struct LiveItem: Sendable {
 struct LeafEntry: Sendable {
     let page: Page
     let index: Int
-    /// Nil for a tombstone.
+    /// Nil for a forgotten value.
     let item: LiveItem?
 
     /// Encodes the value of an item whose records have moved to `places`, which are in the same order as the item's
-    /// own.
-    func value(_ item: LiveItem, _ places: ArraySlice<RecordRef>, _ versions: ItemEntry.Versions?) throws(VaultError)
-        -> [UInt8]
-    {
+    /// own. An item without a record has a compartment too, which may be one of those that were replaced.
+    func value(
+        _ item: LiveItem, _ places: ArraySlice<RecordRef>, _ past: ObjectRef?, _ targets: [UInt64: RecordTarget]
+    ) throws(VaultError) -> [UInt8] {
         var entry = item.decoded.entry
-        guard let own = places.first else { throw RebuildLayout.changed }
-        entry.own = own
-        entry.versions = versions
+        if entry.hasRecord {
+            guard let own = places.first else { throw RebuildLayout.changed }
+            entry.own = own
+        } else if let target = targets[entry.compartment] {
+            entry.compartment = target.number
+        }
+        entry.past = past
         let bytes = page.bytes
+        let attributes = item.decoded.attributes
         var out: [UInt8] = []
         out.reserveCapacity(page.layout.entries[index].value.count + 16)
         entry.encode(into: &out)
         if item.decoded.largeRecords.isEmpty {
             // The attributes are copied byte for byte.
-            out.append(bytes.span.extracting(item.decoded.attributes))
+            out.append(bytes.span.extracting(attributes))
         } else {
             let moved = Dictionary(zip(item.places, places)) { first, _ in first }
-            var cursor = Cursor(
-                over: item.decoded.attributes, of: Cursor(bytes.span, at: page.offset, else: .structureInvalid))
-            let attributes = try decoding { () throws(FormatError) in try PageAttributes.decode(bytes.span, &cursor) }
+            let attributes = try item.decoded.listed(in: page)
             PageAttributes.encode(attributes.map { $0.moved(moved) }, into: &out)
         }
+        // Their number takes one byte.
+        entry.encodeEnd(into: &out, attributes: attributes.isEmpty ? 0 : Int(bytes[attributes.lowerBound]))
         return out
+    }
+}
+
+extension ItemCodec.Decoded {
+    /// Decodes the attributes of an entry of a page.
+    func listed(in page: Page) throws(VaultError) -> [PageAttribute] {
+        let bytes = page.bytes
+        var cursor = Cursor(over: attributes, of: Cursor(bytes.span, at: page.offset, else: .structureInvalid))
+        return try decoding { () throws(FormatError) in try PageAttributes.decode(bytes.span, &cursor) }
     }
 }
 
@@ -80,66 +92,49 @@ extension PageAttribute {
     }
 }
 
-extension Versions {
+extension Past {
     /// Returns a copy that refers to the records' new places.
-    func moved(_ places: [RecordRef: RecordRef]) -> Versions {
+    func moved(_ places: [RecordRef: RecordRef]) -> Past {
         var new = self
-        for index in new.versions.indices {
-            let version = new.versions[index]
-            if let place = places[version.own] { new.versions[index].own = place }
-            new.versions[index].attributes = version.attributes.map { $0.moved(places) }
+        for index in new.values.indices {
+            switch new.values[index].content {
+            case .secret(let own, let attributes):
+                new.values[index].content = .secret(places[own] ?? own, attributes.map { $0.moved(places) })
+            case .attributeInRecord(let record):
+                new.values[index].content = .attributeInRecord(places[record] ?? record)
+            case .absent, .attribute, .key, .place: break
+            }
         }
         return new
     }
 
     /// The unpadded size of the body, not counting the offsets and lengths of records.
     var sizeWithoutPlaces: Int {
-        versions.reduce(Format.idSize + 1) { size, version in
-            let numbers = VarintSize.of(version.device) + version.replaced.zigzagSize + version.modified.zigzagSize
-            let attributes = version.attributes.reduce(VarintSize.of(version.attributes.count)) {
-                $0 + $1.sizeWithoutPlace
-            }
-            return size + 24 + numbers + Format.hashSize + attributes
+        values.flatMap(\.records).reduce(unpaddedSize) { size, place in
+            size + Format.hashSize - ObjectRef.size(offset: place.record.offset, length: place.record.length)
         }
     }
 }
 
-extension PageAttribute {
-    fileprivate var sizeWithoutPlace: Int {
-        let value =
-            switch value {
-            case .inPage(let value): VarintSize.of(value.count) + value.count
-            case .inItemRecord: 0
-            case .inOwnRecord: Format.hashSize + 16
-            }
-        return 2 + name.utf8.count + value
-    }
-}
-
-extension Int64 {
-    fileprivate var zigzagSize: Int { VarintSize.of(Int((self << 1) ^ (self >> 63))) }
-}
-
-/// Reads the leaves of a tree that is being rewritten, with the earlier values of their items. Any number of threads
-/// may use it at the same time.
+/// Reads the leaves of a tree that is being rewritten, with the pasts of their items. Any number of threads may use it
+/// at the same time.
 struct RebuildReader: Sendable {
     let source: PageSource
     let check: EntryCheck
-    /// The number of earlier values that an item keeps; a compaction drops any excess (section 6.4).
-    let kept: Int
+    let pastKey: SecretBox
 
     /// Calls `measure` with each item of a leaf, in the form in which `read` will find it. Checks that do not require
-    /// reading earlier values are left to `read`.
+    /// reading pasts are left to `read`.
     func measure(_ leaf: PageRef, _ measure: (LiveItem) throws(VaultError) -> Void) throws(VaultError) {
         let page = try source.load(leaf)
-        for index in 0..<page.count where !page.isTombstone(index) {
+        for index in 0..<page.count where !page.isForgotten(index) {
             let decoded = try ItemCodec.decode(page, index)
-            if decoded.largeRecords.isEmpty, decoded.entry.versions == nil || kept == 0 {
-                try page.check(decoded.entry.record, .record)
+            if decoded.largeRecords.isEmpty, decoded.entry.past == nil {
+                if decoded.entry.hasRecord { try page.check(decoded.entry.record, .record) }
                 try measure(LiveItem(decoded, nil))
             } else {
                 var check = check
-                try measure(try item(page, index, page.key(index).span, &check))
+                try measure(try item(page, index, page.key(index), &check))
             }
         }
     }
@@ -151,46 +146,59 @@ struct RebuildReader: Sendable {
         entries.reserveCapacity(entries.count + page.count)
         for index in 0..<page.count {
             var item: LiveItem?
-            if !page.isTombstone(index) {
+            if page.isForgotten(index) {
+                _ = try ForgottenCodec.decode(page, index, check)
+            } else {
                 page.key(index, after: &key)
-                item = try self.item(page, index, key.span, &check)
+                item = try self.item(page, index, key, &check)
             }
             entries.append(LeafEntry(page: page, index: index, item: item))
         }
     }
 
     private func item(
-        _ page: Page, _ index: Int, _ key: Span<UInt8>, _ check: inout EntryCheck
+        _ page: Page, _ index: Int, _ key: [UInt8], _ check: inout EntryCheck
     ) throws(VaultError) -> LiveItem {
         let decoded = try ItemCodec.decode(page, index)
+        let key = PageKey.itemKey(key, decoded.entry.id)
         let group: Range<Int>
-        do throws(FormatError) { group = try ItemKey.check(key) } catch { throw VaultError(format: error) }
-        _ = try check.check(decoded, key, group, at: page.offset)
-        try page.check(decoded.entry.record, .record)
+        do throws(FormatError) { group = try ItemKey.check(key.span) } catch { throw VaultError(format: error) }
+        _ = try check.check(decoded, key.span, group, at: page.offset)
+        if decoded.entry.hasRecord { try page.check(decoded.entry.record, .record) }
         for record in decoded.largeRecords { try page.check(record.record, .record) }
-        guard let ref = decoded.entry.versions?.frame, kept > 0 else { return LiveItem(decoded, nil) }
-        try page.check(ref, .versions)
-        var versions: Versions
-        do throws(VaultError) { versions = try source.versions(ref, of: decoded, check) } catch {
-            throw error.naming(.earlierValues, of: try ItemKey((0..<key.count).map { key[$0] }))
-        }
-        versions.versions = versions.versions.suffix(kept)
-        return LiveItem(decoded, versions)
+        guard let ref = decoded.entry.past else { return LiveItem(decoded, nil) }
+        try page.check(ref, .past)
+        let past: Past
+        do throws(VaultError) {
+            past = try source.past(ref, of: decoded, try decoded.listed(in: page), check, key: pastKey.secret)
+        } catch { throw error.naming(.past, of: try ItemKey(key)) }
+        return LiveItem(decoded, past)
     }
 }
 
 extension PageSource {
-    /// Reads the earlier values of an item, checked against its entry and the keyring, with the places of their
-    /// records. The reference to the frame must have been checked.
-    func versions(_ ref: ObjectRef, of item: ItemCodec.Decoded, _ check: EntryCheck) throws(VaultError) -> Versions {
-        let frame = try FrameReader.read(ref, .versions, file)
-        let versions = try VersionsReader.read(frame, ref, item.entry, item.largeRecords, self, check)
-        for version in versions.versions {
-            for record in [version.record] + version.largeRecords.map(\.record) {
-                try decoding { () throws(FormatError) in try record.check(.record, from: bodyStart, before: ref.offset)
+    /// Reads the past of an item, checked against its entry and the keyring, with the places of its records. The
+    /// reference to the frame must have been checked.
+    func past(
+        _ ref: ObjectRef, of item: ItemCodec.Decoded, _ attributes: [PageAttribute], _ check: EntryCheck,
+        key: borrowing Secret
+    ) throws(VaultError) -> Past {
+        let body = try open(try FrameReader.read(ref, .past, file), .past, at: ref.offset, key: key)
+        let past = try decoding { () throws(FormatError) in
+            let past = try Past(body.span, at: ref.offset)
+            try past.check(item.entry, attributes, at: ref.offset)
+            return past
+        }
+        try check.check(past, item.largeRecords, at: ref.offset)
+        for value in past.values {
+            for record in value.records {
+                // A record that the entry refers to can end after the past.
+                guard record != item.entry.own, !item.largeRecords.contains(record) else { continue }
+                try decoding { () throws(FormatError) in
+                    try record.record.check(.record, from: bodyStart, before: ref.offset)
                 }
             }
         }
-        return versions
+        return past
     }
 }

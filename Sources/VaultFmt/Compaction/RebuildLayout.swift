@@ -1,17 +1,17 @@
 internal import VaultBytes
 
-/// The layout of a new file: records sorted by nonce, then versions frames sorted by their items' ids.
+/// The layout of a new file: records sorted by nonce, then pasts sorted by their items' ids.
 ///
-/// Records and frames are numbered in the order of the items' keys. The layout uses 4 bytes for each record, plus 8 if
+/// Records and pasts are numbered in the order of the items' keys. The layout uses 4 bytes for each record, plus 8 if
 /// records are resealed, and 16 while it is being computed.
 struct RebuildLayout {
     private let records: RecordPlaces
     /// The first eight bytes of each record's new nonce; empty if no record is resealed.
     private let nonces: [UInt64]
-    /// The offset and length of each versions frame.
-    private let versions: [(offset: UInt64, length: Int)]
+    /// The offset and length of each past.
+    private let pasts: [(offset: UInt64, length: Int)]
     let recordBytes: UInt64
-    let versionBytes: UInt64
+    let pastBytes: UInt64
 
     static let changed = VaultError(.structureInvalid, "the index changed while it was being read")
 
@@ -19,12 +19,12 @@ struct RebuildLayout {
     fileprivate struct Measured: Sendable {
         typealias Record = (offset: UInt64, length: UInt32, isResealed: Bool)
 
-        let own: Record
+        let own: Record?
         let others: [Record]
-        let versions: (id: UInt64, size: Int, places: [Int])?
+        let past: (id: UInt64, size: Int, places: [Int])?
 
         /// The number of its records that will be resealed.
-        var resealed: Int { others.reduce(own.isResealed ? 1 : 0) { $0 + ($1.isResealed ? 1 : 0) } }
+        var resealed: Int { others.reduce(own?.isResealed ?? false ? 1 : 0) { $0 + ($1.isResealed ? 1 : 0) } }
     }
 
     /// The measurements of all items, before places are assigned.
@@ -36,7 +36,7 @@ struct RebuildLayout {
         var copied: [UInt32] = []
         var hasResealed = false
         var frames: [(id: UInt64, size: Int, places: Range<Int>)] = []
-        /// The records that versions refer to, frame by frame.
+        /// The records that pasts refer to, frame by frame.
         var places: [UInt32] = []
     }
 
@@ -64,7 +64,7 @@ struct RebuildLayout {
         records = RecordPlaces(&all.lengths, by: all.nonces, from: start)
         recordBytes = records.bytes
         nonces = all.hasResealed ? all.nonces : []
-        (versions, versionBytes) = Self.place(all, records, from: start + recordBytes)
+        (pasts, pastBytes) = Self.place(all, records, from: start + recordBytes)
     }
 
     private static func place(
@@ -89,9 +89,9 @@ struct RebuildLayout {
         return (records[record], nonces.isEmpty ? 0 : nonces[record])
     }
 
-    func versions(_ frame: Int) throws(VaultError) -> (offset: UInt64, length: Int) {
-        guard frame < versions.count else { throw Self.changed }
-        return versions[frame]
+    func past(_ frame: Int) throws(VaultError) -> (offset: UInt64, length: Int) {
+        guard frame < pasts.count else { throw Self.changed }
+        return pasts[frame]
     }
 }
 
@@ -100,10 +100,10 @@ extension RebuildLayout.Measured {
         func measured(_ place: RecordRef) -> Record {
             (place.record.offset, UInt32(place.record.length), resealed.contains(place.compartment))
         }
-        own = measured(item.own)
+        own = item.own.map(measured)
         others = item.others.map(measured)
         // The halves of ids are compared separately, because two items almost never share the first half.
-        versions = item.versions.map { (UInt64(bigEndian: $0.item.words.0), $0.sizeWithoutPlaces, item.versionPlaces) }
+        past = item.past.map { (UInt64(bigEndian: $0.item.words.0), $0.sizeWithoutPlaces, item.pastPlaces) }
     }
 }
 
@@ -113,9 +113,9 @@ extension RebuildLayout.Measures {
         guard first + 1 + item.others.count < Int(UInt32.max) else {
             throw VaultError(.limitExceeded, "too many records")
         }
-        add(item.own, &random)
+        if let own = item.own { add(own, &random) }
         for record in item.others { add(record, &random) }
-        guard let frame = item.versions else { return }
+        guard let frame = item.past else { return }
         let start = places.count
         places += frame.places.map { UInt32(first + $0) }
         let lengthSizes = frame.places.reduce(0) { $0 + VarintSize.of(Int(lengths[first + $1])) }

@@ -6,6 +6,8 @@ struct RecordMover {
     private let core: VaultCore
     private let view: KeyringView
     private let targets: [UInt64: RecordTarget]
+    /// The revision of resealed records: the clock of the new state.
+    private let revision: UInt64
     private let lanes: [MovingLane]
     private let workers: Workers
     /// The minimum number of records to divide: moving fewer takes less time than waking a thread.
@@ -15,12 +17,14 @@ struct RecordMover {
     /// mask locators in the old and the new file, which may be the same key.
     init(
         _ core: VaultCore, from source: PageSource, _ view: KeyringView, _ targets: [UInt64: RecordTarget],
-        locators: (old: SecretBox, new: SecretBox, areSame: Bool), to room: RecordRoom, on workers: Workers
+        revision: UInt64, locators: (old: SecretBox, new: SecretBox, areSame: Bool), to room: RecordRoom,
+        on workers: Workers
     ) {
         self.workers = workers
         self.core = core
         self.view = view
         self.targets = targets
+        self.revision = revision
         let work = MovingWork(
             file: source.file, room: room, sealing: core.store.sealing, locator: locators.old, newLocator: locators.new,
             isLocatorSame: locators.areSame)
@@ -45,8 +49,7 @@ struct RecordMover {
         for index in entries.indices {
             guard let item = entries[index].item else { continue }
             let id = item.decoded.entry.id
-            try add(id, item.own)
-            for place in item.others { try add(id, place) }
+            for place in item.places { try add(id, place) }
         }
         guard moves.count >= Self.leastDivided, workers.count > 1 else {
             try meanwhile()
@@ -75,7 +78,7 @@ struct RecordMover {
             for entry in entries {
                 guard let item = entry.item, item.decoded.entry.id == error.item else { continue }
                 throw error.reason.naming(
-                    DamagedPart(error.place, of: item), of: try ItemKey(entry.page.key(entry.index)))
+                    DamagedPart(error.place, of: item), of: try PageName(entry.page.key(entry.index), error.item).key)
             }
             throw error.reason
         }
@@ -97,7 +100,7 @@ struct RecordMover {
         var new = place
         var reseal: Reseal?
         if let rekeyed {
-            new.revision = try core.tick()
+            new.revision = revision
             new.compartment = rekeyed.compartment
             reseal = Reseal(old: rekeyed.old, new: rekeyed.new, nonceStart: target.nonceStart)
         }

@@ -21,12 +21,10 @@ public struct Attribute: Sendable, Equatable {
         /// The value is not text.
         public static let binary = Flags(rawValue: AttributeFlags.binary.rawValue)
 
-        /// Returns the default flags of an attribute: `notes` and `otp` are sealed, `conflict` is sealed and binary,
-        /// and any name that starts with `sealed:` is sealed.
+        /// Returns the default flags of an attribute: `notes`, `otp` and any name that starts with `sealed:` are sealed.
         public static func usual(for name: String) -> Flags {
             switch name {
             case "notes", "otp": .sealed
-            case "conflict": [.sealed, .binary]
             default: name.utf8.starts(with: "sealed:".utf8) ? .sealed : []
             }
         }

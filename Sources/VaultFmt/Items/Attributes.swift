@@ -36,6 +36,12 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
         return isThere ? all[index] : nil
     }
 
+    /// Returns the index of the attribute with the given name; nil if it does not exist.
+    func index(of name: String) -> Int? {
+        let (index, isThere) = position(of: name)
+        return isThere ? index : nil
+    }
+
     /// Adds an attribute, replacing any existing one with the same name.
     public mutating func set(_ attribute: Attribute) {
         let (index, isThere) = position(of: attribute.name)

@@ -1,96 +1,84 @@
-package import VaultBytes
+internal import VaultBytes
 internal import VaultStore
 
-/// An earlier value of an item, without its secret: the state of the item before its secret or a sealed attribute was
-/// replaced (specification, section 6.4).
+/// An earlier value of an item, without its bytes: a secret or a sealed attribute that was replaced (specification,
+/// section 6.4).
 public struct EarlierValue: Sendable {
     /// The item's id.
     public let item: ItemID
-    /// The device that made the value, if it is known.
-    public let device: DeviceID?
-    package let version: Versions.Version
+    package let name: ValueName
+    package let value: HeldValue
     /// The offset of the frame that refers to its records.
     package let referrer: UInt64
 
-    init(_ version: Versions.Version, of item: Bytes16, _ view: KeyringView, referrer: UInt64) {
+    init(_ name: ValueName, _ value: HeldValue, of item: Bytes16, referrer: UInt64) {
         self.item = ItemID(item)
-        device = view.device(version.device)
-        self.version = version
+        self.name = name
+        self.value = value
         self.referrer = referrer
     }
 
-    /// The item's revision when this was its value.
-    public var revision: UInt64 { version.revision }
-    /// The time at which it was replaced, in milliseconds since 1970-01-01T00:00:00Z.
-    public var replaced: Int64 { version.replaced }
-    /// The time at which it was last changed, in milliseconds since 1970.
-    public var modified: Int64 { version.modified }
-    /// The item's attributes at the time; only unsealed ones of at most 256 bytes have a value.
-    public var attributes: Attributes { Attributes(inPage: version.attributes) }
-    /// The approximate size of its secret in bytes, from the padded record.
-    public var paddedSize: Int { max(0, version.record.length - Format.recordOverhead) }
-
-    /// Returns whether this is the same value of the same item, wherever it is stored.
-    func isSame(as other: Versions.Version) -> Bool {
-        version.revision == other.revision && version.device == other.device
+    /// The name of the attribute that had the value; nil for a secret.
+    public var attribute: String? {
+        if case .attribute(let name) = name.field { String(decoding: name, as: UTF8.self) } else { nil }
     }
+    /// The revision of the change that set the value.
+    public var revision: UInt64 { name.dot.revision }
+    /// The replica id under which it was set. An item's earlier value is identified by its revision, its replica id and
+    /// its attribute. If the vault's vector is damaged, a number that serves only to tell values apart.
+    public var replica: UInt64 { name.dot.replica }
+    /// The time at which it was replaced, in milliseconds since 1970-01-01T00:00:00Z; 0 if that is not known.
+    public var replaced: Int64 { value.replaced }
+    /// The time at which it was set, in milliseconds since 1970; for an imported one, the time of the import.
+    public var modified: Int64 { name.dot.time }
+    /// The attributes that the item had with an earlier secret, without sealed ones; only those of at most 256 bytes
+    /// have a value.
+    public var attributes: Attributes {
+        guard case .secret(_, let attributes) = value.content else { return Attributes() }
+        return Attributes(inPage: attributes)
+    }
+    /// The flags of an attribute's value.
+    public var flags: Attribute.Flags {
+        guard case .attribute(let flags, _) = value.content else { return [] }
+        return Attribute.Flags(rawValue: flags.meaning.rawValue)
+    }
+    /// The approximate size of the value in bytes, from the padded record.
+    public var paddedSize: Int { max(0, (value.record?.record.length ?? 0) - Format.recordOverhead) }
 }
 
-/// An earlier value with its secret.
+/// An earlier value with its bytes.
 public struct OpenedEarlierValue: ~Copyable {
-    /// The earlier value, without its secret.
+    /// The earlier value, without its bytes.
     public let value: EarlierValue
-    /// The item's key at the time.
+    /// The item's key when the record was sealed.
     public let key: ItemKey
-    /// The item's attributes at the time, without the values of large ones: `Vault.attribute(_:of:)` reads those.
+    /// The attributes that the item had with an earlier secret, without the values of large ones:
+    /// `Vault.attribute(_:of:)` reads those.
     public let attributes: Attributes
-    /// The secret.
+    /// The secret, or the value of the sealed attribute.
     public var secret: Secret
 
     /// Moves the secret out.
     public consuming func takeSecret() -> Secret { secret }
 }
 
-/// An earlier value that an import adds.
+/// An earlier secret that an import adds.
 public struct NewEarlierValue: Sendable {
-    /// The attributes at the time.
+    /// The attributes at the time; sealed ones become earlier values of their own.
     public var attributes: Attributes
-    /// The time at which it was last changed, in milliseconds since 1970.
-    public var modified: Int64
-    /// The time at which it was replaced, in milliseconds since 1970.
+    /// The time at which it was replaced, in milliseconds since 1970-01-01T00:00:00Z.
     public var replaced: Int64
     private let box: SecretBox
 
-    /// Makes a value; its dates are milliseconds since 1970-01-01T00:00:00Z.
-    public init(secret: consuming Secret, attributes: Attributes = .init(), modified: Int64, replaced: Int64) {
+    /// Makes a value.
+    public init(secret: consuming Secret, attributes: Attributes = .init(), replaced: Int64) {
         box = SecretBox(secret)
         self.attributes = attributes
-        self.modified = modified
         self.replaced = replaced
     }
 
     /// Passes the secret to a closure.
     func withSecret<R>(_ body: (borrowing Secret) throws(VaultError) -> R) throws(VaultError) -> R {
         try body(box.secret)
-    }
-}
-
-/// Opens and checks frames with earlier values.
-enum VersionsReader {
-    /// Decodes the frame that the item refers to; its hash must have been checked.
-    static func read(
-        _ frame: [UInt8], _ ref: ObjectRef, _ item: Item, _ pages: PageSource, _ check: EntryCheck
-    ) throws(VaultError) -> Versions {
-        try read(frame, ref, item.entry, item.largeRecords, pages, check)
-    }
-
-    static func read(
-        _ frame: [UInt8], _ ref: ObjectRef, _ entry: ItemEntry, _ large: [RecordRef], _ pages: PageSource,
-        _ check: EntryCheck
-    ) throws(VaultError) -> Versions {
-        let body = try pages.open(frame, .versions, at: ref.offset)
-        let versions = try decoding { () throws(FormatError) in try Versions(body.span, at: ref.offset) }
-        try check.check(versions, of: entry, large, at: ref.offset)
-        return versions
     }
 }

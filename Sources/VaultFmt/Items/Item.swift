@@ -11,16 +11,20 @@ public struct Item: Sendable {
     package let largeRecords: [RecordRef]
     /// Whether its record has attributes besides the secret.
     let hasAttributesInRecord: Bool
+    /// Whether no other item with the same key has it plain.
+    package let hasKeyPlain: Bool
     private let compartment: KeyringView.Compartment
     private let content: ItemContent
 
     init(
-        _ decoded: ItemCodec.Decoded, _ compartment: KeyringView.Compartment, _ content: ItemContent, referrer: UInt64
+        _ decoded: ItemCodec.Decoded, _ compartment: KeyringView.Compartment, _ content: ItemContent, isPlain: Bool,
+        referrer: UInt64
     ) {
         entry = decoded.entry
         largeRecords = decoded.largeRecords
         hasAttributesInRecord = decoded.inRecord > 0
         unreadAttributes = decoded.inRecord + decoded.largeRecords.count
+        hasKeyPlain = isPlain
         self.referrer = referrer
         self.compartment = compartment
         self.content = content
@@ -32,22 +36,35 @@ public struct Item: Sendable {
         largeRecords = item.largeRecords
         hasAttributesInRecord = item.hasAttributesInRecord
         unreadAttributes = attributes.unread
+        hasKeyPlain = item.hasKeyPlain
         referrer = item.referrer
         compartment = item.compartment
-        content = .apart(item.key, .decoded(attributes))
+        content = .apart(item.storedKey, .decoded(attributes))
     }
 
     /// The item's random id, which never changes.
     public var id: ItemID { ItemID(entry.id) }
-    /// The item's key.
-    public var key: ItemKey { content.key }
+    /// The key under which the item is listed and found. If an item with a smaller id has the same key, this one's ends
+    /// with ` (conflict ID)`, ID being the first 8 digits of its id.
+    public var key: ItemKey { hasKeyPlain ? content.key : pageName.listed }
+    /// The item's key without a suffix, which another item may have too.
+    package var storedKey: ItemKey { content.key }
+    /// The key of the entry in a page, by which listings are ordered (section 6.1).
+    package var pageKey: [UInt8] { pageName.bytes }
+
+    /// The item's key in a page.
+    var pageName: PageName { PageName(content.key, second: hasKeyPlain ? nil : entry.id) }
     /// The item's attributes. In a listing, only unsealed ones of at most 256 bytes have a value; in an opened item,
     /// those of at most 4096 bytes do.
     public var attributes: Attributes { content.attributes }
     /// The number of attributes whose values were not read.
     public let unreadAttributes: Int
-    /// The number of its earlier values.
-    public var earlierValues: Int { entry.versions?.count ?? 0 }
+    /// Whether the item has earlier values, or values that a merge has left to settle.
+    public var hasPast: Bool { entry.past != nil }
+    /// Whether a merge has left values of the item to settle.
+    public var needsSettling: Bool { entry.hasConflicts }
+    /// Whether the item has no secret: it was forgotten, or it is among the values that are left to settle.
+    public var lacksSecret: Bool { entry.lacksSecret }
     /// When the item's secret can be read.
     public var accessibility: Accessibility { compartment.accessibility }
     /// The device that the item is bound to, if any.
@@ -56,13 +73,15 @@ public struct Item: Sendable {
     public var created: Int64 { entry.created }
     /// When its secret or attributes were last changed, in milliseconds since 1970.
     public var modified: Int64 { entry.modified }
+    /// When its secret was last changed, in milliseconds since 1970; for an imported item, when it was imported.
+    public var secretChanged: Int64 { entry.dot(of: FieldSet.secret).time }
     /// A hybrid logical clock, which shows which of two states of the item is newer.
-    public var revision: UInt64 { entry.revision }
+    public var revision: UInt64 { entry.dot.revision }
     /// The approximate size of its secret in bytes, from the padded record.
     public var paddedSize: Int { max(0, entry.record.length - Format.recordOverhead) }
 
-    /// Returns whether its key equals a range of bytes.
-    func hasKey(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool { content.hasKey(bytes, range) }
+    /// The access group, the accessibility and the device.
+    var place: Place { compartment.place }
 }
 
 /// An item with its secret.
@@ -99,13 +118,6 @@ enum ItemContent: Sendable {
         switch self {
         case .inPage(let page, let place): ItemAttributes.inPage(page, place.attributes).attributes
         case .apart(_, let attributes): attributes.attributes
-        }
-    }
-
-    func hasKey(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
-        switch self {
-        case .inPage(let page, let place): page.hasKey(Int(place.index), bytes, range)
-        case .apart(let key, _): ByteOrder.compare(bytes, range, key.bytes.span, 0..<key.bytes.count) == 0
         }
     }
 }
@@ -151,7 +163,7 @@ enum ItemAttributes: Sendable {
 
 extension Attributes {
     /// Makes a set from the attributes of a page or of an earlier value.
-    init(inPage attributes: [PageAttribute]) {
+    package init(inPage attributes: [PageAttribute]) {
         let all = attributes.map { attribute in
             let content: Attribute.Content =
                 switch attribute.value {

@@ -3,7 +3,7 @@ internal import VaultBytes
 /// The key of an item: its class and the attributes that Apple documents as that class's primary key, including the
 /// access group and the synchronizable flag (specification, section 6.1).
 ///
-/// A key is stored in its encoded form, which defines the order of items in a vault. An encoded key has at most 8192
+/// A key is stored in its encoded form, which defines the order of items in a vault. An encoded key has at most 8176
 /// bytes, and each text or bytes field at most 4096; the initialisers throw `limitExceeded` beyond that.
 public struct ItemKey: Hashable, Comparable, Sendable {
     package let bytes: [UInt8]
@@ -106,6 +106,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     /// - Returns: The range of its encoded group.
     static func check(_ encoded: Span<UInt8>) throws(FormatError) -> Range<Int> {
         var cursor = Cursor(encoded, at: 0, else: .structureInvalid)
+        guard encoded.count <= Format.Limit.itemKey else { throw cursor.error("an item key is too long") }
         let itemClass = try itemClass(encoded, &cursor)
         if case .reserved = itemClass {
             try forEachText(encoded, &cursor) { (cursor) throws(FormatError) in
@@ -251,6 +252,38 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         var out: [UInt8] = []
         KeyFields.append(name, to: &out)
         return out
+    }
+
+    // MARK: parts
+
+    /// The key with an empty access group, which is a field of its own in merging.
+    var withoutGroup: [UInt8] { Array(bytes[..<groupStart]) + [0, 0] + bytes[(bytes.count - 1)...] }
+
+    /// Makes a key from one whose access group is empty, and a group. Throws `structureInvalid` for anything else, or
+    /// `limitExceeded`.
+    init(_ withoutGroup: [UInt8], group: [UInt8]) throws(VaultError) {
+        let plain = try ItemKey(withoutGroup)
+        guard plain.groupRange.count == 2 else {
+            throw VaultError(.structureInvalid, "a key that an item had has an access group")
+        }
+        var encoded = Array(withoutGroup[..<plain.groupStart])
+        KeyFields.append(group, to: &encoded)
+        encoded.append(withoutGroup[withoutGroup.count - 1])
+        guard encoded.count <= Format.Limit.itemKey else {
+            throw VaultError(.limitExceeded, "an item's key has at most \(Format.Limit.itemKey) bytes")
+        }
+        self = try ItemKey(encoded)
+    }
+
+    /// Returns the range of an encoded field, given its index and the kinds of the fields up to it.
+    func range(ofField index: Int, _ kinds: [Kind]) -> Range<Int> {
+        var cursor = Cursor(over: 1..<bytes.count, of: Cursor(bytes.span, at: 0, else: .structureInvalid))
+        do throws(FormatError) {
+            for kind in kinds[..<index] { try Self.skip(kind, bytes.span, &cursor) }
+            let start = cursor.position
+            try Self.skip(kinds[index], bytes.span, &cursor)
+            return start..<cursor.position
+        } catch { preconditionFailure("an item key was checked when it was made") }
     }
 
     /// The values of the class's fields; empty for a class that this version does not define.

@@ -18,14 +18,15 @@ enum ItemLimits {
 
     static func check(date: Int64) throws(VaultError) {
         guard Format.Limit.time.contains(date) else {
-            throw VaultError(.invalidArgument, "a date is more than 2^62 milliseconds from 1970")
+            throw VaultError(.invalidArgument, "a date is more than 2^61 milliseconds from 1970")
         }
     }
 
     static func check(keptVersions count: Int) throws(VaultError) {
-        guard (0...Format.Limit.versions).contains(count) else {
+        guard (0...Format.Limit.earlierValues).contains(count) else {
             throw VaultError(
-                .limitExceeded, "an item can keep 0 to \(Format.Limit.versions) earlier values, not \(count)")
+                .limitExceeded,
+                "each field of an item can keep 0 to \(Format.Limit.earlierValues) earlier values, not \(count)")
         }
     }
 

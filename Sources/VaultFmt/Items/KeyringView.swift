@@ -6,23 +6,27 @@ final class KeyringView: Sendable {
     /// A compartment, shared by all items in it.
     final class Compartment: Sendable {
         let info: Keyring.Compartment
-        /// The group; for earlier values, the owners' group, which has number 0 and no name.
+        /// The group; for values that items do not show, the owners' group, which has number 0 and no name.
         let group: Keyring.Group
         /// The group's name as encoded in item keys; empty for the owners' group, so that no key matches it.
         let encodedGroup: [UInt8]
         let accessibility: Accessibility
+        /// The place of the items in it.
+        let place: Place
 
         fileprivate init(_ info: Keyring.Compartment, _ group: Keyring.Group, _ accessibility: Accessibility) {
             self.info = info
             self.group = group
             encodedGroup = group.number == Keyring.ownersGroup ? [] : ItemKey.encodedGroup(group.name)
             self.accessibility = accessibility
+            place = Place(
+                group: Array(group.name.utf8), accessibility: info.accessibility, device: info.device)
         }
 
-        /// Whether the compartment is for earlier values only.
+        /// Whether the compartment is for values that items do not show.
         var isOwners: Bool { group.number == Keyring.ownersGroup }
-        /// Whether records that only earlier values refer to may be in the compartment.
-        var mayHoldEarlierValues: Bool { isOwners || info.isDeviceBound }
+        /// Whether records that only a past refers to may be in the compartment.
+        var mayHoldPast: Bool { isOwners || info.isDeviceBound }
 
         /// Returns whether records in the other compartment may stay there when their item is in this one.
         func isLike(_ other: Compartment) -> Bool {
@@ -49,28 +53,24 @@ final class KeyringView: Sendable {
     }
 
     func compartment(_ number: UInt64) -> Compartment? { compartments[number] }
-
-    /// Returns the position of a device in the list, starting at 1; nil if it is not listed.
-    func position(of device: Bytes16) -> Int? { keyring.devices.firstIndex(of: device).map { $0 + 1 } }
-
-    /// Returns the device at a position; nil for 0.
-    func device(_ position: Int) -> DeviceID? {
-        guard position > 0, position <= keyring.devices.count else { return nil }
-        return DeviceID(keyring.devices[position - 1])
-    }
 }
 
-/// Checks entries against the keyring and the commit's clock. Most items are in the same compartment
-/// as the previous one.
+/// Checks entries against the keyring, the commit's clock and its floor, and, if the vector was
+/// read, against its rows. Most items are in the same compartment as the previous one.
 struct EntryCheck {
     let view: KeyringView
     /// The greatest valid revision.
     let clock: UInt64
+    let floor: UInt64
+    /// The state's vector; nil if it was not read.
+    let vector: Vector?
     private var last: KeyringView.Compartment?
 
-    init(_ view: KeyringView, clock: UInt64) {
+    init(_ view: KeyringView, clock: UInt64, floor: UInt64, vector: Vector? = nil) {
         self.view = view
         self.clock = clock
+        self.floor = floor
+        self.vector = vector
     }
 
     /// Checks an item's entry; `group` is the range of its encoded group in `bytes`.
@@ -82,38 +82,46 @@ struct EntryCheck {
             _ = try self.compartment(record.compartment, bytes, group, at: offset)
             try check(revision: record.revision, at: offset)
         }
-        try check(revision: item.entry.revision, at: offset)
-        try check(revision: item.entry.recordRevision, at: offset)
-        try check(device: item.entry.device, at: offset)
+        try check(item.entry.dot, at: offset)
+        for further in item.entry.further {
+            try check(StoredDot(item.entry.dot.revision - further.difference, further.position), at: offset)
+        }
+        if item.entry.hasRecord { try check(revision: item.entry.recordRevision, at: offset) }
         return compartment
     }
 
-    /// Checks a tombstone's value.
-    func check(_ tombstone: TombstoneEntry, at offset: UInt64) throws(VaultError) {
-        for revision in [tombstone.revision, tombstone.lastRevision] { try check(revision: revision, at: offset) }
-        for device in [tombstone.device, tombstone.lastDevice] { try check(device: device, at: offset) }
+    /// Checks a forgotten value.
+    func check(_ value: ForgottenValue, at offset: UInt64) throws(VaultError) {
+        guard vector?.hasSeen(value.dot) ?? true else {
+            throw VaultError(
+                .structureInvalid, "a forgotten value is of a change that the vault does not include", at: offset)
+        }
     }
 
-    /// Checks the earlier values of an item that has these large attributes.
-    func check(_ versions: Versions, of item: ItemEntry, _ large: [RecordRef], at offset: UInt64)
-        throws(VaultError)
-    {
-        try decoding { () throws(FormatError) in try versions.check(item, at: offset) }
-        for version in versions.versions {
-            try check(revision: version.revision, at: offset)
-            try check(revision: version.recordRevision, at: offset)
-            try check(device: version.device, at: offset)
-            try checkOwners(version.compartment, at: offset)
-            for attribute in version.attributes {
-                guard case .inOwnRecord(let record) = attribute.value else { continue }
-                try check(revision: record.revision, at: offset)
-                if !large.contains(record) { try checkOwners(record.compartment, at: offset) }
+    /// Checks the past of an item that has these large attributes.
+    func check(_ past: Past, _ large: [RecordRef], at offset: UInt64) throws(VaultError) {
+        for dot in past.values.map(\.dot) + past.siblings.map(\.dot) { try check(dot, at: offset) }
+        for value in past.values {
+            if case .key(let key) = value.content { try checkKey(key, at: offset) }
+            for record in value.records { try check(revision: record.revision, at: offset) }
+            for record in value.itemRecords { try checkOwners(record.compartment, at: offset) }
+            // An attribute's own record may be the one that the item has.
+            for record in value.largeRecords where !large.contains(record) {
+                try checkOwners(record.compartment, at: offset)
             }
         }
     }
 
+    /// Checks an item key whose access group is a field of its own.
+    private func checkKey(_ key: [UInt8], at offset: UInt64) throws(VaultError) {
+        let group = try decoding { () throws(FormatError) in try ItemKey.check(key.span) }
+        guard Array(key[group]) == ItemKey.encodedGroup("") else {
+            throw VaultError(.structureInvalid, "a key that an item had has an access group", at: offset)
+        }
+    }
+
     private func checkOwners(_ number: UInt64, at offset: UInt64) throws(VaultError) {
-        guard let compartment = view.compartment(number), compartment.mayHoldEarlierValues else {
+        guard let compartment = view.compartment(number), compartment.mayHoldPast else {
             throw VaultError(
                 .structureInvalid, "an earlier value is in a compartment that does not belong to the owners", at: offset
             )
@@ -127,10 +135,15 @@ struct EntryCheck {
         }
     }
 
-    /// Checks a device position.
-    private func check(device: Int, at offset: UInt64) throws(VaultError) {
-        guard device <= view.keyring.devices.count else {
-            throw VaultError(.structureInvalid, "a device's number is not in the device list", at: offset)
+    /// Checks a dot.
+    func check(_ dot: StoredDot, at offset: UInt64) throws(VaultError) {
+        guard dot.isPossible(clock: clock, floor: floor) else {
+            throw VaultError(
+                .structureInvalid, "a dot is later than the vault's clock, or wrongly encoded", at: offset)
+        }
+        guard let vector else { return }
+        guard vector.dot(dot) != nil else {
+            throw VaultError(.structureInvalid, "a dot is of a change that the vault does not include", at: offset)
         }
     }
 

@@ -80,7 +80,8 @@ public struct Query: Sendable, Equatable {
         guard let itemClass = itemClass ?? onlyClass else { return [] }
         var out = [itemClass.rawValue]
         for field in itemClass.fields {
-            guard let value = fields[field], value.kind == field.kind else { break }
+            // The suffix of a listed key is in no page.
+            guard let value = fields[field], value.kind == field.kind, !TwinKey.endsLikeListed(value) else { break }
             value.encode(into: &out)
         }
         return out

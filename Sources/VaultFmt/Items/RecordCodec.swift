@@ -141,44 +141,64 @@ enum RecordCodec {
     // MARK: bodies
 
     /// Returns the range of an item's secret in its body, and all attributes of the item if its record contains any.
-    /// Checks that the body belongs to this item.
+    /// Checks that they are those of the entry.
     static func read(
         _ body: Span<UInt8>, _ item: borrowing Item
     ) throws(VaultError) -> (secret: Range<Int>, attributes: Attributes?) {
         let offset = item.entry.record.offset
         let (key, secret, found) = try itemParts(body, at: offset)
-        guard item.hasKey(body, key) else {
-            throw VaultError(.structureInvalid, "a record does not belong to the item in the index", at: offset)
+        do throws(FormatError) { _ = try ItemKey.check(body.extracting(key)) } catch { throw VaultError(format: error) }
+        let mayHoldMore = item.device != nil
+        guard !item.lacksSecret || secret.isEmpty || mayHoldMore else {
+            throw VaultError(.structureInvalid, "a record has a secret that its item lacks", at: offset)
         }
-        guard item.hasAttributesInRecord else {
-            guard found.isEmpty else { throw otherAttributes(offset) }
-            return (secret, nil)
-        }
-        return (secret, try whole(item.attributes, found, at: offset))
+        guard item.hasAttributesInRecord || !found.isEmpty else { return (secret, nil) }
+        let whole = try whole(item.attributes, found, mayHoldMore: mayHoldMore, at: offset)
+        return (secret, item.hasAttributesInRecord ? whole : nil)
     }
 
-    /// Returns the range of an earlier value's secret in its body, the item's key at the time, and the attributes,
-    /// including those in the record.
+    /// Returns the range of an earlier secret in its body, the item's key when it was sealed, and the attributes,
+    /// including those in the record.
     static func readEarlier(
         _ body: Span<UInt8>, _ attributes: Attributes, at offset: UInt64
     ) throws(VaultError) -> (secret: Range<Int>, key: ItemKey, attributes: Attributes) {
         let (key, secret, found) = try itemParts(body, at: offset)
-        return (secret, try itemKey(body, key), try whole(attributes, found, at: offset))
+        return (secret, try itemKey(body, key), try whole(attributes, found, mayHoldMore: true, at: offset))
+    }
+
+    /// Returns the range of an attribute's value among those in an item's record, and the item's key when it was sealed
+    ///
+    static func readAttribute(
+        _ body: Span<UInt8>, _ name: [UInt8], _ flags: AttributeFlags, at offset: UInt64
+    ) throws(VaultError) -> (value: Range<Int>, key: ItemKey) {
+        let layout = try layout(body, .item, at: offset)
+        guard case .item(_, let entries) = layout.content,
+            let found = entries.first(where: {
+                ByteOrder.compare(body, $0.name, name.span, 0..<name.count) == 0 && $0.flags == flags
+            })
+        else { throw otherAttributes(offset) }
+        return (found.value, try itemKey(body, layout.key))
     }
 
     /// Returns the range of a large attribute's value in its body. Checks that the body belongs to this attribute
     ///
-    static func readLarge(_ body: Span<UInt8>, _ attribute: Attribute, at offset: UInt64) throws(VaultError) -> Range<
-        Int
-    > {
+    static func readLarge(
+        _ body: Span<UInt8>, _ attribute: Attribute, at offset: UInt64
+    ) throws(VaultError) -> Range<Int> {
+        try readLarge(body, Array(attribute.name.utf8), attribute.fileFlags, at: offset).value
+    }
+
+    /// Does the same, and returns the item's key when the record was sealed.
+    static func readLarge(
+        _ body: Span<UInt8>, _ wanted: [UInt8], _ wantedFlags: AttributeFlags, at offset: UInt64
+    ) throws(VaultError) -> (value: Range<Int>, key: ItemKey) {
         let layout = try layout(body, .attribute, at: offset)
         guard case .attribute(let name, let flags, let value) = layout.content else { throw otherAttributes(offset) }
-        _ = try itemKey(body, layout.key)
-        let wanted = Array(attribute.name.utf8)
-        guard ByteOrder.compare(body, name, wanted.span, 0..<wanted.count) == 0, flags == attribute.fileFlags else {
+        let key = try itemKey(body, layout.key)
+        guard ByteOrder.compare(body, name, wanted.span, 0..<wanted.count) == 0, flags == wantedFlags else {
             throw VaultError(.structureInvalid, "a record does not belong to the attribute in the index", at: offset)
         }
-        return value
+        return (value, key)
     }
 
     /// Decodes a body that nothing refers to.
@@ -227,26 +247,27 @@ enum RecordCodec {
         return try decoding { () throws(FormatError) in try RecordLayout(body, form, at: offset) }
     }
 
-    /// Adds the values in a record to the attributes of a page or versions frame; the record must contain exactly the
-    /// values that belong in it.
-    private static func whole(_ listed: Attributes, _ found: [Attribute], at offset: UInt64) throws(VaultError)
-        -> Attributes
-    {
-        var found = found.makeIterator()
+    /// Adds the values in a record to the attributes of a page or past. The record must contain exactly the values that
+    /// belong in it, or all of them and others, which are ignored.
+    private static func whole(
+        _ listed: Attributes, _ found: [Attribute], mayHoldMore: Bool, at offset: UInt64
+    ) throws(VaultError) -> Attributes {
+        var found = found[...]
         var all: [Attribute] = []
         for attribute in listed.all {
             guard attribute.fileFlags.contains(.inItemRecord) else {
                 all.append(attribute)
                 continue
             }
-            guard let value = found.next(), value.name.utf8.elementsEqual(attribute.name.utf8),
+            if mayHoldMore { found = found.drop { !$0.name.utf8.elementsEqual(attribute.name.utf8) } }
+            guard let value = found.popFirst(), value.name.utf8.elementsEqual(attribute.name.utf8),
                 value.flags == attribute.flags
             else {
                 throw otherAttributes(offset)
             }
             all.append(value)
         }
-        guard found.next() == nil else { throw otherAttributes(offset) }
+        guard found.isEmpty || mayHoldMore else { throw otherAttributes(offset) }
         return Attributes(sorted: all)
     }
 

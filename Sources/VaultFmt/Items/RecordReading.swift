@@ -6,13 +6,19 @@ protocol RecordReading {
     var sealing: Sealing { get }
     /// The source of the index's pages.
     var pages: PageSource { get }
-    /// The check for entries and earlier values.
+    /// The check for entries and pasts.
     var entryCheck: EntryCheck { get }
+    /// The number of earlier values that are kept of each field.
+    var limit: Int { get }
 
     /// Reads a frame that another frame, at `referrer`, refers to; checks the reference, hash and head.
     func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8]
     /// Returns the key of a compartment.
     func key(_ compartment: UInt64) throws(VaultError) -> SecretBox
+    /// Returns the key of pasts, which only an owner has.
+    func pastKey() throws(VaultError) -> SecretBox
+    /// Returns the vector whose positions dots have.
+    func vector() throws(VaultError) -> Vector
     /// Opens a record of an item that a frame at `referrer` refers to.
     func body(_ record: RecordRef, of item: Bytes16, before referrer: UInt64) throws(VaultError) -> Secret
 }
@@ -31,17 +37,30 @@ extension RecordReading {
         }
     }
 
-    /// Opens an item's secret and its attributes, except large ones.
+    /// Opens an item's secret and its attributes, except large ones. Throws `noSecret` if the item has none.
     func opened(_ item: Item) throws(VaultError) -> OpenedItem {
+        guard !item.lacksSecret else { throw Self.noSecret }
+        return try openedRecord(item)
+    }
+
+    static var noSecret: VaultError {
+        VaultError(
+            .noSecret, "the item has no secret: it was forgotten on one machine while another one changed the item")
+    }
+
+    /// Opens an item's record; an item without a secret has an empty one.
+    func openedRecord(_ item: Item) throws(VaultError) -> OpenedItem {
+        guard item.entry.hasRecord else { return OpenedItem(item: item, secret: Secret(count: 0)) }
         var body = try body(item.entry.own, of: item.entry.id, before: item.referrer)
         let (secret, attributes) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.read(bytes, item) }
-        body.narrow(to: secret)
+        body.narrow(to: item.lacksSecret ? secret.lowerBound..<secret.lowerBound : secret)
         return OpenedItem(item: attributes.map { Item(item, $0) } ?? item, secret: body)
     }
 
-    /// Opens an item's secret and all of its attributes, including large ones.
+    /// Opens an item's secret and all of its attributes, including large ones. An item without a secret has an empty
+    /// one.
     func whole(_ item: Item) throws(VaultError) -> OpenedItem {
-        let opened = try opened(item)
+        let opened = try openedRecord(item)
         guard opened.item.unreadAttributes > 0 else { return opened }
         var attributes = opened.item.attributes
         for attribute in attributes.all where !attribute.isRead {
@@ -69,44 +88,8 @@ extension RecordReading {
         guard let attribute = item.attributes.attribute(name) else { return nil }
         switch attribute.content {
         case .bytes, .secret: return attribute.secret
-        case .inItemRecord: return try opened(item).item.attributes.attribute(name)?.secret
+        case .inItemRecord: return try openedRecord(item).item.attributes.attribute(name)?.secret
         case .inOwnRecord: return try large(attribute, of: item.entry.id, before: item.referrer)
-        }
-    }
-
-    // MARK: earlier values
-
-    /// Returns the checked frame with an item's earlier values; nil if it has none.
-    func versions(of item: Item) throws(VaultError) -> Versions? {
-        guard let ref = item.entry.versions?.frame else { return nil }
-        return try VersionsReader.read(try frame(ref, .versions, before: item.referrer), ref, item, pages, entryCheck)
-    }
-
-    /// Returns an item's earlier values, oldest first.
-    func allEarlierValues(of item: Item) throws(VaultError) -> [EarlierValue] {
-        guard let versions = try versions(of: item), let frame = item.entry.versions?.frame else { return [] }
-        return versions.versions.map { EarlierValue($0, of: item.entry.id, entryCheck.view, referrer: frame.offset) }
-    }
-
-    /// Opens the secret of an earlier value and its attributes, except large ones.
-    func opened(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
-        let version = value.version
-        var body = try body(version.own, of: value.item.bytes, before: value.referrer)
-        let (secret, key, attributes) = try body.withSpan { (bytes) throws(VaultError) in
-            try RecordCodec.readEarlier(bytes, value.attributes, at: version.record.offset)
-        }
-        body.narrow(to: secret)
-        return OpenedEarlierValue(value: value, key: key, attributes: attributes, secret: body)
-    }
-
-    /// Returns the value that an attribute had at the time, whatever its size; nil if the item had no attribute of this
-    /// name.
-    func value(of name: String, _ earlier: EarlierValue) throws(VaultError) -> Secret? {
-        guard let attribute = earlier.attributes.attribute(name) else { return nil }
-        switch attribute.content {
-        case .bytes, .secret: return attribute.secret
-        case .inItemRecord: return try opened(earlier).attributes.attribute(name)?.secret
-        case .inOwnRecord: return try large(attribute, of: earlier.item.bytes, before: earlier.referrer)
         }
     }
 }

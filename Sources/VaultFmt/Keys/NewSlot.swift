@@ -53,30 +53,27 @@ enum SlotMaking {
 
     /// Makes a full slot, and returns it with its wrapping key.
     static func fullSlot(
-        _ keys: borrowing VaultKeys, _ new: borrowing NewSlot, vault: Bytes16, revision: UInt64, device: Bytes16,
-        _ random: Randomness
+        _ keys: borrowing VaultKeys, _ new: borrowing NewSlot, vault: Bytes16, _ random: Randomness
     ) throws(VaultError) -> (Slot, SecretBox) {
         try keys.asOwner(else: ownersOnly) { (owner) throws(VaultError) in
-            try make(SlotPayload(vaultKey: owner.vault), new, vault, owner, revision, device, random)
+            try make(SlotPayload(vaultKey: owner.vault), new, vault, owner, random)
         }
     }
 
     static func scopedSlot(
         _ keys: borrowing VaultKeys, grants: borrowing Grants, _ new: borrowing NewSlot, vault: Bytes16,
-        revision: UInt64,
-        device: Bytes16, _ random: Randomness
+        _ random: Randomness
     ) throws(VaultError) -> (Slot, SecretBox) {
         try keys.asOwner(else: ownersOnly) { (owner) throws(VaultError) in
-            try make(SlotPayload(keys, grants: grants), new, vault, owner, revision, device, random)
+            try make(SlotPayload(keys, grants: grants), new, vault, owner, random)
         }
     }
 
     private static func make(
         _ payload: borrowing SlotPayload, _ new: borrowing NewSlot, _ vault: Bytes16, _ owner: borrowing OwnerKeys,
-        _ revision: UInt64,
-        _ device: Bytes16, _ random: Randomness
+        _ random: Randomness
     ) throws(VaultError) -> (Slot, SecretBox) {
-        let part = OwnerPart(name: new.name, revision: revision, device: device)
+        let part = OwnerPart(name: new.name)
         let made = try SlotSeal.make(
             payload, new.factors.keys, cost: new.cost, owner: part, id: new.id, external: new.external, vault: vault,
             keys: owner, random)

@@ -48,8 +48,7 @@ public struct SlotInfo: Sendable, Hashable {
         case unknown
     }
 
-    /// The slot's random id. It stays the same when the slot's name or grants change; a slot whose factors are changed
-    /// gets a new id.
+    /// The slot's random id, which stays the same when its name, factors or grants change.
     public let id: SlotID
     /// The kind of the slot.
     public let kind: Kind
@@ -65,11 +64,8 @@ public struct SlotInfo: Sendable, Hashable {
     public let providerData: [UInt8]?
     /// The slot's name; nil unless an owner opened the vault.
     public let name: String?
-    /// When the slot was made, or when its name or grants were last changed (a hybrid logical clock); nil unless an
-    /// owner opened the vault.
-    public let revision: UInt64?
-    /// The device that made this change, if known; nil unless an owner opened the vault.
-    public let device: DeviceID?
+    /// When the slot was made, or when its name, factors or provider's data were last changed (a hybrid logical clock).
+    public let revision: UInt64
     /// The access groups that a scoped slot opens; nil for any other slot, or unless an owner opened the vault.
     public let groups: [String]?
     /// Whether the vault was opened with this slot.
@@ -90,8 +86,10 @@ public struct SlotInfo: Sendable, Hashable {
 }
 
 extension SlotInfo {
-    /// Combines the information about a slot in the header with the slot's owner part, if that was read.
-    init(_ slot: Slot, part: OwnerPart? = nil, groups: [String]? = nil, openedThis: Bool = false) {
+    /// Combines the information about a slot in the header and the keyring with the slot's owner part, if that was read.
+    init(
+        _ slot: Slot, part: OwnerPart? = nil, dots: SlotDots?, groups: [String]? = nil, openedThis: Bool = false
+    ) {
         id = SlotID(slot.id)
         kind = Kind(slot.kind)
         factors = FactorKinds(slot.factors)
@@ -104,8 +102,7 @@ extension SlotInfo {
         providerParameters = slot.known?.provider?.parameters
         providerData = slot.known?.provider == nil ? nil : part?.providerData
         name = part?.name
-        revision = part?.revision
-        device = part.flatMap { $0.device == .zero ? nil : DeviceID($0.device) }
+        revision = dots?.changed.revision ?? 0
         self.groups = groups
         self.openedThis = openedThis
     }

@@ -3,12 +3,13 @@ internal import VaultStore
 
 /// Additional access to a vault for conformance checks (`Spec/vectors/README.md`).
 extension Vault {
-    /// Calls `body` with each tombstone and the id of the removed item, sorted by id. Throws when it reaches a
-    /// malformed tombstone.
-    package func forEachTombstone(
-        _ body: (Bytes16, TombstoneEntry) throws(VaultError) -> Void
+    /// Calls `body` with each forgotten value, in the order of the keys. Throws when it reaches a malformed one.
+    package func forEachForgottenValue(
+        _ body: (ForgottenValue) throws(VaultError) -> Void
     ) throws(VaultError) {
-        try withCore { (core) throws(VaultError) in try Tombstones.forEach(core.store.tree, core.entryCheck, body) }
+        try withCore { (core) throws(VaultError) in
+            try ForgottenValues.forEach(core.store.tree, core.entryCheck, body)
+        }
     }
 
     /// Returns a slot's owner part, and the groups that a scoped slot grants; for owners only.
@@ -16,6 +17,30 @@ extension Vault {
         try withCore { (core) throws(VaultError) in
             let part = try core.ownerPart(of: slot).part
             return (part, try core.grantedGroups(of: slot)?.sorted() ?? [])
+        }
+    }
+
+    /// Returns what an item keeps besides what it shows, checked; nil if it keeps nothing. For owners only.
+    package func past(of item: Item) throws(VaultError) -> Past? {
+        try withCore { (core) throws(VaultError) in try core.past(of: item) }
+    }
+
+    /// Opens an item's record. An item without a secret has an empty one.
+    package func openRecord(of item: Item) throws(VaultError) -> OpenedItem {
+        try withCore { (core) throws(VaultError) in try core.openedRecord(item) }
+    }
+
+    /// Opens a value that an item's past has in a record. `attributes` is passed what the item had with a secret.
+    package func open(
+        _ value: Past.Value, of item: Item, attributes: (Attributes) -> Void
+    ) throws(VaultError) -> Secret {
+        try withCore { (core) throws(VaultError) in try core.open(value, of: item, attributes: attributes) }
+    }
+
+    /// Opens an attribute that an item's past has in a record of its own.
+    package func openLarge(_ attribute: Attribute, inPastOf item: Item) throws(VaultError) -> Secret {
+        try withCore { (core) throws(VaultError) in
+            try core.large(attribute, of: item.entry.id, before: item.entry.past?.offset ?? item.referrer)
         }
     }
 }

@@ -4,7 +4,7 @@ internal import VaultBytes
 public struct Inspection: Sendable {
     /// Objects of one type.
     public struct Objects: Sendable {
-        /// The type: record, page, versions frame, keyring, history or commit.
+        /// The type: record, page, past, keyring, vector or commit.
         public let type: String
         /// The number of objects.
         public let count: Int
@@ -52,7 +52,7 @@ extension Vault {
     package static func slots(at path: String, place: Store.Place) throws(VaultError) -> [SlotInfo] {
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
         let (header, _) = try Store.readHeader(file)
-        return header.slots.map { SlotInfo($0) }
+        return header.slots.map { SlotInfo($0, dots: nil) }
     }
 
     /// Reads the information that a file reveals without a key: header, slots and the sizes of objects. Throws
@@ -83,7 +83,7 @@ extension Vault {
             ? .clean : file.isLockedByAnother() ? .writeInProgress : .torn(bytes: size - lastCommit)
         return Inspection(
             version: Int(Format.version), id: VaultID(header.id), headerBytes: header.length, fileBytes: size,
-            slots: header.slots.map { SlotInfo($0) },
+            slots: header.slots.map { SlotInfo($0, dots: nil) },
             extensions: header.extensions.map {
                 .init(name: $0.name, isCritical: $0.isCritical, isReadOnly: $0.isReadOnly, bytes: $0.value.count)
             },

@@ -36,12 +36,14 @@ public struct Statistics: Sendable {
     public let items: UInt64
     /// The number of items of each class; classes without items are omitted.
     public let itemsByClass: [(itemClass: ItemClass, count: Int)]
-    /// The number of tombstones.
-    public let tombstones: UInt64
-    /// The number of earlier values.
-    public let earlierValues: UInt64
-    /// The number of earlier values that an item keeps.
+    /// The number of forgotten values that the vault lists.
+    public let forgottenValues: UInt64
+    /// The number of items that have earlier values, or values that a merge has left to settle.
+    public let itemsWithPast: UInt64
+    /// The number of earlier values that each field of an item keeps.
     public let keptVersions: Int
+    /// The number of replica ids under which the vault was changed; nil if the vector is damaged.
+    public let replicas: Int?
     /// The compartments for items, sorted by group, including empty ones but not the owners' compartments, which hold
     /// earlier values.
     public let compartments: [Compartment]
@@ -60,8 +62,8 @@ public struct Statistics: Sendable {
 }
 
 extension Vault {
-    /// Rewrites the file without dead objects: removed secrets, replaced records and pages, and earlier values beyond
-    /// the number that is kept. The handle continues with the new file.
+    /// Rewrites the file without dead objects: removed secrets, and replaced records and pages. Nothing that the vault
+    /// holds is dropped. The handle continues with the new file.
     ///
     /// Throws `cannotReplace` if the file has hard links, or an owner or attributes that cannot be given to a new file;
     /// `notPermitted`, `busy`, `noSpace`, `io`.
@@ -118,12 +120,22 @@ extension Vault {
             return Statistics(
                 generation: commit.generation, items: commit.items,
                 itemsByClass: classes.sorted { $0.key < $1.key }.map { (itemClass: $0.key, count: $0.value) },
-                tombstones: commit.tombstones, earlierValues: commit.versions,
-                keptVersions: core.store.keyring.keeping.count,
+                forgottenValues: commit.forgotten, itemsWithPast: commit.pasts,
+                keptVersions: core.store.keyring.keeping.count, replicas: try core.replicaCount(),
                 compartments: all.sorted(by: Statistics.Compartment.precedes), fileBytes: try core.store.file.size(),
                 liveBytes: commit.liveBytes, deadBytes: core.deadBytes,
                 treeHeight: commit.root.map { Int($0.level) + 1 } ?? 0, memoryLocked: Secret.isMemoryLocked,
                 compactionBlocked: core.compactionBlocked)
+        }
+    }
+}
+
+extension VaultCore {
+    /// The number of rows of the vector; nil if it is damaged, which does not prevent reading.
+    fileprivate func replicaCount() throws(VaultError) -> Int? {
+        do throws(VaultError) { return try vector().rows.count } catch {
+            guard error.code != .io else { throw error }
+            return nil
         }
     }
 }

@@ -21,13 +21,16 @@ struct ObjectVerifier: Sendable {
     private let keys: [UInt64: Result<SecretBox, VaultError>]
     /// Nil if the slot does not give access to locators.
     private let locator: SecretBox?
+    /// Nil if the slot does not give access to pasts.
+    private let pastKey: SecretBox?
     /// The minimum number of objects to divide: checking fewer takes less time than waking a thread.
     private static let leastDivided = 32
 
-    init(_ core: VaultCore, _ locator: SecretBox?) {
+    init(_ core: VaultCore, _ locator: SecretBox?, pastKey: SecretBox?) {
         pages = core.store.pages
         view = core.view
         self.locator = locator
+        self.pastKey = pastKey
         var keys: [UInt64: Result<SecretBox, VaultError>] = [:]
         for info in core.view.keyring.compartments {
             guard locator != nil, let compartment = core.view.compartment(info.number) else { continue }
@@ -68,17 +71,20 @@ struct ObjectVerifier: Sendable {
                 try open(bytes, .page, offset) { (body) throws(FormatError) in
                     _ = try PageLayout(body.span, at: offset)
                 }
-            case .versions:
-                try open(bytes, .versions, offset) { (body) throws(FormatError) in
-                    _ = try Versions(body.span, at: offset)
+            case .past:
+                guard let pastKey else {
+                    found.unopened += 1
+                    break
                 }
+                let body = try pages.open(Array(bytes), .past, at: offset, key: pastKey.secret)
+                try decoding { () throws(FormatError) in _ = try Past(body.span, at: offset) }
             case .keyring:
                 try open(bytes, .keyring, offset) { (body) throws(FormatError) in
                     _ = try Keyring(body.span, at: offset)
                 }
-            case .history:
-                try open(bytes, .history, offset) { (body) throws(FormatError) in
-                    _ = try History(body.span, at: offset, of: generation)
+            case .vector:
+                try open(bytes, .vector, offset) { (body) throws(FormatError) in
+                    _ = try VectorFrame(body.span, at: offset)
                 }
             case .chunk: found.unopened += 1
             case .commit: found.commits.append(offset)

@@ -16,12 +16,14 @@ public struct VerifyReport: Sendable {
         public var description: String { offset.map { "\(what) (at byte \($0))" } ?? what }
     }
 
-    /// The number of objects by type: record, page, versions frame, keyring, history, commit.
+    /// The number of objects by type: record, page, past, keyring, vector, commit.
     public internal(set) var objects: [String: Int] = [:]
     /// The number of items in the newest state.
     public internal(set) var items: UInt64 = 0
-    /// The number of earlier values in the newest state.
-    public internal(set) var earlierValues: UInt64 = 0
+    /// The number of items in the newest state that have earlier values, or values that are left to settle.
+    public internal(set) var itemsWithPast: UInt64 = 0
+    /// The number of forgotten values that the newest state lists.
+    public internal(set) var forgottenValues: UInt64 = 0
     /// The number of objects that could not be checked because their keys are not available with this slot and device,
     /// or no longer exist.
     public internal(set) var unopened = 0
@@ -190,7 +192,8 @@ private struct FileVerifier: ~Copyable {
     mutating func checkObjects(_ progress: ((UInt64, UInt64) -> Void)?) throws(VaultError) {
         let total = store.state.commit.end
         let workers = Workers(store.threads)
-        let verifier = ObjectVerifier(core, locator)
+        let pastKey = core.isOwner ? try core.pastKey() : nil
+        let verifier = ObjectVerifier(core, locator, pastKey: pastKey)
         for region in regions.reversed() {
             var digest = Blake2b()
             digest.update(Label.digest)
@@ -246,172 +249,10 @@ private struct FileVerifier: ~Copyable {
         for slot in store.header.slots {
             do throws(VaultError) {
                 _ = try core.ownerPart(of: slot)
-                _ = try core.grantedGroups(of: slot)
             } catch {
                 guard error.code != .io else { throw error }
                 report.add("the slot \(Hex.encode(Array(slot.id.bytes.prefix(4)))): \(error.detail)", at: 0)
             }
         }
-    }
-}
-
-/// Verifies the newest state: everything reachable from its tree.
-private struct StateVerifier: ~Copyable {
-    private let core: VaultCore
-    private let store: Store
-    private let entries: EntryCheck
-    private(set) var report: VerifyReport
-    private var liveBytes: UInt64
-    private var tombstones: UInt64 = 0
-    /// The offsets of the frames that were visited: a frame that is referenced twice is visited and counted once.
-    private var seen: Set<UInt64> = []
-    private var items: Set<Bytes16> = []
-    private var removed: Set<Bytes16> = []
-
-    init(_ core: VaultCore, _ report: VerifyReport) {
-        self.core = core
-        self.report = report
-        store = core.store
-        entries = EntryCheck(core.view, clock: store.state.commit.clock)
-        let commit = store.state.commit
-        liveBytes =
-            store.header.bodyStart + UInt64(Format.commitSize + commit.keyring.length + (commit.history?.length ?? 0))
-    }
-
-    mutating func check() throws(VaultError) {
-        let commit = store.state.commit
-        try attempt { (this) throws(VaultError) in _ = try this.store.past.history(of: this.store.state) }
-        var walk = TreeWalk(commit.root)
-        while let next = walk.next() {
-            try attempt { (this) throws(VaultError) in try this.checkPage(next, &walk) }
-        }
-        compare(commit.items, report.items, "items")
-        compare(commit.tombstones, tombstones, "tombstones")
-        compare(commit.versions, report.earlierValues, "earlier values")
-        // If the tree is damaged, the frames that it should reach are unknown.
-        if store.slot.keys.isOwner, report.problemCount == 0 { compare(commit.liveBytes, liveBytes, "live bytes") }
-    }
-
-    private mutating func compare(_ stated: UInt64, _ found: UInt64, _ what: String) {
-        if stated != found {
-            report.add(
-                "the newest commit counts \(stated) \(what), but the index contains \(found)",
-                at: store.state.commit.offset)
-        }
-    }
-
-    /// Runs a check and reports its errors, with the affected item if there is one; reading errors are thrown.
-    private mutating func attempt(
-        _ part: DamagedPart? = nil, of item: Item? = nil, _ body: (inout StateVerifier) throws(VaultError) -> Void
-    ) throws(VaultError) {
-        do throws(VaultError) { try body(&self) } catch {
-            guard error.code != .io else { throw error }
-            guard let part, let item else { return report.add(error) }
-            report.add(error.naming(part, of: item.key))
-        }
-    }
-
-    // MARK: pages
-
-    private mutating func checkPage(_ next: PageRef, _ walk: inout TreeWalk) throws(VaultError) {
-        let ref = try next.ref()
-        guard seen.insert(ref.offset).inserted else { return report.add("a page is referenced twice", at: ref.offset) }
-        let page = try store.pages.load(ref, level: next.level)
-        liveBytes += UInt64(ref.length)
-        try attempt { (_) throws(VaultError) in try next.check(page) }
-        guard page.layout.isLeaf else { return walk.enter(page, next) }
-        for index in 0..<page.count {
-            try attempt { (this) throws(VaultError) in try this.checkEntry(page, index, page.key(index)) }
-        }
-    }
-
-    private mutating func checkEntry(_ page: Page, _ index: Int, _ key: [UInt8]) throws(VaultError) {
-        if page.isTombstone(index) {
-            let id = try TombstoneCodec.decode(page, index, entries).item
-            tombstones += 1
-            removed.insert(id)
-            if items.contains(id) { report.add("an item and a tombstone have the same id", at: page.offset) }
-            return
-        }
-        let item = try ItemCodec.item(try ItemKey(key), page, index, entries)
-        report.items += 1
-        if !items.insert(item.id.bytes).inserted || removed.contains(item.id.bytes) {
-            report.add("two entries have the same id", at: page.offset)
-        }
-        let live = LiveItem(try ItemCodec.decode(page, index), nil)
-        try attempt(.secret, of: item) { (this) throws(VaultError) in try this.checkRecord(item, page) }
-        for attribute in item.attributes.all {
-            guard case .inOwnRecord(let record) = attribute.content else { continue }
-            try attempt(.attribute, of: item) { (this) throws(VaultError) in
-                try page.check(record.record, .record)
-                try this.checkLarge(attribute, record, of: item.id.bytes)
-            }
-        }
-        guard let versions = live.decoded.entry.versions else { return }
-        report.earlierValues += UInt64(versions.count)
-        try attempt(.earlierValues, of: item) { (this) throws(VaultError) in
-            try page.check(versions.frame, .versions)
-            this.count(versions.frame)
-            let read = try this.store.pages.versions(versions.frame, of: live.decoded, this.entries)
-            try this.checkVersions(read, of: item)
-        }
-    }
-
-    private mutating func checkVersions(_ versions: Versions, of item: Item) throws(VaultError) {
-        for version in versions.versions {
-            try attempt(.earlierValue, of: item) { (this) throws(VaultError) in
-                let place = version.own
-                try this.open(place, of: versions.item) { (body) throws(VaultError) in
-                    _ = try RecordCodec.readEarlier(
-                        body, Attributes(inPage: version.attributes), at: place.record.offset)
-                }
-            }
-            for attribute in Attributes(inPage: version.attributes).all {
-                guard case .inOwnRecord(let record) = attribute.content else { continue }
-                try attempt(.earlierValue, of: item) { (this) throws(VaultError) in
-                    try this.checkLarge(attribute, record, of: versions.item)
-                }
-            }
-        }
-    }
-
-    // MARK: records
-
-    private mutating func checkRecord(_ item: Item, _ page: Page) throws(VaultError) {
-        try page.check(item.entry.record, .record)
-        try open(item.entry.own, of: item.id.bytes) { (body) throws(VaultError) in _ = try RecordCodec.read(body, item)
-        }
-    }
-
-    private mutating func checkLarge(_ attribute: Attribute, _ place: RecordRef, of item: Bytes16) throws(VaultError) {
-        try open(place, of: item) { (body) throws(VaultError) in
-            _ = try RecordCodec.readLarge(body, attribute, at: place.record.offset)
-        }
-    }
-
-    /// Opens a record whose reference was checked, if its key is available; otherwise, checks only that its hash
-    /// matches.
-    private mutating func open(
-        _ place: RecordRef, of item: Bytes16, _ read: (Span<UInt8>) throws(VaultError) -> Void
-    ) throws(VaultError) {
-        count(place.record)
-        let frame = try FrameReader.read(place.record, .record, store.file)
-        guard let compartment = core.view.compartment(place.compartment) else {
-            throw VaultError(.structureInvalid, "a record's compartment does not exist", at: place.record.offset)
-        }
-        let key: SecretBox
-        do throws(VaultError) { key = try core.compartments.key(compartment, core.context) } catch {
-            guard error.code == .deviceBound || error.code == .notPermitted else { throw error }
-            return
-        }
-        let body = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
-            try RecordCodec.open(
-                frame, place.identity(of: item), key: key.secret, store.sealing, at: place.record.offset)
-        }
-        try body.withSpan { (bytes) throws(VaultError) in try read(bytes) }
-    }
-
-    private mutating func count(_ ref: ObjectRef) {
-        if seen.insert(ref.offset).inserted { liveBytes += UInt64(ref.length) }
     }
 }

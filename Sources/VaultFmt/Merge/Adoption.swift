@@ -1,252 +1,224 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Adopts the values of a branch that was continued under keys that our copy has replaced, if the user asks for it
-/// . They are added only as earlier values with new revisions, because a leaked old key must not be able to
-/// change current values.
+/// Takes in the values of a branch that was continued under a key that ours has replaced, if the user asks for it
+/// (specification, section 8.2). Nothing that is shown changes, because a leaked old key must not be able to change it.
 struct Adoption {
-    private let ours: VaultCore
-    private let theirs: VaultCore
-    private let base: Branch?
-    private let options: MergeOptions
+    private let ours: MergeSide
+    private let branch: MergeSide
+    private let known: KnownDots
     private let progress: ((UInt64, UInt64) -> Void)?
-    private let comparison: ValueComparison
-    /// Items of the other copy that may contain something new.
-    private var changed: [Bytes16: HeldItem] = [:]
-    private var removed: Set<Bytes16> = []
-    private var known: [Bytes16: HeldItem] = [:]
-    private var mine: [Bytes16: HeldItem] = [:]
+    /// The branch's items that may have something new, by id.
+    private var candidates: [Bytes16: Item] = [:]
+    /// Our items of these ids.
+    private var own: [Bytes16: Item] = [:]
+    /// Items of ours that the branch removed.
+    private var removedThere: [ItemKey] = []
 
     init(
-        _ ours: VaultCore, _ theirs: VaultCore, base: Branch?, _ options: MergeOptions,
-        _ progress: ((UInt64, UInt64) -> Void)?
-    ) {
+        _ ours: MergeSide, _ branch: MergeSide, _ known: KnownDots, _ progress: ((UInt64, UInt64) -> Void)?
+    ) throws(VaultError) {
         self.ours = ours
-        self.theirs = theirs
-        self.base = base
-        self.options = options
+        self.branch = branch
+        self.known = known
         self.progress = progress
-        comparison = ValueComparison(device: ours.deviceID)
+        var ids = Set<Bytes16>()
+        for item in try Self.items(of: branch) {
+            ids.insert(item.entry.id)
+            if try hasNews(item) { candidates[item.entry.id] = item }
+        }
+        for item in try Self.items(of: ours) {
+            if candidates[item.entry.id] != nil { own[item.entry.id] = item }
+            guard !ids.contains(item.entry.id) else { continue }
+            let state = try ItemStates(ours.vector).state(of: item, try ours.core.past(of: item))
+            // The branch had it if it has seen a change of it.
+            if state.held.contains(where: { branch.hasSeen($0.dot) }) { removedThere.append(item.key) }
+        }
     }
 
-    /// The values of one item that our copy does not have, oldest first.
-    private struct News {
-        let item: HeldItem
-        let there: HeldItem?
-        let values: [HeldValue]
+    private static func items(of side: MergeSide) throws(VaultError) -> [Item] {
+        let reader = StateReader(side.core)
+        var items: [Item] = []
+        var leaves = side.store.tree.leaves(isCaching: false)
+        while let leaf = try leaves.next(1).first {
+            let page = try side.store.pages.load(leaf)
+            for index in 0..<page.count where !page.isForgotten(index) {
+                if case .item(let item) = try reader.read(page, index) { items.append(item) }
+            }
+        }
+        return items
     }
 
-    mutating func run() throws(VaultError) -> MergeReport {
-        try compare()
-        try findMine()
+    /// Returns whether an item of the branch may have a change that is not known. Most are told by their entries.
+    private func hasNews(_ item: Item) throws(VaultError) -> Bool {
+        if item.hasPast { return true }
+        return try !ItemStates(branch.vector).state(of: item, nil).held.allSatisfy { known.contains($0.dot) }
+    }
+
+    // MARK: report
+
+    func rehearse() throws(VaultError) -> MergeReport {
+        var report = try report()
+        for id in candidates.keys.sorted() {
+            guard let item = candidates[id] else { continue }
+            var counter: UInt64 = 0
+            let found = try taken(item) { () throws(VaultError) in
+                counter += 1
+                return Dot(revision: counter, replica: 1)
+            }
+            if found != nil { add(item, &report) }
+        }
+        report.sort()
+        return report
+    }
+
+    private func report() throws(VaultError) -> MergeReport {
         var report = MergeReport(.adopted)
-        for id in removed.sorted() where changed[id] == nil {
-            if let there = mine[id] { report.notes.append(.removalNotCarriedOut(there.key)) }
-        }
-        let (slots, gone) = try slots(&report)
-        guard !options.isRehearsal else {
-            for id in changed.keys.sorted() {
-                if let news = try news(id) { report.taken.append(news.there?.key ?? news.item.key) }
+        report.notes = removedThere.sorted().map { .removalNotCarriedOut($0) }
+        let (mine, its) = (try ours.slots(), try branch.slots())
+        for (side, slots, others) in [(ours, mine, its), (branch, its, mine)] {
+            for slot in side.store.header.slots {
+                let (one, other) = (slots[slot.id], others[slot.id])
+                // Rotations change the contents of a slot, so only its presence is compared.
+                guard let one, other?.made != one.made, side.store === branch.store || branch.hasSeen(one.made)
+                else { continue }
+                report.notes.append(
+                    .slotNotCarriedOut(SlotID(slot.id), name: try side.core.ownerPart(of: slot).part.name))
             }
-            report.taken.sort()
-            return report
-        }
-        let transaction = try Transaction(ours)
-        do throws(VaultError) {
-            for (done, id) in changed.keys.sorted().enumerated() {
-                if done % 64 == 0 { progress?(UInt64(done), UInt64(changed.count)) }
-                guard let news = try news(id) else { continue }
-                if let key = try add(news, transaction) {
-                    report.taken.append(key)
-                } else {
-                    report.notes.append(.notAdopted(news.item.key))
-                }
-            }
-            report.taken.sort()
-            for slot in gone { try transaction.ring.noteRemoval(of: slot.id) }
-            let opened = (ours.store.slot.id, SecretBox(ours.store.slot.wrappingKey.copy()))
-            try MergeEnd(ours, transaction, progress).commit(
-                slots, opened: opened, needsNewGroups: gone.contains { $0.kind != .full || $0.isOpaque }, &report)
-        } catch {
-            transaction.end()
-            throw error
         }
         return report
     }
 
-    // MARK: differences
+    private func add(_ item: Item, _ report: inout MergeReport) {
+        guard let mine = own[item.entry.id] else { return report.added.append(item.key) }
+        report.notes.append(.takenInToSettle(mine.key))
+    }
 
-    private mutating func compare() throws(VaultError) {
-        let before = base ?? Branch(ours)
-        let after = Branch(theirs)
-        var difference = TreeDifference(before.tree, after.tree)
-        while let pair = try difference.next() {
-            let left = try pair.left.map { (entry) throws(VaultError) in try before.read(entry.page, entry.index) }
-            let right = try pair.right.map { (entry) throws(VaultError) in try after.read(entry.page, entry.index) }
-            if case .item(let one)? = left, case .item(let other)? = right, one.id == other.id,
-                one.item.earlierValues == 0, other.item.earlierValues == 0,
-                try comparison.haveSameValues(one.value, other.value)
-            {
-                continue
+    // MARK: taking in
+
+    /// Returns an item with what is taken from the branch; nil if there is nothing.
+    private func taken(
+        _ item: Item, _ newDot: () throws(VaultError) -> Dot
+    ) throws(VaultError) -> (TakenItem, branch: ItemState, ours: ItemView?)? {
+        let (mine, its) = (ours.core, branch.core)
+        let state = try ItemStates(branch.vector).state(of: item, try its.past(of: item))
+        let view = try its.view(of: item, state)
+        var here: (state: ItemState, view: ItemView)?
+        if let known = own[item.entry.id] {
+            let state = try ItemStates(ours.vector).state(of: known, try mine.past(of: known))
+            here = (state, try mine.view(of: known, state))
+        }
+        var forgotten: Set<ValueName> = []
+        for name in state.held where try isForgotten(name) { forgotten.insert(name) }
+        let taken = try ItemState.taking(
+            state, view, into: here, forgotten: forgotten, isKnown: { known.contains($0) }, newDot: newDot)
+        return taken.map { ($0, state, here?.view) }
+    }
+
+    /// Returns whether a value is forgotten here. One with the replica id 0 stands for every dot of its revision.
+    private func isForgotten(_ name: ValueName) throws(VaultError) -> Bool {
+        let tree = ours.store.tree
+        if try tree.find(ForgottenValue(name).key) != nil { return true }
+        let below = ValueName(name.field, Dot(revision: name.dot.revision, replica: 0))
+        return try tree.find(ForgottenValue(below).key) != nil
+    }
+
+    func write() throws(VaultError) -> MergeReport {
+        var report = try report()
+        let transaction = try Transaction(ours.core)
+        do throws(VaultError) {
+            transaction.next.pass(try greatestUnopened())
+            let ids = candidates.keys.sorted()
+            for (done, id) in ids.enumerated() {
+                if done % 64 == 0 { progress?(UInt64(done), UInt64(ids.count)) }
+                guard let item = candidates[id] else { continue }
+                let found = try taken(item) { () throws(VaultError) in try transaction.nextDot() }
+                guard let (taken, state, shown) = found else { continue }
+                try write(taken, item, state, shown, transaction, &report)
+                add(item, &report)
             }
-            if case .item(let item)? = left, base != nil { known[item.id] = item }
-            switch right {
-            case .item(let item)?: changed[item.id] = item
-            case .tombstone(let id, _)?: removed.insert(id)
-            case nil: break
-            }
+            // A change even if nothing is taken in: the hand-over lets the branch's machines go on.
+            if transaction.next.own == nil { _ = try transaction.nextDot() }
+            try handOver(transaction)
+            report.sort()
+            try transaction.commit()
+            return report
+        } catch {
+            transaction.end()
+            throw error
         }
     }
 
-    /// Finds our items by their ids in a single walk, because the pages have been different since the rotation.
-    private mutating func findMine() throws(VaultError) {
-        let wanted = removed.union(changed.keys)
-        guard !wanted.isEmpty else { return }
-        let branch = Branch(ours)
-        var leaves = branch.tree.leaves(isCaching: false)
-        while let leaf = try leaves.next(1).first {
-            let page = try ours.store.pages.load(leaf)
-            for index in 0..<page.count where !page.isTombstone(index) {
-                guard wanted.contains(try ItemCodec.decode(page, index).entry.id),
-                    case .item(let held) = try branch.read(page, index)
+    /// Returns the greatest revision of the branch's records of other devices, which are brought as they are: the clock
+    /// of the new state must be greater.
+    private func greatestUnopened() throws(VaultError) -> UInt64 {
+        var greatest: UInt64 = 0
+        for item in candidates.values {
+            var records = item.largeRecords + (try branch.core.past(of: item)?.values.flatMap(\.records) ?? [])
+            if item.entry.hasRecord { records.append(item.entry.own) }
+            for record in records where record.revision > greatest {
+                guard let info = branch.core.view.compartment(record.compartment)?.info, info.isDeviceBound,
+                    info.device != ours.core.deviceID
                 else { continue }
-                mine[held.id] = held
+                greatest = record.revision
             }
         }
+        return greatest
     }
 
-    private func news(_ id: Bytes16) throws(VaultError) -> News? {
-        guard let item = changed[id] else { return nil }
-        var seen: [HeldValue] = []
-        for held in [mine[id], known[id]] {
-            guard let held else { continue }
-            seen += try held.versions() + [held.value]
-        }
-        var values: [HeldValue] = []
-        for value in try item.versions() + [item.value] {
-            var isKnown = false
-            for other in seen where !isKnown { isKnown = try comparison.haveSameValues(value, other) }
-            if !isKnown { values.append(value) }
-        }
-        return values.isEmpty ? nil : News(item: item, there: mine[id], values: values)
-    }
-
-    // MARK: writing
-
-    /// Adds values, and returns the key of the item that now has them; nil if no value can be read, or no key is free.
-    private func add(_ news: News, _ transaction: Transaction) throws(VaultError) -> ItemKey? {
-        var values: [(HeldValue, HeldContent)] = []
-        for value in news.values {
-            if let content = try value.content(for: ours.deviceID) { values.append((value, content)) }
-        }
-        guard !values.isEmpty else { return nil }
-        if let there = news.there {
-            try transaction.adopt(values, existing: there.item)
-            return there.key
-        }
-        var key = ConflictKey.plain(news.item.key, news.item.id)
-        if try transaction.item(key) != nil {
-            guard let other = try ConflictKey.other(key, news.item.id), try transaction.item(other) == nil else {
-                return nil
-            }
-            key = other
-        }
-        try transaction.adopt(values, newItem: news.item, key)
-        return key
-    }
-
-    // MARK: slots
-
-    /// Returns the slots that are kept and those that are removed. Removals are carried out unless the user declines.
-    private func slots(
+    private func write(
+        _ taken: TakenItem, _ item: Item, _ branchState: ItemState, _ view: ItemView?, _ transaction: Transaction,
         _ report: inout MergeReport
-    ) throws(VaultError) -> (stay: [SlotUnion.Choice], go: [Slot]) {
-        let removed = Set(theirs.store.keyring.removedSlots.map(\.id))
-        let all = ours.store.header.slots
-        let full = all.filter { $0.kind == .full && !$0.isOpaque && !removed.contains($0.id) }
-        var stay: [SlotUnion.Choice] = []
-        var go: [Slot] = []
-        for slot in all {
-            let choice = try SlotUnion.choice(slot, ours)
-            guard removed.contains(slot.id) else {
-                stay.append(choice)
+    ) throws(VaultError) {
+        let id = item.entry.id
+        var state = taken.state
+        let device = state.place(state.shown())?.device ?? .zero
+        let records = DeviceRecords(transaction, branch.core)
+        let sealing = AdoptedValues(transaction, from: branch.core, id, to: id, device: device, records: records)
+        for (name, dot) in taken.taken.sorted(by: { $0.value < $1.value }) {
+            guard let value = branchState.values[name] else { continue }
+            let new = ValueName(name.field, dot)
+            guard let sealed = try sealing.sealed(name, value, before: max(item.referrer, item.entry.past?.offset ?? 0))
+            else {
+                report.notes.append(.notTakenIn(own[id]?.key ?? item.key))
+                state.drop(new)
                 continue
             }
-            if options.removesSlotsOfOldKeys, slot.id != ours.store.slot.id, !full.isEmpty {
-                go.append(slot)
-                report.notes.append(.slotRemoved(SlotID(slot.id), name: choice.part.name))
-            } else {
-                stay.append(choice)
-                report.notes.append(.slotRemovalNotCarriedOut(SlotID(slot.id), name: choice.part.name))
-            }
+            state.values[new]?.content = sealed.content
         }
-        return (stay, go)
-    }
-}
-
-extension Transaction {
-    /// Adds values of a branch under other keys to an existing item, as earlier values with new revisions.
-    fileprivate func adopt(_ values: [(HeldValue, HeldContent)], existing old: Item) throws(VaultError) {
-        let before = try versions(of: old)
-        var entry = old.entry
-        var versions = Versions(item: entry.id, versions: before?.versions ?? [])
-        try add(values, to: &versions)
-        entry.revision = try core.tick()
-        entry.device = ring.devicePosition()
-        entry.versions = try write(versions)
-        changes.set(old.key.bytes, ItemCodec.encode(entry, old.attributes.listed))
-        tally.versions += Int64(versions.versions.count) - Int64(old.earlierValues)
-        tally.liveBytes += ItemFrames.bytes(entry, old.largeRecords, versions) - ItemFrames.bytes(old, before)
+        var compartment: UInt64 = 0
+        if own[id] == nil, let place = state.place(state.shown()) {
+            compartment = try self.compartment(for: place, transaction, records)
+        }
+        try transaction.write(state, of: id, insteadOf: own[id], ours.core, compartment: compartment)
     }
 
-    /// Adds values of a branch under other keys to a new item with an empty secret, as earlier values with new
-    /// revisions.
-    fileprivate func adopt(
-        _ values: [(HeldValue, HeldContent)], newItem item: HeldItem, _ key: ItemKey
-    ) throws(VaultError) {
-        var versions = Versions(item: item.id, versions: [])
-        let compartment = try ring.compartment(key.group, .whenUnlocked)
-        let identity = Sealing.RecordIdentity(item: item.id, revision: try core.tick(), compartment: compartment)
-        let record = try RecordCodec.append(key, Secret(count: 0), [], try seal(identity), to: appender)
-        try add(values, to: &versions)
-        var entry = ItemEntry(
-            record: record, id: item.id, revision: try core.tick(), device: ring.devicePosition(),
-            recordRevision: identity.revision, compartment: compartment, created: item.created, modified: item.modified)
-        entry.versions = try write(versions)
-        let tombstone = TombstoneEntry.key(item.id)
-        if try core.store.tree.find(tombstone) != nil {
-            changes.set(tombstone, nil)
-            tally.tombstones -= 1
+    /// Returns the compartment for a new item in its place.
+    private func compartment(
+        for place: Place, _ transaction: Transaction, _ records: DeviceRecords
+    ) throws(VaultError) -> UInt64 {
+        if place.isDeviceBound, let known = try records.compartment(for: place) { return known }
+        guard let accessibility = Accessibility(rawValue: place.accessibility) else {
+            throw VaultError(.structureInvalid, "an item has an unknown accessibility")
         }
-        changes.set(key.bytes, ItemCodec.encode(entry, []))
-        tally.items += 1
-        tally.versions += Int64(versions.versions.count)
-        tally.liveBytes += ItemFrames.bytes(entry, [], versions)
+        return try transaction.ring.compartment(String(decoding: place.group, as: UTF8.self), accessibility)
     }
 
-    private func add(_ values: [(HeldValue, HeldContent)], to versions: inout Versions) throws(VaultError) {
-        let room = Format.Limit.versions - versions.versions.count
-        for (value, content) in values.suffix(max(room, 0)) {
-            var all: [Attribute] = []
-            for attribute in content.attributes.all {
-                all.append(
-                    attribute.isRead
-                        ? attribute
-                        : Attribute(attribute.name, secret: try value.value(of: attribute), flags: attribute.flags))
-            }
-            let attributes = Attributes(sorted: all)
-            let compartment = try ring.owners(content.device)
-            let placed = try place(attributes, of: content.key, versions.item, in: compartment)
-            let revision = try core.tick()
-            let identity = Sealing.RecordIdentity(item: versions.item, revision: revision, compartment: compartment)
-            let record = try RecordCodec.append(
-                content.key, content.secret.secret, attributes.inRecord, try seal(identity), to: appender)
-            versions.versions.append(
-                Versions.Version(
-                    revision: try core.tick(), device: ring.devicePosition(),
-                    replaced: value.replaced ?? value.modified,
-                    modified: value.modified, record: record, recordRevision: revision, compartment: compartment,
-                    attributes: placed.listed))
+    /// Adds a hand-over from the branch's key for its whole vector, and the branch's own hand-overs.
+    private func handOver(_ transaction: Transaction) throws(VaultError) {
+        let new = Rebuild.NewHandOver(
+            vector: branch.vector, next: ours.store.ownersPublicKey, from: branch.store)
+        var (mine, its) = (ours.store.handOvers, branch.store.handOvers)
+        let known = try mine.all()
+        var all: [(handOver: HandOver, vector: Vector)] = known.map { ($0.handOver, $0.vector) }
+        for one in try its.all() where !known.contains(where: { $0.handOver.signature == one.handOver.signature }) {
+            var handOver = one.handOver
+            handOver.vector = try ours.store.append(one.vector, to: transaction.appender)
+            all.append((handOver, one.vector))
         }
+        let stored = try ours.store.append(branch.vector, to: transaction.appender)
+        all.append((try new.make(stored: stored), branch.vector))
+        let complete = all
+        try transaction.ring.change { (keyring) throws(VaultError) in keyring.setHandOvers(complete) }
     }
 }

@@ -13,22 +13,25 @@ public struct VaultChanges: Sendable, Equatable {
         public let after: ItemKey?
         /// The fields that were changed; empty if the item was added or removed.
         ///
-        /// A secret that cannot be read by this slot or on this device counts as changed if a change of the item wrote
-        /// a new record.
+        /// A value that cannot be read by this slot or on this device counts as changed if a change wrote it.
         public let fields: [ConflictField]
         /// Whether the item's earlier values differ.
         public let hasOtherEarlierValues: Bool
-        /// The device that made the later revision or removed the item, if known.
-        public let device: DeviceID?
+        /// Whether other values are left to settle.
+        public let hasOtherConflicts: Bool
     }
 
     /// The changed items, sorted by their later keys; removed items come first.
     public internal(set) var items: [ItemChange] = []
     /// Access groups that exist only in the later state, sorted.
     public internal(set) var addedGroups: [String] = []
-    /// The new number of earlier values that an item keeps; nil if it was not changed.
+    /// The new number of earlier values that each field of an item keeps; nil if it was not changed.
     public internal(set) var keptVersions: Int?
-    /// Slots that were removed between the two states.
+    /// Slots that were added between the two states.
+    public internal(set) var addedSlots: [SlotID] = []
+    /// Slots whose names, factors or grants were changed.
+    public internal(set) var changedSlots: [SlotID] = []
+    /// Slots that were removed.
     public internal(set) var removedSlots: [SlotID] = []
 
     /// Whether there are no differences.
@@ -42,20 +45,21 @@ extension Vault {
     /// read.
     ///
     /// Throws `invalidArgument` for a state that is not in the file: a compaction leaves only the newest one.
-    public func changes(since anchor: Anchor) throws(VaultError) -> VaultChanges {
-        guard anchor.vault == id else {
-            throw VaultError(.invalidArgument, "the anchor belongs to another vault (\(anchor.vault))")
+    public func changes(since state: StateID) throws(VaultError) -> VaultChanges {
+        guard state.vault == id else {
+            throw VaultError(.invalidArgument, "the state belongs to another vault (\(state.vault))")
         }
         return try withCore { (core) throws(VaultError) in
-            let state = core.store.state
-            let wanted = Ancestor(generation: anchor.generation, clock: 0, chain: anchor.value)
-            if wanted.generation == state.commit.generation, wanted.chain == state.chain { return VaultChanges() }
-            guard let earlier = try core.store.past.state(wanted, before: state) else {
+            let now = core.store.state
+            if state.generation == now.commit.generation, state.chainValue == now.chain { return VaultChanges() }
+            guard
+                let earlier = try core.store.past.state(
+                    generation: state.generation, chain: state.chainValue, before: now)
+            else {
                 throw VaultError(
-                    .invalidArgument, "the file no longer contains the state of generation \(anchor.generation)")
+                    .invalidArgument, "the file no longer contains the state of generation \(state.generation)")
             }
-            return try Comparing(core).changes(
-                from: (earlier.commit, core.keyring(of: earlier.commit)), to: (state.commit, core.store.keyring))
+            return try Comparing(try StateReader(core, earlier.commit), StateReader(core)).changes()
         }
     }
 
@@ -68,77 +72,84 @@ extension Vault {
         }
         guard other !== self else { return VaultChanges() }
         return try Self.holding([self, other]) { () throws(VaultError) in
-            try Comparing(core, from: other.core).changes(
-                from: (other.core.store.state.commit, other.core.store.keyring),
-                to: (core.store.state.commit, core.store.keyring))
+            try Comparing(StateReader(other.core), StateReader(core)).changes()
         }
     }
 }
 
 /// Compares two states, from one file or from two.
 struct Comparing {
-    private let before: VaultCore
-    private let after: VaultCore
-    private let comparison: ValueComparison
+    private let before: StateReader
+    private let after: StateReader
 
-    init(_ core: VaultCore, from other: VaultCore? = nil) {
-        after = core
-        before = other ?? core
-        comparison = ValueComparison(device: core.deviceID)
+    init(_ before: StateReader, _ after: StateReader) {
+        self.before = before
+        self.after = after
     }
 
-    func changes(
-        from old: (commit: Commit, keyring: Keyring), to new: (commit: Commit, keyring: Keyring)
-    ) throws(VaultError) -> VaultChanges {
+    func changes() throws(VaultError) -> VaultChanges {
         var out = VaultChanges()
-        out.items = try items(Branch(before, root: old.commit.root), Branch(after, root: new.commit.root))
-        let groups = Set(old.keyring.groups.map { Array($0.name.utf8) })
-        out.addedGroups = new.keyring.groups.filter { !groups.contains(Array($0.name.utf8)) }.map(\.name)
-            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        if old.keyring.keeping.count != new.keyring.keeping.count { out.keptVersions = new.keyring.keeping.count }
-        let removed = Set(old.keyring.removedSlots.map(\.id))
-        out.removedSlots = new.keyring.removedSlots.filter { !removed.contains($0.id) }.map { SlotID($0.id) }
+        out.items = try items()
+        let groups = Set(before.keyring.groups.map { GroupName($0.name) })
+        out.addedGroups = after.keyring.groups.map { GroupName($0.name) }.filter { !groups.contains($0) }.sorted()
+            .map(\.text)
+        if before.keyring.keeping.count != after.keyring.keeping.count {
+            out.keptVersions = after.keyring.keeping.count
+        }
+        compareSlots(&out)
         return out
     }
 
-    private func items(_ old: Branch, _ new: Branch) throws(VaultError) -> [VaultChanges.ItemChange] {
-        var earlier: [Bytes16: HeldItem] = [:]
-        var later: [Bytes16: HeldItem] = [:]
-        var removals: [Bytes16: Tombstone] = [:]
-        var difference = TreeDifference(old.tree, new.tree)
-        while let pair = try difference.next() {
-            let left = try pair.left.map { (entry) throws(VaultError) in try old.read(entry.page, entry.index) }
-            let right = try pair.right.map { (entry) throws(VaultError) in try new.read(entry.page, entry.index) }
-            if case .item(let one)? = left, case .item(let other)? = right, one.id == other.id, one.key == other.key {
-                // After a compaction, most items are unchanged and need not be stored.
-                if try change(one, other).isNothing { continue }
+    private func compareSlots(_ out: inout VaultChanges) {
+        let old = Dictionary(before.keyring.slots.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        for slot in after.keyring.slots {
+            guard let known = old[slot.id], known.made.revision == slot.made.revision else {
+                out.addedSlots.append(SlotID(slot.id))
+                continue
             }
-            if case .item(let item)? = left { earlier[item.id] = item }
-            if case .item(let item)? = right { later[item.id] = item }
-            if case .tombstone(let id, let tombstone)? = right { removals[id] = tombstone }
+            let isSame =
+                known.changed.revision == slot.changed.revision
+                && known.grants.map(\.dot.revision).sorted() == slot.grants.map(\.dot.revision).sorted()
+            if !isSame { out.changedSlots.append(SlotID(slot.id)) }
+        }
+        let ids = Set(after.keyring.slots.map(\.id))
+        out.removedSlots = before.keyring.slots.map(\.id).filter { !ids.contains($0) }.map { SlotID($0) }
+    }
+
+    // MARK: items
+
+    private func items() throws(VaultError) -> [VaultChanges.ItemChange] {
+        var earlier: [Bytes16: Item] = [:]
+        var later: [Bytes16: Item] = [:]
+        var difference = TreeDifference(before.tree, after.tree)
+        while let pair = try difference.next() {
+            let left = try pair.left.map { (entry) throws(VaultError) in try before.read(entry.page, entry.index) }
+            let right = try pair.right.map { (entry) throws(VaultError) in try after.read(entry.page, entry.index) }
+            if case .item(let one)? = left, case .item(let other)? = right, one.id == other.id {
+                // After a compaction, most items are unchanged and need not be stored.
+                if one.key == other.key, try change(one, other).isNothing { continue }
+            }
+            if case .item(let item)? = left { earlier[item.entry.id] = item }
+            if case .item(let item)? = right { later[item.entry.id] = item }
         }
         var out: [VaultChanges.ItemChange] = []
         for (id, item) in earlier where later[id] == nil {
             out.append(
                 VaultChanges.ItemChange(
                     item: ItemID(id), before: item.key, after: nil, fields: [], hasOtherEarlierValues: false,
-                    device: Self.device(removals[id]?.removal)))
+                    hasOtherConflicts: false))
         }
         out.sort { ($0.before?.bytes ?? []).lexicographicallyPrecedes($1.before?.bytes ?? []) }
         for (id, item) in later.sorted(by: { $0.value.key < $1.value.key }) {
-            let change = try earlier[id].map { (before) throws(VaultError) in try self.change(before, item) }
-            if let change, change.isNothing { continue }
+            let change = try earlier[id].map { (old) throws(VaultError) in try self.change(old, item) }
+            if let change, change.isNothing, earlier[id]?.key == item.key { continue }
             out.append(
                 VaultChanges.ItemChange(
                     item: ItemID(id), before: earlier[id]?.key, after: item.key, fields: change?.fields ?? [],
-                    hasOtherEarlierValues: change?.hasOtherEarlierValues ?? false, device: Self.device(item.stamp)))
+                    hasOtherEarlierValues: change?.hasOtherEarlierValues ?? false,
+                    hasOtherConflicts: change?.hasOtherConflicts ?? false))
         }
         return out
-    }
-
-    private static func device(_ stamp: Stamp?) -> DeviceID? {
-        guard let stamp, stamp.device != .zero else { return nil }
-        return DeviceID(stamp.device)
     }
 
     // MARK: one item
@@ -146,68 +157,54 @@ struct Comparing {
     private struct Change {
         var fields: [ConflictField] = []
         var hasOtherEarlierValues = false
+        var hasOtherConflicts = false
 
-        var isNothing: Bool { fields.isEmpty && !hasOtherEarlierValues }
+        var isNothing: Bool { fields.isEmpty && !hasOtherEarlierValues && !hasOtherConflicts }
     }
 
-    private func change(_ old: HeldItem, _ new: HeldItem) throws(VaultError) -> Change {
+    private func change(_ old: Item, _ new: Item) throws(VaultError) -> Change {
         var change = Change()
-        if old.key != new.key {
-            let (was, now) = (KeyParts(old.key), KeyParts(new.key))
-            if was.isLike(now) {
-                for (index, name) in now.names.enumerated() where was[index] != now[index] {
-                    change.fields.append(.keyField(name))
-                }
-            } else {
-                change.fields.append(.keyField("key"))
+        let (was, now) = (ShownValues(old), ShownValues(new))
+        for field in Set(was.values.keys).union(now.values.keys).sorted() {
+            guard let left = was.values[field], let right = now.values[field],
+                try isSame(field, left, of: old, right, of: new)
+            else {
+                change.fields.append(ConflictField(field))
+                continue
             }
         }
-        if old.item.accessibility != new.item.accessibility || old.item.device != new.item.device {
-            change.fields.append(.accessibility)
+        guard old.entry.past?.hash != new.entry.past?.hash || old.entry.past != nil else { return change }
+        guard after.core.isOwner, before.core.isOwner, !after.core.isLocked else {
+            change.hasOtherEarlierValues = old.entry.past?.hash != new.entry.past?.hash
+            change.hasOtherConflicts = old.needsSettling != new.needsSettling
+            return change
         }
-        change.fields += try valueFields(old, new)
-        change.hasOtherEarlierValues = old.item.earlierValues != new.item.earlierValues
+        let (left, right) = (try view(old, before), try view(new, after))
+        change.hasOtherEarlierValues = left.earlier != right.earlier
+        change.hasOtherConflicts = left.marks != right.marks
         return change
     }
 
-    /// Returns the fields that differ among the secret and attributes. Records are opened only if they differ.
-    private func valueFields(_ old: HeldItem, _ new: HeldItem) throws(VaultError) -> [ConflictField] {
-        if old.value.hasSameRecords(as: new.value) { return [] }
-        let (was, now) = (try readable(old), try readable(new))
-        var fields: [ConflictField] = []
-        if let was, let now {
-            if !was.secret.secret.equals(now.secret.secret) { fields.append(.secret) }
-        } else if old.value.place.record.hash != new.value.place.record.hash, old.stamp != new.stamp {
-            fields.append(.secret)
-        }
-        let (left, right) = (was?.attributes ?? old.value.attributes, now?.attributes ?? new.value.attributes)
-        for attribute in left.all where right.attribute(attribute.name) == nil {
-            fields.append(.attribute(attribute.name))
-        }
-        for attribute in right.all {
-            guard let before = left.attribute(attribute.name) else {
-                fields.append(.attribute(attribute.name))
-                continue
-            }
-            if try !isSame(before, old, attribute, new) { fields.append(.attribute(attribute.name)) }
-        }
-        return fields
+    private func view(_ item: Item, _ reader: StateReader) throws(VaultError) -> ItemView {
+        let state = try reader.state(of: item)
+        return try reader.view(of: item, state)
     }
 
+    /// Compares two values by their bytes, which are read only if their records differ. What cannot be read is the same
+    /// only under the same revision.
     private func isSame(
-        _ one: Attribute, _ old: HeldItem, _ another: Attribute, _ new: HeldItem
+        _ field: FieldName, _ left: ShownValues.Value, of old: Item, _ right: ShownValues.Value, of new: Item
     ) throws(VaultError) -> Bool {
-        do throws(VaultError) { return try comparison.isSame(one, old.value, another, new.value) } catch {
-            guard Self.unreadable.contains(error.code) else { throw error }
-            return one.flags == another.flags && old.stamp == new.stamp
+        if left.held == right.held { return true }
+        if let mine = left.held.record, let its = right.held.record, mine.record.hash == its.record.hash {
+            return left.flags == right.flags
         }
-    }
-
-    /// Returns an item's contents; nil if the slot, the device or damage prevents reading them.
-    private func readable(_ held: HeldItem) throws(VaultError) -> HeldContent? {
-        do throws(VaultError) { return try held.value.content(for: comparison.device) } catch {
+        guard left.held.isInRecord || right.held.isInRecord else { return false }
+        do throws(VaultError) {
+            return try before.classOf(left, field, of: old) == after.classOf(right, field, of: new)
+        } catch {
             guard Self.unreadable.contains(error.code) else { throw error }
-            return nil
+            return left.revision == right.revision
         }
     }
 
@@ -216,11 +213,50 @@ struct Comparing {
     ]
 }
 
-extension VaultCore {
-    /// Returns the keyring of an earlier state of the file.
-    func keyring(of commit: Commit) throws(VaultError) -> Keyring {
-        let frame = try FrameReader.read(commit.keyring, .keyring, store.file)
-        let body = try store.pages.open(frame, .keyring, at: commit.keyring.offset)
-        return try decoding { () throws(FormatError) in try Keyring(body.span, at: commit.keyring.offset) }
+/// What an item's entry shows, without the dots of a vector: another file gives ids other positions.
+private struct ShownValues {
+    struct Value {
+        let held: HeldValue
+        let revision: UInt64
+
+        /// The flags of an attribute that are part of its value.
+        var flags: AttributeFlags? {
+            if case .attribute(let flags, _) = held.content { flags.meaning } else { nil }
+        }
+    }
+
+    private(set) var values: [FieldName: Value] = [:]
+
+    init(_ item: Item) {
+        let entry = item.entry
+        func add(_ field: FieldName, _ place: Int, _ content: HeldValue) {
+            values[field] = Value(held: content, revision: entry.dot(of: place).revision)
+        }
+        add(.key, FieldSet.key, HeldValue(.key(item.storedKey.withoutGroup)))
+        add(.place, FieldSet.place, HeldValue(.place(item.place)))
+        if !item.lacksSecret { add(.secret, FieldSet.secret, HeldValue(.secret(entry.own, attributes: []))) }
+        for (index, attribute) in item.attributes.listed.enumerated() {
+            add(
+                .attribute(attribute.name), FieldSet.firstAttribute + index,
+                HeldValue(attribute, itemRecord: entry.own))
+        }
+    }
+}
+
+extension StateReader {
+    /// Classifies a shown value by its bytes.
+    fileprivate func classOf(
+        _ value: ShownValues.Value, _ field: FieldName, of item: Item
+    ) throws(VaultError) -> ValueClass {
+        let name = ValueName(field, Dot(revision: value.revision, replica: 0))
+        if case .attribute(let flags, .inPage(let bytes)) = value.held.content {
+            return .digest(ValueDigest.of(Secret(bytes: bytes)), flags.meaning)
+        }
+        if field == .secret {
+            let opened = try openedRecord(item)
+            return .digest(ValueDigest.of(opened.secret), [])
+        }
+        return .digest(
+            ValueDigest.of(try bytes(name, value.held, of: item.entry.id, before: item.referrer)), value.flags ?? [])
     }
 }

@@ -1,60 +1,81 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The conflicts that merges have left in one item.
+/// The values of one item that merges have left to settle.
 public struct Conflict: Sendable {
-    /// A losing value of a field: the winning value was set later, or on another machine.
+    /// A value that the item does not show: another one was set later, or on another machine at the same time.
     public struct Value: Sendable {
-        let lost: LostValue
+        let name: ValueName
+        let held: HeldValue
+        private let bytes: SecretBox?
+
+        init(_ name: ValueName, _ held: HeldValue, _ bytes: consuming Secret?) {
+            self.name = name
+            self.held = held
+            if let bytes = consume bytes { self.bytes = SecretBox(bytes) } else { self.bytes = nil }
+        }
 
         /// The field that the value belongs to.
-        public var field: ConflictField { lost.field }
-        /// The revision of the item that had this value (a hybrid logical clock).
-        public var revision: UInt64 { lost.stamp.revision }
-        /// The device that made that revision, if known.
-        public var device: DeviceID? { lost.stamp.device == .zero ? nil : DeviceID(lost.stamp.device) }
+        public var field: ConflictField { ConflictField(name.field) }
+        /// The revision of the change that set the value (a hybrid logical clock).
+        public var revision: UInt64 { name.dot.revision }
+        /// The replica id under which it was set. A value is identified by its revision, its replica id and its field.
+        public var replica: UInt64 { name.dot.replica }
+        /// The time at which it was set, in milliseconds since 1970-01-01T00:00:00Z.
+        public var time: Int64 { name.dot.time }
         /// The flags, if the field is an attribute.
-        public var flags: Attribute.Flags { Attribute.Flags(rawValue: lost.flags.rawValue) }
-        /// The value: a secret, an attribute's bytes, text, a four-byte big-endian number, or one byte of accessibility
-        /// followed by a device's id.
-        public var value: Secret { lost.value.secret.copy() }
-        /// The accessibility, if the field is `accessibility`.
-        public var accessibility: Accessibility? {
-            guard lost.kind == .accessibility else { return nil }
-            return lost.value.secret.withUnsafeBytes { $0.first }.flatMap { Accessibility(rawValue: $0) }
+        public var flags: Attribute.Flags {
+            guard case .attribute(let flags, _) = held.content else { return [] }
+            return Attribute.Flags(rawValue: flags.meaning.rawValue)
+        }
+        /// The bytes of a secret or an attribute; nil for another field, and for a value that cannot be read because its
+        /// device's secret is missing or its record is damaged.
+        public var value: Secret? { bytes.map { $0.secret.copy() } }
+        /// The item's key with this value of the field `key`, in the default group; nil for another field.
+        public var key: ItemKey? {
+            guard case .key(let bytes) = held.content else { return nil }
+            do throws(VaultError) { return try ItemKey(bytes) } catch { return nil }
+        }
+        /// The access group, if the field is `place`.
+        public var group: String? { held.place.map { String(decoding: $0.group, as: UTF8.self) } }
+        /// The accessibility, if the field is `place`.
+        public var accessibility: Accessibility? { held.place.flatMap { Accessibility(rawValue: $0.accessibility) } }
+        /// The device to which the place is bound, if the field is `place`.
+        public var device: DeviceID? {
+            held.place.flatMap { $0.isDeviceBound ? DeviceID($0.device) : nil }
         }
     }
 
-    /// The item's key.
+    /// The key under which the item is listed.
     public let key: ItemKey
     /// The item.
     public let item: ItemID
-    /// The conflicts, oldest first.
+    /// The values, sorted by field and then from the oldest to the newest.
     public let values: [Value]
 }
 
 extension Vault {
-    /// Returns the conflicts that merges have left, sorted by item key. Throws the same errors as `items` and `get`.
+    /// Returns what merges have left to settle, sorted by item key. Throws the same errors as `items` and `get`, and
+    /// `notPermitted` for a scoped slot.
     public func conflicts() throws(VaultError) -> [Conflict] {
         var found: [Conflict] = []
         var cursor = try items()
         while let item = try cursor.next() {
-            guard item.attributes.attribute(ConflictAttribute.name) != nil else { continue }
-            if let conflict = try self.conflict(in: item) { found.append(conflict) }
+            guard item.needsSettling else { continue }
+            if let conflict = try withCore({ (core) throws(VaultError) in try core.conflict(in: item) }) {
+                found.append(conflict)
+            }
         }
         return found
     }
 
-    /// Returns the conflicts that merges have left in one item; nil if there are none. Throws `noSuchItem`, and the
-    /// same errors as `get`.
+    /// Returns what merges have left to settle in one item; nil if there is nothing. Throws `noSuchItem`, and the same
+    /// errors as `get`.
     public func conflict(in key: ItemKey) throws(VaultError) -> Conflict? {
-        guard let item = try item(key) else { throw VaultError(.noSuchItem, "no such item") }
-        return try conflict(in: item)
-    }
-
-    private func conflict(in item: Item) throws(VaultError) -> Conflict? {
-        guard let value = try attribute(ConflictAttribute.name, of: item) else { return nil }
-        return Conflict(try ConflictAttribute.decode(value), of: item)
+        try withCore { (core) throws(VaultError) in
+            guard let item = try core.find(key) else { throw VaultError(.noSuchItem, "no such item") }
+            return try core.conflict(in: item)
+        }
     }
 
     /// Settles the conflicts of an item. Throws the same errors as `Transaction.settle`.
@@ -63,78 +84,112 @@ extension Vault {
     }
 }
 
+extension RecordReading {
+    /// Returns what is left to settle in an item; nil if there is nothing.
+    func conflict(in item: Item) throws(VaultError) -> Conflict? {
+        guard item.needsSettling else { return nil }
+        let state = try state(of: item)
+        var values: [Conflict.Value] = []
+        for name in try view(of: item, state).marks {
+            guard let held = state.values[name] else { continue }
+            values.append(Conflict.Value(name, held, try bytes(ofConflict: name, held, item)))
+        }
+        return values.isEmpty ? nil : Conflict(key: item.key, item: item.id, values: values)
+    }
+
+    private func bytes(ofConflict name: ValueName, _ held: HeldValue, _ item: Item) throws(VaultError) -> Secret? {
+        switch held.content {
+        case .attribute(_, .inPage(let bytes)): return Secret(bytes: bytes)
+        case .key, .place, .forgotten: return nil
+        case .secret, .attribute(_, .inRecord):
+            do throws(VaultError) {
+                let end = max(item.entry.past?.offset ?? 0, item.referrer)
+                return try bytes(name, held, of: item.entry.id, before: end)
+            } catch {
+                guard Transaction.cannotBeRead.contains(error.code) else { throw error }
+                return nil
+            }
+        }
+    }
+}
+
 extension Transaction {
-    /// Returns the conflicts that merges have left in one item; nil if there are none. Throws `noSuchItem`, and the
-    /// same errors as `get`.
-    public func conflict(in key: ItemKey) throws(VaultError) -> Conflict? {
-        let item = try existing(key)
-        guard let value = try attribute(ConflictAttribute.name, of: key) else { return nil }
-        return Conflict(try ConflictAttribute.decode(value), of: item)
-    }
+    /// Returns what merges have left to settle in one item; nil if there is nothing. Throws `noSuchItem`, and the same
+    /// errors as `get`.
+    public func conflict(in key: ItemKey) throws(VaultError) -> Conflict? { try conflict(in: try existing(key)) }
 
-    /// Settles the conflicts of an item: the given values replace the current ones, and all others are discarded. If no
-    /// values are given, only the conflicts are discarded.
+    /// Settles the conflicts of an item: of each field in which something is left to settle, the given value, or else
+    /// the one that is shown, is the only one afterwards. Secrets and sealed attributes that lose become earlier values.
     ///
-    /// Throws `noSuchItem`; `invalidArgument` for a value that is not among the item's conflicts, for two values of the
-    /// same field, or for a key of another class; `duplicateItem` if the resulting key exists; `deviceBound` for
-    /// another device's accessibility.
+    /// Throws `noSuchItem`; `invalidArgument` for a value that is not among the item's conflicts, or for two values of
+    /// the same field; `duplicateItem` if the resulting key exists; `deviceBound` for a value that cannot be read here,
+    /// or another device's place.
     public func settle(_ key: ItemKey, keeping values: [Conflict.Value] = []) throws(VaultError) {
-        guard let conflict = try conflict(in: key) else { return }
-        var change = AttributeChanges(remove: [ConflictAttribute.name])
-        var accessibility: Accessibility?
-        var secret: SecretBox?
-        var newKey = KeyParts(key)
-        var fields: Set<ConflictField> = []
+        let item = try existing(key)
+        guard let conflict = try conflict(in: item) else {
+            guard values.isEmpty else { throw Self.notAmong }
+            return
+        }
+        var change = ItemChange(item)
+        change.edit.settled = Set(conflict.values.map(\.name.field))
         for value in values {
-            let lost = value.lost
-            guard conflict.values.contains(where: { $0.lost.isSame(as: lost) }) else {
-                throw VaultError(.invalidArgument, "this value is not among the item's conflicts")
-            }
-            guard fields.insert(value.field).inserted else {
-                throw VaultError(.invalidArgument, "a field can have only one value")
-            }
-            switch lost.kind {
-            case .secret: secret = lost.value
-            case .attribute:
-                change.set.set(Attribute(lost.name, secret: lost.value.secret.copy(), flags: value.flags))
-            case .keyField: try newKey.set(lost.name, to: lost.value.secret.withUnsafeBytes { Array($0) })
-            case .accessibility: accessibility = try self.accessibility(lost)
+            guard conflict.values.contains(where: { $0.name == value.name }) else { throw Self.notAmong }
+            guard change.edit.settled.remove(value.name.field) != nil else {
+                throw VaultError(.invalidArgument, "two values of one field were given")
             }
         }
-        if let secret {
-            try set(key, secret: secret.secret, attributes: change, accessibility: accessibility)
-        } else {
-            try update(key, attributes: change, accessibility: accessibility)
+        try settle(change, values)
+    }
+
+    private static let notAmong = VaultError(.invalidArgument, "a value is not among the item's conflicts")
+
+    private func settle(_ change: ItemChange, _ values: [Conflict.Value]) throws(VaultError) {
+        var change = change
+        let needsRecord = values.contains { value in
+            switch value.field {
+            case .secret, .attribute, .place: true
+            case .key: false
+            }
         }
-        let moved = try newKey.encoded()
-        if moved != key { try move(key, to: moved) }
+        var secret = Secret(count: 0)
+        if needsRecord {
+            let opened = try openedRecord(change.old)
+            change.before = opened.item.attributes
+            change.attributes = opened.item.attributes
+            secret = opened.takeSecret()
+        }
+        for value in values { try choose(value, &change, &secret) }
+        if change.key != change.old.storedKey, try self.item(change.key) != nil {
+            throw VaultError(.duplicateItem, "another item has the key that would be chosen")
+        }
+        if needsRecord { try apply(change, secret: secret) } else { try apply(change) }
     }
 
-    private func accessibility(_ lost: LostValue) throws(VaultError) -> Accessibility {
-        let bytes = lost.value.secret.withUnsafeBytes { Array($0) }
-        guard bytes.count == 1 + Format.idSize, let accessibility = Accessibility(rawValue: bytes[0]),
-            let device = Bytes16(Array(bytes[1...]))
-        else { throw VaultError(.structureInvalid, "a conflict does not contain a valid accessibility") }
-        guard device == .zero || device == core.deviceID else { throw ItemLimits.noDevice }
-        return accessibility
-    }
-}
-
-extension Conflict {
-    fileprivate init(_ lost: [LostValue], of item: Item) {
-        self.init(key: item.key, item: item.id, values: lost.map(Value.init))
-    }
-}
-
-extension KeyParts {
-    /// Sets a field by its name in conflicts; `key` stands for all fields.
-    fileprivate mutating func set(_ name: String, to value: [UInt8]) throws(VaultError) {
-        if name == "key" {
-            self = KeyParts(try ItemKey(value))
-        } else if let index = names.firstIndex(of: name) {
-            self[index] = value
-        } else {
-            throw VaultError(.structureInvalid, "a conflict refers to a field that the item does not have")
+    /// Puts a value that was chosen into a change.
+    private func choose(
+        _ value: Conflict.Value, _ change: inout ItemChange, _ secret: inout Secret
+    ) throws(VaultError) {
+        switch value.held.content {
+        case .secret:
+            guard let chosen = value.value else { throw Self.unreadable }
+            secret = chosen
+            change.writesSecret = true
+        case .attribute:
+            guard case .attribute(let name) = value.field, let chosen = value.value else { throw Self.unreadable }
+            change.attributes.set(Attribute(name, secret: chosen, flags: value.flags))
+            change.setAttributes.insert(Array(name.utf8))
+        case .key(let bytes):
+            change.key = try ItemKey(bytes, group: Array(change.key.group.utf8))
+        case .place(let place):
+            guard let accessibility = value.accessibility, !place.isDeviceBound || place.device == core.deviceID else {
+                throw VaultError(.deviceBound, "only the device of a place can choose it")
+            }
+            change.accessibility = accessibility
+            change.key = try ItemKey(change.key.withoutGroup, group: place.group)
+        case .forgotten: throw Self.unreadable
         }
     }
+
+    private static let unreadable = VaultError(
+        .deviceBound, "this value cannot be read here: its device's secret is missing, or its record is damaged")
 }

@@ -4,13 +4,11 @@ internal import VaultStore
 /// One state of a vault, and the change that led to it.
 public struct LogEntry: Sendable, Equatable {
     /// The state, for `Vault.changes(since:)`.
-    public let state: Anchor
-    /// When the state was made, in milliseconds since 1970-01-01T00:00:00Z, by the clock of the machine that made it;
-    /// the time is later if another machine's clock was ahead.
+    public let state: StateID
+    /// When the newest change in the state was made, in milliseconds since 1970-01-01T00:00:00Z, by the clock of the
+    /// machine that made it; the time is later if another machine's clock was ahead.
     public let time: Int64
-    /// The devices that made the changes, if known.
-    public let devices: [DeviceID]
-    /// Whether the state merged another branch.
+    /// Whether the state includes changes of another copy that the state before it did not.
     public let isMerge: Bool
     /// The changes; nil for the oldest state in the file, unless it is the vault's first.
     public let changes: VaultChanges?
@@ -42,30 +40,24 @@ extension VaultCore {
     fileprivate func entry(_ state: CommittedState, after before: CommittedState?) throws(VaultError) -> LogEntry {
         var changes: VaultChanges?
         if let before {
-            changes = try Comparing(self).changes(
-                from: (before.commit, keyring(of: before.commit)), to: (state.commit, keyring(of: state.commit)))
+            changes = try Comparing(try StateReader(self, before.commit), try StateReader(self, state.commit)).changes()
         } else if state.commit.predecessor == nil {
-            changes = try Comparing(self).first(state.commit, keyring(of: state.commit))
+            changes = try Comparing(StateReader(before: self), try StateReader(self, state.commit)).changes()
         }
-        var devices: [DeviceID] = []
-        for device in changes?.items.compactMap(\.device) ?? [] where !devices.contains(device) {
-            devices.append(device)
-        }
-        let broughtHistory = before.map { $0.commit.history != state.commit.history } ?? false
         return LogEntry(
-            state: Anchor(
-                vault: VaultID(store.vault), generation: state.commit.generation, chain: state.chain,
-                owners: OwnersPublicKey(store.ownersPublicKey)),
-            time: Int64(clamping: state.commit.clock >> 16), devices: devices,
-            isMerge: broughtHistory && state.commit.history != nil, changes: changes)
+            state: StateID(
+                vault: VaultID(store.vault), generation: state.commit.generation, chainValue: state.chain),
+            time: Revision.time(state.commit.clock), isMerge: try isMerge(state.commit, after: before?.commit),
+            changes: changes)
     }
-}
 
-extension Comparing {
-    /// Returns the contents of a vault's first state.
-    func first(_ commit: Commit, _ keyring: Keyring) throws(VaultError) -> VaultChanges {
-        var empty = commit
-        empty.root = nil
-        return try changes(from: (empty, Keyring()), to: (commit, keyring))
+    /// Returns whether a commit includes changes that its writer did not make.
+    private func isMerge(_ commit: Commit, after before: Commit?) throws(VaultError) -> Bool {
+        guard let before, commit.vector != before.vector else { return false }
+        let old = try pages.vector(of: before).vector(of: before)
+        let new = try pages.vector(of: commit).vector(of: commit)
+        return new.rows.contains { row in
+            row.id != commit.own?.id && row.revision > old.row(of: row.id)?.revision ?? 0
+        }
     }
 }

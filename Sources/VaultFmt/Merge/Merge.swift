@@ -5,19 +5,18 @@ extension Vault {
     /// Merges another copy of this vault into this one, in one commit or by replacing the file (specification, section
     /// 8). The other copy is only read; its newest state is used.
     ///
-    /// Items are matched by their ids and merged field by field, based on the state that both copies have in common.
-    /// Nothing is dropped silently: a losing value becomes an earlier value or is kept until the conflict is settled
-    /// (see `conflicts()`), and the report lists everything that a user may want to know. If the merge fails, both
-    /// files are unchanged.
+    /// What is merged are the changes that each copy includes, and the vectors of the copies say which these are.
+    /// Nothing is dropped: a losing value is left to settle (see `conflicts()`), and the report lists what has changed
+    /// here. If the merge fails, both files are unchanged.
     ///
     /// - Parameters:
     ///   - other: Another copy, opened by an owner.
-    ///   - options: Where to look for the common state, and other options.
+    ///   - options: What the user asks for.
     ///   - progress: Called from time to time with the number of items done and the total.
     /// - Returns: A report of what was taken from the other copy, and of anything that a user may want to examine.
     /// - Throws: `invalidArgument` for another vault; `notPermitted` for a scoped slot; `foreignOwner` for a branch
-    ///   under keys other than this copy's; `noSlotOpens` or `lastSlot` if no one could open the result; any error that
-    ///   reading either copy or changing this one can throw.
+    ///   under keys other than this copy's; `noSlotOpens` if the available factors could not open the result; any error
+    ///   that reading either copy or changing this one can throw.
     @discardableResult
     public func merge(
         _ other: Vault, options: MergeOptions = MergeOptions(), progress: ((UInt64, UInt64) -> Void)? = nil
@@ -27,17 +26,8 @@ extension Vault {
                 .invalidArgument, "a different vault (\(other.id)) cannot be merged with this one (\(id))")
         }
         guard other !== self else { return MergeReport(.same) }
-        var vaults = [self, other]
-        var base: Vault?
-        if case .file(let file) = options.base {
-            guard file.id == id else {
-                throw VaultError(.invalidArgument, "the base belongs to another vault (\(file.id))")
-            }
-            base = file
-            if !vaults.contains(where: { $0 === file }) { vaults.append(file) }
-        }
-        return try Self.holding(vaults) { () throws(VaultError) in
-            try Merging(core, other.core, base?.core, options, progress).run()
+        return try Self.holding([self, other]) { () throws(VaultError) in
+            try Merging(core, other.core, options, progress).run()
         }
     }
 
@@ -71,23 +61,20 @@ extension Vault {
 private struct Merging {
     private let ours: VaultCore
     private let theirs: VaultCore
-    private let baseFile: VaultCore?
     private let options: MergeOptions
     private let progress: ((UInt64, UInt64) -> Void)?
 
     init(
-        _ ours: VaultCore, _ theirs: VaultCore, _ baseFile: VaultCore?, _ options: MergeOptions,
-        _ progress: ((UInt64, UInt64) -> Void)?
+        _ ours: VaultCore, _ theirs: VaultCore, _ options: MergeOptions, _ progress: ((UInt64, UInt64) -> Void)?
     ) {
         self.ours = ours
         self.theirs = theirs
-        self.baseFile = baseFile
         self.options = options
         self.progress = progress
     }
 
     func run() throws(VaultError) -> MergeReport {
-        for core in [ours, theirs] + [baseFile].compactMap(\.self) {
+        for core in [ours, theirs] {
             guard !core.isLocked else { throw VaultError(.locked, "the vault is locked") }
             guard core.isOwner else {
                 throw VaultError(
@@ -121,226 +108,74 @@ private struct Merging {
         } catch { return [.damaged(error.description)] }
     }
 
-    // MARK: relation of the two states
-
     private func merge() throws(VaultError) -> MergeReport {
-        let (mine, its) = (try BranchPast(ours.store), try BranchPast(theirs.store))
-        guard let own = mine.states.last, let other = its.states.last else { return MergeReport(.same) }
-        if own == other { return MergeReport(.same) }
-        if mine.states.contains(other) { return MergeReport(.ours) }
-        if its.states.contains(own) { return try takeTheirs() }
-        guard ours.store.ownersPublicKey == theirs.store.ownersPublicKey else {
-            return try underOtherKeys(mine, its)
+        if ours.store.state.chain == theirs.store.state.chain,
+            ours.store.ownersPublicKey == theirs.store.ownersPublicKey
+        {
+            return MergeReport(.same)
         }
-        return try mergeBranches(mine, its)
+        let split = try ours.store.replicas.splitIDs(ours.store.vault, try theirs.store.vector())
+        let sides = try MergeSide.both(ours, theirs, alsoSplit: split)
+        switch try RelatedKeys(ours.store, theirs.store) {
+        case .same: return try underOneKey(sides.ours, sides.theirs, split: split)
+        case .theirsIsBranch: return try takeIn(sides.theirs, into: sides.ours)
+        case .oursIsBranch: return try followRotation(sides.ours, to: sides.theirs)
+        case .foreign:
+            throw VaultError(
+                .foreignOwner, "the other copy belongs to other owners, and no hand-over leads to their key")
+        }
     }
 
-    /// Replaces our state with theirs if ours is its ancestor.
-    private func takeTheirs() throws(VaultError) -> MergeReport {
-        let anchor = AnchorPoint(
-            generation: ours.store.state.commit.generation, chain: ours.store.state.chain,
-            ownersPublicKey: ours.store.ownersPublicKey)
-        switch try theirs.store.verdict(on: anchor) {
-        case .descends: break
-        case .same: return MergeReport(.same)
-        case .foreign, .older, .unprovable, .forked:
-            throw VaultError(
-                .foreignOwner, "no hand-over leads from this copy's keys to those of the other copy (R-8.1)")
+    // MARK: one key
+
+    private func underOneKey(
+        _ mine: MergeSide, _ its: MergeSide, split: [ReplicaID]
+    ) throws(VaultError) -> MergeReport {
+        switch (mine.includes(its), its.includes(mine)) {
+        case (true, true): return MergeReport(.same)
+        case (true, false): return MergeReport(.ours)
+        case (false, true): return try takeTheirs()
+        case (false, false):
+            let merge = try StateMerge(mine, its, split: split, progress)
+            return try options.isRehearsal ? merge.rehearse() : merge.write()
         }
+    }
+
+    /// Puts their file in the place of ours, because theirs has seen all of ours.
+    private func takeTheirs() throws(VaultError) -> MergeReport {
+        var report = MergeReport(.theirs)
+        report.note(try Comparing(StateReader(ours), StateReader(theirs)).changes())
         if !options.isRehearsal {
             try ours.store.replace(byCopyOf: theirs.store)
             ours.stateChanged()
             ours.compartments.forgetAll()
         }
-        return MergeReport(.theirs)
+        return report
     }
 
-    /// Handles changes made under a key that the other side has rotated away.
-    private func underOtherKeys(_ mine: BranchPast, _ its: BranchPast) throws(VaultError) -> MergeReport {
-        let handed = Set(ours.store.keyring.handOvers.map(\.publicKey))
-        let others = Set(theirs.store.keyring.handOvers.map(\.publicKey) + [theirs.store.ownersPublicKey])
-        guard !handed.isDisjoint(with: others) else {
-            guard others.contains(ours.store.ownersPublicKey) else {
-                throw VaultError(
-                    .foreignOwner, "the other copy belongs to other owners, and no hand-over leads to their key")
-            }
+    // MARK: replaced keys
+
+    /// Takes their file if everything that ours has was handed over to theirs.
+    private func followRotation(_ mine: MergeSide, to its: MergeSide) throws(VaultError) -> MergeReport {
+        guard try KnownDots(its, mine).coversBranch else {
             throw VaultError(
                 .foreignOwner,
                 "the other copy has replaced its keys, but this copy was continued under the old ones: merge this copy into the other"
             )
         }
+        return try takeTheirs()
+    }
+
+    private func takeIn(_ branch: MergeSide, into staying: MergeSide) throws(VaultError) -> MergeReport {
+        let known = try KnownDots(staying, branch)
+        guard !known.coversBranch else { return MergeReport(.ours) }
         guard options.acceptsOldKeys else {
             throw VaultError(
                 .foreignOwner,
-                "the other copy was continued under keys that this copy has replaced: accept old keys to add its values as earlier values"
+                "the other copy was continued under keys that this copy has replaced: accept old keys to take in its values, which changes nothing that is shown"
             )
         }
-        var adoption = Adoption(ours, theirs, base: try bases(Common(mine, its)).first?.branch, options, progress)
-        return try adoption.run()
-    }
-
-    // MARK: the base
-
-    /// The common ancestor of both states.
-    private struct Common {
-        let states: Set<Ancestor>
-        /// The common ancestor with the greatest generation.
-        let base: Ancestor?
-
-        init(_ mine: BranchPast, _ its: BranchPast) {
-            states = Set(mine.states).intersection(its.states)
-            base = states.max { left, right in
-                guard left.generation == right.generation else { return left.generation < right.generation }
-                return ByteOrder.isLess(right.chain.bytes, left.chain.bytes)
-            }
-        }
-
-        var greatestClock: UInt64 { states.map(\.clock).max() ?? 0 }
-    }
-
-    /// Returns the common state as found in the files; finding it in any of them is sufficient.
-    private func bases(_ common: Common) throws(VaultError) -> [ItemUnion.Base] {
-        guard let base = common.base else { return [] }
-        var cores: [VaultCore]
-        switch options.base {
-        case .none: return []
-        case .automatic, .file: cores = [ours, theirs] + [baseFile].compactMap(\.self)
-        }
-        cores = cores.enumerated().filter { index, core in !cores[..<index].contains { $0 === core } }.map(\.element)
-        var found: [ItemUnion.Base] = []
-        for core in cores {
-            let store = core.store
-            guard let state = try Self.state(base, store) else { continue }
-            let earlier = try store.past.ancestors(of: state).ancestors
-            found.append(
-                ItemUnion.Base(
-                    branch: Branch(core, root: state.commit.root),
-                    decides: common.states.isSubset(of: earlier + [base]), greatestClock: common.greatestClock))
-        }
-        if case .file = options.base, found.isEmpty {
-            throw VaultError(.invalidArgument, "the base does not contain the common state of the two copies")
-        }
-        return found
-    }
-
-    private static func state(_ wanted: Ancestor, _ store: Store) throws(VaultError) -> CommittedState? {
-        if store.state.commit.generation == wanted.generation, store.state.chain == wanted.chain { return store.state }
-        return try store.past.state(wanted, before: store.state)
-    }
-
-    /// Plans the merge of the items, using the base's items if its tree can be read.
-    private func plan(_ common: Common) throws(VaultError) -> (plan: MergePlan, isBased: Bool) {
-        for base in try bases(common) {
-            do throws(VaultError) {
-                var union = ItemUnion(Branch(ours), Branch(theirs), base)
-                return (try union.run(), true)
-            } catch {
-                guard error.isDamage else { throw error }
-            }
-        }
-        let base = ItemUnion.Base(greatestClock: common.greatestClock)
-        var union = ItemUnion(Branch(ours), Branch(theirs), base)
-        return (try union.run(), false)
-    }
-
-    // MARK: two branches
-
-    private func mergeBranches(_ mine: BranchPast, _ its: BranchPast) throws(VaultError) -> MergeReport {
-        let common = Common(mine, its)
-        let clock = common.base?.clock ?? 0
-        let (plan, isBased) = try plan(common)
-        var keyring = try KeyringUnion.united(ours, theirs)
-        if plan.isSame, try holdTheSameBesideItems() { return try endFork(mine, its) }
-        let slots = try SlotUnion(ours, theirs, keyring.removedSlots, baseClock: clock, options)
-        var report = MergeReport(.merged)
-        report.base = isBased ? common.base.map { .state(generation: $0.generation) } : .values
-        report.removed = plan.removedKeys.sorted()
-        report.notes = plan.notes + slots.notes
-        report.notes += KeyringUnion.differingExtensions(ours, theirs).map { .extensionDiffers($0) }
-        guard !options.isRehearsal else {
-            try rehearse(plan, kept: keyring.keeping.count, &report)
-            return report
-        }
-        guard let branch = MergedBranch(its, since: mine) else { return MergeReport(.ours) }
-        let transaction = try Transaction(ours)
-        do throws(VaultError) {
-            transaction.merge(branch)
-            for slot in slots.refused { keyring.noteRemoval(of: slot, try ours.tick()) }
-            transaction.ring.unite(keyring)
-            var writer = MergeWriter(transaction)
-            try writer.write(plan, &report, progress: progress)
-            report.taken.sort()
-            report.supplemented.sort()
-            try MergeEnd(ours, transaction, progress).commit(
-                slots.slots, opened: slots.opened, needsNewGroups: KeyringUnion.needsNewGroups(ours, theirs), &report)
-        } catch {
-            transaction.end()
-            throw error
-        }
-        return report
-    }
-
-    private func rehearse(_ plan: MergePlan, kept: Int, _ report: inout MergeReport) throws(VaultError) {
-        let merger = ItemMerger(device: ours.deviceID, kept: kept)
-        for id in plan.items.keys.sorted() {
-            guard let item = plan.items[id] else { continue }
-            let merged = try merger.merged(item)
-            report.notes += merged.notes
-            if let own = item.ours, merged.isHeld(own, try own.versions()) { continue }
-            try report.note(merged, ours.deviceID)
-        }
-        report.taken.sort()
-        report.supplemented.sort()
-    }
-
-    // MARK: equal contents
-
-    private func holdTheSameBesideItems() throws(VaultError) -> Bool {
-        let (mine, its) = (ours.store, theirs.store)
-        guard mine.keyring.keeping.count == its.keyring.keeping.count,
-            mine.keyring.removedSlots.map(\.id) == its.keyring.removedSlots.map(\.id),
-            mine.header.slots.count == its.header.slots.count
-        else { return false }
-        for slot in mine.header.slots {
-            guard let other = its.header.slots.first(where: { $0.id == slot.id }),
-                try SlotUnion.choice(slot, ours).isSame(as: try SlotUnion.choice(other, theirs))
-            else { return false }
-        }
-        return true
-    }
-
-    /// Ends a fork with equal contents: the side with the smaller state copies the other's, and appends an empty commit
-    /// that descends from both.
-    private func endFork(_ mine: BranchPast, _ its: BranchPast) throws(VaultError) -> MergeReport {
-        let report = MergeReport(.equal)
-        let (own, other) = (ours.store.state, theirs.store.state)
-        let isSmaller =
-            own.commit.generation == other.commit.generation
-            ? ByteOrder.isLess(own.chain.bytes, other.chain.bytes) : own.commit.generation < other.commit.generation
-        guard isSmaller, !options.isRehearsal, let branch = MergedBranch(mine, since: its) else { return report }
-        let history = try History.appended(theirs.store, merging: branch)
-        let indexKey = theirs.store.slot.keys.index.copy()
-        try ours.store.replace(byCopyOf: theirs.store) { (appender, next) throws(VaultError) in
-            let ref = try appender.append(history.encode(), as: .history, .history, key: indexKey)
-            next.liveBytes = next.liveBytes + UInt64(ref.length) - UInt64(next.history?.length ?? 0)
-            next.history = ref
-            next.clock = max(next.clock, own.commit.clock)
-            next.tombstoneHorizon = max(next.tombstoneHorizon, own.commit.tombstoneHorizon)
-            next.generation = branch.generation(after: other.commit.generation)
-        }
-        ours.stateChanged()
-        ours.compartments.forgetAll()
-        return report
-    }
-}
-
-extension SlotUnion.Choice {
-    /// Returns whether both slots open the same contents with the same factors and have the same name; revisions and
-    /// seals are ignored.
-    fileprivate func isSame(as other: Self) -> Bool {
-        slot.kind == other.slot.kind && slot.factors == other.slot.factors && slot.parameters == other.slot.parameters
-            && slot.commitment == other.slot.commitment && part.name.utf8.elementsEqual(other.part.name.utf8)
-            && part.providerData == other.part.providerData
-            && (groups ?? []).map { Array($0.utf8) } == (other.groups ?? []).map { Array($0.utf8) }
+        let adoption = try Adoption(staying, branch, known, progress)
+        return try options.isRehearsal ? adoption.rehearse() : adoption.write()
     }
 }

@@ -1,23 +1,8 @@
 /// Options for merging two copies of a vault.
 public struct MergeOptions: Sendable {
-    /// Where to look for the items of the common state.
-    public enum Base: Sendable {
-        /// In the two copies themselves.
-        case automatic
-        /// Also in a third copy, opened by an owner, such as an older one kept by git.
-        case file(Vault)
-        /// Nowhere: items are merged using only what the two copies contain.
-        case none
-    }
-
-    /// Where to look for the items of the common state.
-    public var base = Base.automatic
-    /// Whether slots that exist only in the other copy are added.
-    public var takesSlots = false
-    /// Whether values of a branch that was continued under replaced keys may be added as earlier values.
+    /// Whether values of a branch that was continued under replaced keys may be taken in, to be settled or as earlier
+    /// values.
     public var acceptsOldKeys = false
-    /// Whether such a branch may also remove slots.
-    public var removesSlotsOfOldKeys = true
     /// Whether the merge is a dry run: nothing is written, and the lock is not acquired.
     public var isRehearsal = false
 
@@ -29,63 +14,59 @@ public struct MergeOptions: Sendable {
 public struct MergeReport: Sendable, Equatable {
     /// How the two copies are related.
     public enum Outcome: String, Sendable {
-        /// Both copies are in the same state; nothing was written.
+        /// Both copies include the same changes; nothing was written.
         case same
-        /// This copy already contains everything in the other; nothing was written.
+        /// This copy already includes everything in the other; nothing was written.
         case ours
-        /// The other copy continued this one and has replaced it.
+        /// The other copy includes everything in this one and has replaced it.
         case theirs
-        /// Both copies have the same contents, reached through different commits. The copy with the smaller state
-        /// copied the other's and ended the fork with an empty commit; the copy with the greater state was not changed.
-        case equal
         /// The other copy's changes were merged into this one.
         case merged
-        /// The values of a branch under replaced keys were added as earlier values.
+        /// The values of a branch under replaced keys were taken in.
         case adopted
-    }
-
-    /// The information available about the items before the copies diverged.
-    public enum Base: Sendable, Hashable {
-        /// All items, from the state with this generation.
-        case state(generation: UInt64)
-        /// Only values that both copies still contain.
-        case values
     }
 
     /// A finding about an item or slot that a user may want to know about.
     public enum Note: Sendable, Hashable {
-        /// Both copies changed these fields of an item; the losing values are kept in its attribute `conflict`.
+        /// Both copies changed these fields of an item; the losing values are left to settle.
         case conflict(ItemKey, fields: [ConflictField])
-        /// Both copies changed an item for another device; the losing value is now an earlier value.
-        case keptAsEarlierValue(ItemKey)
-        /// Another item was given this item's key, so this item now has a different key.
-        case renamed(ItemKey, to: ItemKey)
-        /// An item with the same key absorbed this one, whose values are now earlier values and conflicts of that item.
-        case joined(ItemKey)
-        /// One copy removed an item, and it is no longer known whether that copy had seen this value.
-        case removedUnconfirmed(ItemKey)
-        /// One copy removed an item that the other changed; the item is kept.
+        /// An item that one copy removed is kept, because the other changed it.
         case keptAgainstRemoval(ItemKey)
+        /// An item is listed under another key than before: it was renamed in the other copy, or another item has its key
+        /// now.
+        case renamed(ItemKey, to: ItemKey)
+        /// An item has no secret any more: the only one left was forgotten.
+        case withoutSecret(ItemKey)
+        /// Two writers used one replica id, so it cannot be told whether the item was removed; it is kept.
+        case keptForSplitID(ItemKey)
+        /// An item has earlier values beyond the limit that was set, which were dropped because there was no room.
+        case earlierValuesDropped(ItemKey)
+        /// Values of a branch under replaced keys were taken into an item, to be settled or as earlier values.
+        case takenInToSettle(ItemKey)
+        /// A value of a branch under replaced keys could not be taken in: it belongs to another device, or is damaged.
+        case notTakenIn(ItemKey)
         /// A branch under replaced keys removed an item, which is kept.
         case removalNotCarriedOut(ItemKey)
-        /// An item of a branch under replaced keys could not be added.
-        case notAdopted(ItemKey)
         /// The item is for another device, so its secret remains sealed under a key that a former holder of its group's
         /// key may still have.
         case keptForDevice(ItemKey)
         /// The other copy removed a slot.
         case slotRemoved(SlotID, name: String)
-        /// A slot exists only in the other copy, and was not added.
-        case slotNotTaken(SlotID, name: String)
         /// A slot was added from the other copy.
         case slotTaken(SlotID, name: String)
-        /// Both copies changed a slot; it now grants only the groups that both grant.
+        /// A slot has the name and factors of the other copy.
+        case slotChanged(SlotID, name: String)
+        /// A slot no longer grants these groups.
         case slotLostGroups(SlotID, name: String, groups: [String])
+        /// A slot also grants these groups now.
+        case slotGainedGroups(SlotID, name: String, groups: [String])
+        /// No full slot was left, so the one that opened this copy was added again.
+        case slotAddedAgain(SlotID, name: String)
         /// A slot of an unknown kind was dropped, because it cannot be given the new keys here.
         case slotDropped(SlotID, name: String)
-        /// A branch under replaced keys removed a slot that is kept, because removal was declined or would leave no way
-        /// to open the vault.
-        case slotRemovalNotCarriedOut(SlotID, name: String)
+        /// A branch under replaced keys has a slot that this copy lacks, lacks one, or has another form of it; that was
+        /// not carried out.
+        case slotNotCarriedOut(SlotID, name: String)
         /// Both copies have an extension with different values; this copy's value is kept.
         case extensionDiffers(String)
         /// Something that this copy now contains is damaged, as the description says; the merge did not replace it.
@@ -94,18 +75,19 @@ public struct MergeReport: Sendable, Equatable {
 
     /// How the two copies are related.
     public internal(set) var outcome: Outcome
-    /// The information available about the items before the copies diverged; nil if nothing was compared.
-    public internal(set) var base: Base?
-    /// Items whose values now come from the other copy, in whole or in part, with their current keys; if values were
-    /// adopted, the items that received them as earlier values.
+    /// Items whose shown values changed here, with their current keys.
     public internal(set) var taken: [ItemKey] = []
-    /// Items whose values stayed as they were, but which received earlier values or values to settle from the other
-    /// copy, with their current keys.
+    /// Items that only the other copy had, and that were added here, with their current keys.
+    public internal(set) var added: [ItemKey] = []
+    /// Items whose shown values stayed as they were, but which received earlier values or values to settle from the
+    /// other copy, with their current keys.
     public internal(set) var supplemented: [ItemKey] = []
     /// Items that the other copy removed, with their former keys.
     public internal(set) var removed: [ItemKey] = []
     /// Findings that a user may want to know about.
     public internal(set) var notes: [Note] = []
+    /// The number of earlier values that an item keeps, if it changed here.
+    public internal(set) var limit: Int?
     /// Whether the merge was a dry run, so that nothing was written.
     public internal(set) var isRehearsal = false
 
@@ -118,26 +100,65 @@ public struct MergeReport: Sendable, Equatable {
         }
     }
 
-    /// Whether there are conflicts for a user to settle; see `Vault.conflicts()`.
+    /// Whether there are values for a user to settle; see `Vault.conflicts()`.
     public var hasConflicts: Bool {
         notes.contains { note in
             switch note {
-            case .conflict, .joined, .keptAsEarlierValue, .renamed: true
+            case .conflict, .withoutSecret, .takenInToSettle: true
             default: false
             }
         }
     }
+
+    /// Notes the changes that putting another copy in the place of this one makes.
+    mutating func note(_ changes: VaultChanges) {
+        for item in changes.items {
+            guard let after = item.after else {
+                if let before = item.before { removed.append(before) }
+                continue
+            }
+            guard let before = item.before else {
+                added.append(after)
+                continue
+            }
+            if !item.fields.isEmpty {
+                taken.append(after)
+            } else if item.hasOtherEarlierValues || item.hasOtherConflicts {
+                supplemented.append(after)
+            }
+            if before != after { notes.append(.renamed(before, to: after)) }
+        }
+        limit = changes.keptVersions
+        sort()
+    }
+
+    mutating func sort() {
+        taken.sort()
+        added.sort()
+        supplemented.sort()
+        removed.sort()
+    }
 }
 
-/// A field of an item that two copies changed differently.
+/// A field of an item: what one change sets as a whole.
 public enum ConflictField: Sendable, Hashable {
     /// The secret.
     case secret
     /// The attribute with this name.
     case attribute(String)
-    /// A field of the key, by its name in section 6.1 of the specification, such as `account`, `group` or `sync`; `key`
-    /// for a key of another class. In classes that this version does not define, fields are numbered from 1.
-    case keyField(String)
-    /// The accessibility, together with the device.
-    case accessibility
+    /// The item's key without its access group.
+    case key
+    /// The access group, the accessibility and the device.
+    case place
+}
+
+extension ConflictField {
+    init(_ field: FieldName) {
+        switch field {
+        case .secret: self = .secret
+        case .attribute(let name): self = .attribute(String(decoding: name, as: UTF8.self))
+        case .key: self = .key
+        case .place: self = .place
+        }
+    }
 }

@@ -1,216 +1,90 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Writes the merged items into a transaction on our copy.
+/// Writes merged items into a transaction on our copy.
 struct MergeWriter {
     private let transaction: Transaction
-    private let core: VaultCore
-    /// The current item's records that are in our file or were copied from the other, by hash.
-    private var places: [Bytes32: RecordRef] = [:]
+    private let merge: ItemsMerge
+    private let theirs: VaultCore
+    private let progress: ((UInt64, UInt64) -> Void)?
 
-    init(_ transaction: Transaction) {
+    init(
+        _ transaction: Transaction, _ merge: ItemsMerge, _ theirs: VaultCore,
+        _ progress: ((UInt64, UInt64) -> Void)?
+    ) {
         self.transaction = transaction
-        core = transaction.core
+        self.merge = merge
+        self.theirs = theirs
+        self.progress = progress
     }
 
-    // MARK: all of them
-
-    /// Writes all items; calls `progress` with the number of items done and the total.
-    mutating func write(
-        _ plan: MergePlan, _ report: inout MergeReport, progress: ((UInt64, UInt64) -> Void)? = nil
-    ) throws(VaultError) {
-        let merger = ItemMerger(device: core.deviceID, kept: transaction.ring.kept)
-        try remove(plan)
-        for (id, change) in plan.tombstones.sorted(by: { $0.key < $1.key }) where !plan.gaveUp.contains(id) {
-            put(change.now, of: id, before: change.before)
+    /// Writes all items that differ from ours, and lists the values that only the other copy has forgotten.
+    func write(_ report: inout MergeReport) throws(VaultError) {
+        let ids = try takeAway(&report)
+        for value in merge.newlyForgotten {
+            transaction.changes.set(value.key, [])
+            transaction.tally.forgotten += 1
         }
-        for (done, id) in plan.items.keys.sorted().enumerated() {
-            guard let item = plan.items[id] else { continue }
-            if done % 64 == 0 { progress?(UInt64(done), UInt64(plan.items.count)) }
-            let merged = try merger.merged(item)
-            report.notes += merged.notes
-            if try write(merged) { try report.note(merged, core.deviceID) }
-            for joined in item.joined { try putOwn(joined, before: plan.tombstones[joined.id]?.before) }
+        for (done, id) in ids.enumerated() {
+            if done % 64 == 0 { progress?(UInt64(done), UInt64(ids.count)) }
+            try write(try merge.merged(id), &report)
         }
     }
 
-    private mutating func remove(_ plan: MergePlan) throws(VaultError) {
-        for held in plan.removed.values {
-            transaction.changes.set(held.key.bytes, nil)
-            try uncount(held)
+    /// Takes away the entries of items that are gone or have another key, so that every key is free that another item
+    /// gets. Returns the ids of the items to write.
+    private func takeAway(_ report: inout MergeReport) throws(VaultError) -> [Bytes16] {
+        var ids: [Bytes16] = []
+        for id in merge.ids {
+            let item = try merge.merged(id)
+            guard !item.isOurs else { continue }
+            guard let state = item.settled else {
+                if let old = item.ours { try remove(old, &report) }
+                continue
+            }
+            ids.append(id)
+            if let old = item.ours?.item, try state.key(state.shown()) != old.storedKey { try take(old) }
         }
-        for item in plan.items.values {
-            if let mine = item.ours, mine.key != item.key { transaction.changes.set(mine.key.bytes, nil) }
-        }
+        return ids
     }
 
-    private func uncount(_ held: HeldItem) throws(VaultError) {
-        let versions = try transaction.versionsToRemove(held.item)
+    /// Takes away an entry of ours, which can have got its key plain meanwhile.
+    private func take(_ old: Item) throws(VaultError) {
+        guard let now = try transaction.current(old) else {
+            throw VaultError(.structureInvalid, "an item is not where it is listed", at: old.referrer)
+        }
+        try transaction.take(now)
+    }
+
+    private func remove(_ old: MergedItem.Held, _ report: inout MergeReport) throws(VaultError) {
+        report.removed.append(old.item.key)
+        let past = try transaction.pastToRemove(old.item)
+        try take(old.item)
         transaction.tally.items -= 1
-        transaction.tally.versions -= Int64(held.item.earlierValues)
-        transaction.tally.liveBytes -= ItemFrames.bytes(held.item, versions)
-    }
-
-    // MARK: tombstones
-
-    private func put(_ tombstone: Tombstone?, of id: Bytes16, before: Tombstone?) {
-        transaction.tally.tombstones += (tombstone == nil ? 0 : 1) - (before == nil ? 0 : 1)
-        let entry = tombstone.map { tombstone in
-            TombstoneEntry(
-                revision: tombstone.removal.revision, device: transaction.ring.position(of: tombstone.removal.device),
-                lastRevision: tombstone.last.revision, lastDevice: transaction.ring.position(of: tombstone.last.device))
-        }
-        transaction.changes.set(TombstoneEntry.key(id), entry?.encode())
-    }
-
-    /// Writes the tombstone of an item that was absorbed by another, which is a removal made by the merge itself.
-    private func putOwn(_ item: ItemPlan, before: Tombstone?) throws(VaultError) {
-        let removal = Stamp(revision: try core.tick(), device: core.deviceID)
-        put(Tombstone(removal: removal, last: item.stamp), of: item.id, before: before)
+        transaction.tally.pasts -= old.item.hasPast ? 1 : 0
+        transaction.tally.liveBytes -= ItemFrames.bytes(old.item.entry, old.item.largeRecords, past)
     }
 
     // MARK: one item
 
-    /// Writes an item; returns whether it differs from the item in our copy.
-    private mutating func write(_ item: MergedItem) throws(VaultError) -> Bool {
-        let ours = item.plan.ours
-        let own = try ours?.versions() ?? []
-        if let ours, item.isHeld(ours, own) { return false }
-        places = [:]
-        for value in own + [ours?.value].compactMap(\.self) {
-            for place in value.places { places[place.record.hash] = place }
+    private func write(_ item: MergedItem, _ report: inout MergeReport) throws(VaultError) {
+        guard let state = item.settled else { return }
+        var writer = MergedItemWriter(transaction, item, theirs)
+        let view = try item.view(state, limit: transaction.limit)
+        let key = try state.key(view.shown)
+        let (entry, placed, past) = try writer.write(state, view)
+        if writer.hasDroppedValues { report.notes.append(.earlierValuesDropped(key)) }
+        try transaction.put(ItemCodec.encode(entry, placed.listed), for: item.id, under: key)
+        transaction.tally.items += item.ours == nil ? 1 : 0
+        transaction.tally.pasts += (entry.past == nil ? 0 : 1) - (item.ours?.item.hasPast ?? false ? 1 : 0)
+        transaction.tally.liveBytes += ItemFrames.bytes(entry, placed.large, past)
+        if let old = item.ours?.item {
+            transaction.tally.liveBytes -= ItemFrames.bytes(
+                old.entry, old.largeRecords, try transaction.core.past(of: old))
+            if entry.hasRecord { try transaction.note(old, now: key, in: entry.compartment) }
         }
-        let (place, placed) = try records(item)
-        let versions = try self.versions(item, placed)
-        var entry = ItemEntry(
-            record: place.record, id: item.plan.id, revision: item.stamp.revision,
-            device: transaction.ring.position(of: item.stamp.device), recordRevision: place.revision,
-            compartment: place.compartment, created: item.created, modified: item.modified)
-        entry.versions = try transaction.write(versions)
-        transaction.changes.set(item.key.bytes, ItemCodec.encode(entry, placed.listed))
-        if let ours {
-            try uncount(ours)
-            try transaction.note(ours.item, now: item.key, in: place.compartment)
-        }
-        transaction.tally.items += 1
-        transaction.tally.versions += Int64(versions.versions.count)
-        transaction.tally.liveBytes += ItemFrames.bytes(entry, placed.large, versions)
-        return true
-    }
-
-    /// Returns the places of the item's records, which are copied if they are not in our file and sealed if they are
-    /// new.
-    private mutating func records(
-        _ item: MergedItem
-    ) throws(VaultError) -> (RecordRef, Transaction.PlacedAttributes) {
-        let like = item.plan.like.value
-        guard let content = item.content else {
-            let attributes = try brought(like.attributes, like)
-            let listed = attributes.listed
-            return (
-                try brought(like.place, like),
-                Transaction.PlacedAttributes(listed: listed, large: listed.compactMap(\.record), moved: [:])
-            )
-        }
-        return try seal(content, item.key, item.plan.id, like: like)
-    }
-
-    private mutating func seal(
-        _ content: FieldUnion.Result, _ key: ItemKey, _ id: Bytes16, like: HeldValue? = nil, in owners: UInt64? = nil
-    ) throws(VaultError) -> (RecordRef, Transaction.PlacedAttributes) {
-        var all: [Attribute] = []
-        for chosen in content.attributes { all.append(try brought(chosen, id)) }
-        var attributes = Attributes(sorted: all)
-        if !content.conflicts.isEmpty { attributes.set(try ConflictAttribute.attribute(content.conflicts)) }
-        try attributes.check(replacing: attributes)
-        let compartment: UInt64
-        if let owners {
-            compartment = owners
-        } else {
-            compartment = try transaction.ring.compartment(key.group, content.accessibility)
-        }
-        let placed = try transaction.place(attributes, of: key, id, in: compartment)
-        if let like, let there = try reusable(like, content, key, attributes, compartment) { return (there, placed) }
-        let identity = Sealing.RecordIdentity(item: id, revision: try core.tick(), compartment: compartment)
-        let ref = try RecordCodec.append(
-            key, content.secret.secret, attributes.inRecord, try transaction.seal(identity), to: transaction.appender)
-        return (RecordRef(record: ref, revision: identity.revision, compartment: compartment), placed)
-    }
-
-    /// Returns an existing record with the same key, secret and attributes, for the same readers.
-    private mutating func reusable(
-        _ like: HeldValue, _ content: FieldUnion.Result, _ key: ItemKey, _ attributes: Attributes, _ compartment: UInt64
-    ) throws(VaultError) -> RecordRef? {
-        guard let before = try like.content(for: core.deviceID), before.key == key,
-            before.secret.secret.equals(content.secret.secret), before.attributes.inRecord == attributes.inRecord,
-            let here = transaction.ring.compartment(like.place.compartment),
-            let there = transaction.ring.compartment(compartment), here.isLike(there)
-        else { return nil }
-        return try brought(like.place, like)
-    }
-
-    // MARK: earlier values
-
-    private mutating func versions(
-        _ item: MergedItem, _ placed: Transaction.PlacedAttributes
-    ) throws(VaultError) -> Versions {
-        var all: [Versions.Version] = []
-        for (stamp, version) in item.versions.sorted(by: { $0.key < $1.key }) {
-            let place: RecordRef
-            let listed: [PageAttribute]
-            switch version.source {
-            case .held(let held):
-                place = try brought(held.place, held)
-                listed = try brought(held.attributes, held).listed
-            case .content(let key, let content):
-                let owners = try transaction.ring.owners(content.device)
-                let sealed = try seal(content, key, item.plan.id, in: owners)
-                (place, listed) = (sealed.0, sealed.1.listed)
-            }
-            all.append(
-                Versions.Version(
-                    revision: stamp.revision, device: transaction.ring.position(of: stamp.device),
-                    replaced: version.replaced, modified: version.modified, record: place.record,
-                    recordRevision: place.revision, compartment: place.compartment, attributes: listed))
-        }
-        all.sort(by: Versions.Version.precedes)
-        return Versions(item: item.plan.id, versions: try transaction.withdrawn(all, of: item.plan.id, placed))
-    }
-
-    // MARK: records from the other file
-
-    /// Returns the place of a branch's record in our file, copying it if necessary.
-    private mutating func brought(_ place: RecordRef, _ value: HeldValue) throws(VaultError) -> RecordRef {
-        if value.branch.core === core { return place }
-        if let known = places[place.record.hash] { return known }
-        let frame = try value.branch.frame(place, before: value.referrer)
-        let ref = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
-            try transaction.appender.append(sealed: frame)
-        }
-        let copied = RecordRef(record: ref, revision: place.revision, compartment: place.compartment)
-        places[place.record.hash] = copied
-        return copied
-    }
-
-    private mutating func brought(_ attributes: Attributes, _ value: HeldValue) throws(VaultError) -> Attributes {
-        var all: [Attribute] = []
-        for attribute in attributes.all { all.append(try brought(attribute, value)) }
-        return Attributes(sorted: all)
-    }
-
-    private mutating func brought(_ attribute: Attribute, _ value: HeldValue) throws(VaultError) -> Attribute {
-        guard case .inOwnRecord(let own) = attribute.content else { return attribute }
-        let place = try brought(own, value)
-        return Attribute(attribute.name, .inOwnRecord(place), flags: attribute.flags)
-    }
-
-    /// Returns an attribute for the item with this id, resealed if it belonged to another item.
-    private mutating func brought(_ chosen: FieldUnion.Chosen, _ id: Bytes16) throws(VaultError) -> Attribute {
-        guard chosen.from.id == id else {
-            return Attribute(
-                chosen.attribute.name, secret: try chosen.from.value(of: chosen.attribute),
-                flags: chosen.attribute.flags)
-        }
-        return try brought(chosen.attribute, chosen.from)
+        let plain = try transaction.entry(PageName(key))
+        let listed = PageName(key, second: plain?.entry.id == item.id ? nil : item.id).listed
+        try merge.note(item, view, key: listed, &report)
     }
 }

@@ -1,4 +1,5 @@
 internal import VaultBytes
+package import VaultStore
 
 /// The result of salvaging a damaged vault.
 public struct SalvageReport: Sendable {
@@ -6,6 +7,8 @@ public struct SalvageReport: Sendable {
     public internal(set) var recovered = 0
     /// The number of earlier values in the new vault.
     public internal(set) var recoveredEarlierValues = 0
+    /// The number of values in the new vault that are left to settle, as in the damaged one.
+    public internal(set) var recoveredConflicts = 0
     /// Items whose index entries were lost. Their names and secrets are recovered, but not proven by any commit: their
     /// records only show that a holder of their group's key made them. Their short attributes and dates come from an
     /// older state or are lost, and some of these items may have been removed before the damage occurred.
@@ -58,10 +61,25 @@ public struct SalvageReport: Sendable {
             && generation != nil && !hasOtherOwners
     }
 
-    /// Records that the caller has seen this state of the vault.
-    package mutating func compare(withSeen seen: Anchor) {
-        if seen.generation > generation ?? 0 { missingUpTo = seen.generation }
-        if seen.owners != owners { hasOtherOwners = true }
+    /// The new vault, the path of its file before it was complete, and its path.
+    package internal(set) var made: (vault: VaultID, path: String, target: String)?
+    /// What the newest commit that was found includes; nil if that is not known.
+    var newest: AnchorPoint?
+
+    /// Records that the caller has seen a state of the vault. Changes are missing if the newest commit does not include
+    /// all of it.
+    package mutating func compare(withSeen seen: AnchorPoint) {
+        guard seen.ownersPublicKey == owners?.value else {
+            hasOtherOwners = true
+            if seen.generation > generation ?? 0 { missingUpTo = seen.generation }
+            return
+        }
+        guard let newest else {
+            // Without a vector, only the generations can be compared.
+            if seen.generation > generation ?? 0 { missingUpTo = seen.generation }
+            return
+        }
+        if !newest.vector.hasSeen(all: seen.vector) { missingUpTo = seen.generation }
     }
 }
 
@@ -112,6 +130,7 @@ extension Vault {
                 at: unfinished, factors: newFactors, options: options, place: place, keepsLock: true)
             try source.copy(items, takesUnproven: takesUnproven, into: vault, &report)
             try place.fileSystem.rename(unfinished, to: target, replacing: false)
+            report.made = (vault.id, unfinished, target)
             vault.releaseLock()
         } catch {
             do throws(VaultError) { try place.fileSystem.remove(unfinished) } catch {}
@@ -200,6 +219,7 @@ struct SalvageSource: ~Copyable {
         report.vault = VaultID(store.header.id)
         report.owners = store.owners
         report.generation = scan.newest?.commit.generation
+        report.newest = try newestPoint()
         let index = SalvageIndex(scan, store, withUnproven: false)
         if index.hasGaps {
             report.notes.append("parts of the index are lost: older pages and the records themselves were used instead")
@@ -208,12 +228,26 @@ struct SalvageSource: ~Copyable {
         report.removedLater = index.removedLater.sorted()
         report.unnamed = index.unnamed
         guard store.forgeable.hasIndex else {
-            return index.items.values.sorted { $0.key < $1.key }.map { Candidate(proven: $0, unproven: nil) }
+            return index.items.values.sorted { PageName.precedes($0.name, $1.name) }
+                .map { Candidate(proven: $0, unproven: nil) }
         }
         let all = SalvageIndex(scan, store, withUnproven: true)
         report.unnamed = min(index.unnamed, all.unnamed)
-        return try Set(index.items.keys).union(all.items.keys).sorted().map { (key) throws(VaultError) in
-            try candidate(index.items[key], all.items[key])
+        let names = Set(index.items.keys).union(all.items.keys).sorted(by: PageName.precedes)
+        return try names.map { (name) throws(VaultError) in try candidate(index.items[name], all.items[name]) }
+    }
+
+    /// Returns what the newest commit includes; nil if there is none, or its vector is damaged.
+    private func newestPoint() throws(VaultError) -> AnchorPoint? {
+        guard let newest = scan.newest else { return nil }
+        do throws(VaultError) {
+            let vector = try store.pages.vector(of: newest.commit).vector(of: newest.commit)
+            return AnchorPoint(
+                ownersPublicKey: store.ownersPublicKey, generation: newest.commit.generation, chain: newest.chain,
+                vector: vector)
+        } catch {
+            _ = try SalvageCopy.tolerated(error)
+            return nil
         }
     }
 

@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultStore
 
 /// Adds one item from a damaged vault to the new vault.
 struct SalvageCopy {
@@ -29,17 +30,32 @@ struct SalvageCopy {
         return error.detail
     }
 
+    /// A value that the item keeps besides what it shows.
+    private struct Kept {
+        let name: ValueName
+        /// Whether the value is left to settle; otherwise it is an earlier one.
+        let isMark: Bool
+        let source: Source
+
+        enum Source {
+            /// The index refers to its records.
+            case held(HeldValue, before: UInt64)
+            /// Nothing refers to its record any more.
+            case loose(SalvageScan.Record)
+        }
+    }
+
     /// Recovers the item from the record that the index refers to, from the newest record found if that is newer or the
     /// referenced one is damaged, or otherwise from an earlier value.
     func run(_ report: inout SalvageReport) throws(VaultError) {
         var reason = "its record is damaged"
-        var earlier = try earlierValues(&report)
+        var kept = try keptValues(&report)
         let named = found.item.map { $0.entry }
         let hasNewer =
             found.isUncertain && found.record.map { $0.identity.revision > named?.recordRevision ?? 0 } ?? false
         if !hasNewer, let item = found.item {
             do throws(VaultError) {
-                try add(try value(of: item), earlier, &report)
+                try add(try value(of: item), kept, &report)
                 if found.isUncommitted {
                     report.uncommitted.append(found.key)
                 } else if found.isUncertain {
@@ -50,7 +66,7 @@ struct SalvageCopy {
         }
         if let record = found.record {
             do throws(VaultError) {
-                try add(try value(of: record), earlier, &report)
+                try add(try value(of: record), kept, &report)
                 if hasNewer, found.isUncommitted {
                     report.uncommitted.append(found.key)
                 } else if found.isUncertain {
@@ -61,35 +77,197 @@ struct SalvageCopy {
                 return
             } catch { if named == nil { reason = try Self.tolerated(error) } }
         }
-        guard let last = earlier.popLast() else {
-            report.lost.append((found.key, reason))
-            return
+        while let last = kept.lastIndex(where: { $0.name.field == .secret && !$0.isMark }) {
+            do throws(VaultError) {
+                try add(try value(of: kept.remove(at: last)), kept, &report)
+                return report.older.append(found.key)
+            } catch { _ = try Self.tolerated(error) }
         }
-        let secret = try last.withSecret { (secret) throws(VaultError) in SecretBox(secret.copy()) }
-        try add(Value(secret: secret.secret.copy(), attributes: last.attributes), earlier, &report)
-        report.older.append(found.key)
+        report.lost.append((found.key, reason))
     }
 
     private func add(
-        _ value: consuming Value, _ earlier: [NewEarlierValue], _ report: inout SalvageReport
+        _ value: consuming Value, _ kept: [Kept], _ report: inout SalvageReport
     ) throws(VaultError) {
         let compartment = found.record.flatMap { store.view.compartment($0.identity.compartment) }
         let accessibility = found.item?.accessibility ?? compartment?.accessibility ?? .whenUnlocked
         // An item bound to a device is bound to this device in the new vault; if there is no device, it is not bound.
         let isPossible = !accessibility.isThisDeviceOnly || transaction.hasDevice
+        let key = try newKey()
         try transaction.add(
-            found.key, secret: value.secret, attributes: value.attributes,
+            key, secret: value.secret, attributes: value.attributes,
             accessibility: isPossible ? accessibility : .whenUnlocked,
             created: found.item?.created, modified: found.item?.modified)
         report.recovered += 1
-        report.recoveredEarlierValues += try transaction.addEarlierValues(earlier, to: found.key)
-        if value.isPartial, report.partial.last != found.key { report.partial.append(found.key) }
+        let isWhole = try addKept(kept, to: key, &report)
+        if value.isPartial || !isWhole, report.partial.last != found.key { report.partial.append(found.key) }
+    }
+
+    /// Returns the key under which the item was listed; one with another suffix if two items were listed under it.
+    private func newKey() throws(VaultError) -> ItemKey {
+        var key = found.key
+        for _ in 0..<8 {
+            guard try transaction.item(key) != nil else { return key }
+            key = TwinKey.listed(found.name.key, transaction.core.store.random.bytes16())
+        }
+        return key
+    }
+
+    // MARK: what the item keeps
+
+    /// Returns the earlier values that the index refers to and what is left to settle or, if there is no entry, the
+    /// earlier values whose records were found; oldest first.
+    private func keptValues(_ report: inout SalvageReport) throws(VaultError) -> [Kept] {
+        guard let item = found.item else { return looseValues() }
+        guard item.hasPast else { return [] }
+        do throws(VaultError) {
+            let state = try store.state(of: item, try store.past(of: item))
+            let end = max(item.entry.past?.offset ?? 0, item.referrer)
+            let view = try state.view(limit: transaction.limit) { (name) throws(VaultError) in
+                try store.classOf(name, state.values[name], of: item, before: end)
+            }
+            let marks = Set(view.marks)
+            return (view.earlier + view.marks).sorted { ($0.dot, $0.field) < ($1.dot, $1.field) }.compactMap { name in
+                state.values[name].map {
+                    Kept(name: name, isMark: marks.contains(name), source: .held($0, before: end))
+                }
+            }
+        } catch {
+            _ = try Self.tolerated(error)
+            report.partial.append(found.key)
+            return []
+        }
+    }
+
+    /// Returns earlier values that nothing refers to any more. When they were replaced is known only from their records'
+    /// revisions.
+    private func looseValues() -> [Kept] {
+        (found.records?.earlier ?? []).sorted { $0.identity.revision < $1.identity.revision }.map { record in
+            let dot = Dot(revision: record.identity.revision, replica: record.offset)
+            return Kept(name: ValueName(.secret, dot), isMark: false, source: .loose(record))
+        }
+    }
+
+    /// Adds values to the item that was just made, each under a new dot, in the old order. Returns whether all of them
+    /// were readable.
+    private func addKept(
+        _ kept: [Kept], to key: ItemKey, _ report: inout SalvageReport
+    ) throws(VaultError) -> Bool {
+        guard !kept.isEmpty || found.item?.lacksSecret ?? false else { return true }
+        let item = try transaction.existing(key)
+        let device = item.device == nil ? .zero : transaction.core.deviceID
+        let sealing = AdoptedValues(
+            transaction, from: store, found.item?.entry.id ?? .zero, to: item.entry.id, device: device)
+        var state = try ItemStates(transaction.next.vector).state(of: item, nil)
+        var earlier: Set<ValueName> = []
+        var isWhole = true
+        for one in kept {
+            let values = try sealed(one, sealing)
+            isWhole = isWhole && !values.isEmpty
+            let dot = try transaction.nextDot()
+            for (field, value) in values {
+                let name = ValueName(field, dot)
+                state.values[name] = value
+                if one.isMark { state.open.insert(name) } else { earlier.insert(name) }
+                report.recoveredConflicts += one.isMark ? 1 : 0
+                report.recoveredEarlierValues += one.isMark ? 0 : 1
+            }
+        }
+        var fields = state.shown().fields
+        if found.item?.lacksSecret ?? false, let dot = fields.removeValue(forKey: .secret) {
+            state.open.remove(ValueName(.secret, dot))
+            state.values[ValueName(.secret, dot)] = nil
+        }
+        let sibling = Sibling(fields, earlier: earlier, created: state.created, modified: state.modified)
+        state.siblings = [try transaction.nextDot(): sibling]
+        try transaction.write(state, of: item.entry.id, insteadOf: item, transaction)
+        return isWhole
+    }
+
+    /// Seals a value in the new vault; returns nothing if it cannot be read.
+    private func sealed(
+        _ kept: Kept, _ sealing: AdoptedValues
+    ) throws(VaultError) -> [(field: FieldName, value: HeldValue)] {
+        switch kept.source {
+        case .held(let value, let end):
+            return try sealing.sealed(kept.name, value, before: end).map { [(kept.name.field, $0)] } ?? []
+        case .loose(let record):
+            do throws(VaultError) {
+                let content = try content(of: record)
+                let (key, attributes) = (content.key, content.attributes)
+                let compartment = try sealing.owners(of: .zero)
+                let date = Int64(record.identity.revision >> 16)
+                guard content.secret.count == 0, attributes.count > 0 else {
+                    let plain = Attributes(sorted: attributes.all.filter { !$0.flags.contains(.sealed) })
+                    return [
+                        (
+                            .secret,
+                            try sealing.sealed(content.secret, plain, of: key, in: compartment, replaced: date)
+                        )
+                    ]
+                }
+                // A sealed attribute that was replaced is in a record without a secret.
+                var values: [(field: FieldName, value: HeldValue)] = []
+                for attribute in attributes.all {
+                    let value = try sealing.sealed(attribute, of: key, in: compartment, replaced: date)
+                    values.append((.attribute(attribute.name), value))
+                }
+                return values
+            } catch {
+                _ = try Self.tolerated(error)
+                return []
+            }
+        }
+    }
+
+    /// What a record of an item has.
+    private struct Content: ~Copyable {
+        let key: ItemKey
+        let secret: Secret
+        let attributes: Attributes
+    }
+
+    private func content(of record: SalvageScan.Record) throws(VaultError) -> Content {
+        var body = try store.open(record)
+        let content = try body.withSpan { (bytes) throws(VaultError) in
+            try RecordCodec.found(bytes, at: record.offset)
+        }
+        guard case .item(let key, let secret, let attributes) = content else {
+            throw VaultError(
+                .structureInvalid, "the record of an earlier value belongs to an attribute", at: record.offset)
+        }
+        body.narrow(to: secret)
+        return Content(key: key, secret: body, attributes: Attributes(attributes))
+    }
+
+    /// Returns an earlier secret, with the item's present attributes as far as they are in pages.
+    private func value(of kept: Kept) throws(VaultError) -> Value {
+        switch kept.source {
+        case .held(let value, let end):
+            guard let item = found.item else { throw VaultError(.structureInvalid, "an item has no entry") }
+            var attributes = Attributes()
+            let secret = try store.bytes(kept.name, value, of: item.entry.id, before: end) { attributes = $1 }
+            var whole = Value(secret: secret, attributes: Attributes())
+            try addListed(attributes, of: item.entry.id, before: end, to: &whole)
+            return whole
+        case .loose(let record):
+            let content = try content(of: record)
+            guard content.secret.count > 0 || content.attributes.count == 0 else {
+                throw VaultError(.structureInvalid, "a record has no secret", at: record.offset)
+            }
+            return Value(secret: content.secret.copy(), attributes: content.attributes)
+        }
     }
 
     // MARK: the item's own value
 
     private func value(of item: Item) throws(VaultError) -> Value {
-        let body = try store.open(item.entry.own, of: item.entry.id, before: item.referrer)
+        guard item.entry.hasRecord else {
+            var value = Value(secret: Secret(count: 0), attributes: Attributes())
+            try addListed(item.attributes, of: item.entry.id, before: item.referrer, to: &value)
+            return value
+        }
+        let body = try store.body(item.entry.own, of: item.entry.id, before: item.referrer)
         return try value(of: body, listed: item.attributes, at: item.entry.record.offset)
     }
 
@@ -114,11 +292,15 @@ struct SalvageCopy {
     /// record, the record takes precedence.
     private func value(of body: consuming Secret, listed: Attributes, at offset: UInt64) throws(VaultError) -> Value {
         let record = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: offset) }
-        guard case .item(let key, let secret, let attributes) = record, key == found.key else {
+        // The key is that of the record's sealing: a renamed item keeps its record.
+        guard case .item(_, let secret, let attributes) = record else {
             throw VaultError(.structureInvalid, "a record does not belong to the item in the index", at: offset)
         }
         body.narrow(to: secret)
-        var value = Value(secret: body, attributes: Attributes(attributes))
+        // Another device's record can have more than the entry lists.
+        let known = found.item.map { Set($0.attributes.names.map { Array($0.utf8) }) }
+        let all = attributes.filter { known?.contains(Array($0.name.utf8)) ?? true }
+        var value = Value(secret: body, attributes: Attributes(all))
         try addListed(listed, of: found.item?.entry.id, before: found.item?.referrer ?? 0, to: &value)
         return value
     }
@@ -134,7 +316,7 @@ struct SalvageCopy {
             case .inOwnRecord(let own):
                 guard let item else { continue }
                 do throws(VaultError) {
-                    let body = try store.open(own, of: item, before: referrer)
+                    let body = try store.body(own, of: item, before: referrer)
                     let range = try body.withSpan { (bytes) throws(VaultError) in
                         try RecordCodec.readLarge(bytes, attribute, at: own.record.offset)
                     }
@@ -159,74 +341,5 @@ struct SalvageCopy {
         flags.contains(.sealed)
             ? Attribute(name, secret: value, flags: flags)
             : Attribute(name, value.withUnsafeBytes { Array($0) }, flags: flags)
-    }
-
-    // MARK: earlier values
-
-    /// Returns the earlier values that the index refers to, or, if there is no entry, those whose records were found;
-    /// oldest first.
-    private func earlierValues(_ report: inout SalvageReport) throws(VaultError) -> [NewEarlierValue] {
-        guard let item = found.item else { return try looseValues() }
-        guard let frame = item.entry.versions?.frame else { return [] }
-        var isPartial = false
-        var out: [NewEarlierValue] = []
-        do throws(VaultError) {
-            let read = try store.frame(frame, .versions, before: item.referrer)
-            let check = EntryCheck(store.view, clock: Format.Limit.number)
-            let versions = try VersionsReader.read(read, frame, item, store.pages, check)
-            for version in versions.versions {
-                do throws(VaultError) {
-                    out.append(try earlier(version, of: item.entry.id, before: frame.offset, &isPartial))
-                } catch {
-                    _ = try Self.tolerated(error)
-                    isPartial = true
-                }
-            }
-        } catch {
-            _ = try Self.tolerated(error)
-            isPartial = true
-        }
-        if isPartial { report.partial.append(found.key) }
-        return out
-    }
-
-    private func earlier(
-        _ version: Versions.Version, of item: Bytes16, before referrer: UInt64, _ isPartial: inout Bool
-    ) throws(VaultError) -> NewEarlierValue {
-        var body = try store.open(version.own, of: item, before: referrer)
-        let record = try body.withSpan { (bytes) throws(VaultError) in
-            try RecordCodec.found(bytes, at: version.record.offset)
-        }
-        guard case .item(_, let secret, let attributes) = record else {
-            throw VaultError(
-                .structureInvalid, "the record of an earlier value belongs to an attribute", at: version.record.offset)
-        }
-        body.narrow(to: secret)
-        var value = Value(secret: body, attributes: Attributes(attributes))
-        try addListed(Attributes(inPage: version.attributes), of: item, before: referrer, to: &value)
-        if value.isPartial { isPartial = true }
-        let all = value.attributes
-        return NewEarlierValue(
-            secret: value.secret.copy(), attributes: all, modified: version.modified, replaced: version.replaced)
-    }
-
-    /// Returns earlier values that nothing refers to any more. The times at which they were replaced are known only
-    /// from their records' revisions.
-    private func looseValues() throws(VaultError) -> [NewEarlierValue] {
-        var out: [NewEarlierValue] = []
-        for record in (found.records?.earlier ?? []).sorted(by: { $0.identity.revision < $1.identity.revision }) {
-            do throws(VaultError) {
-                var body = try store.open(record)
-                let content = try body.withSpan { (bytes) throws(VaultError) in
-                    try RecordCodec.found(bytes, at: record.offset)
-                }
-                guard case .item(_, let secret, let attributes) = content else { continue }
-                body.narrow(to: secret)
-                let date = Int64(record.identity.revision >> 16)
-                out.append(
-                    NewEarlierValue(secret: body, attributes: Attributes(attributes), modified: date, replaced: date))
-            } catch { _ = try Self.tolerated(error) }
-        }
-        return out
     }
 }

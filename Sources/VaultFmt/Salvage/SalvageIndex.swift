@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultStore
 
 /// The index of a damaged vault: the items of its newest state and, in ranges of keys whose pages are lost, those of
 /// earlier states. All of these states were made by an owner. Anything that is in none of these states is used only if
@@ -6,7 +7,8 @@ internal import VaultBytes
 struct SalvageIndex {
     /// An item that is in the index, or a record that was found without it.
     struct Found {
-        let key: ItemKey
+        /// The key of its entry, or that of its record. Two items can be listed under one key.
+        let name: PageName
         let item: Item?
         /// The records of the item that authenticate on their own.
         let records: SalvageScan.Records?
@@ -14,6 +16,11 @@ struct SalvageIndex {
         let isUncertain: Bool
         /// Whether it is from a change whose commit is damaged or missing.
         var isUncommitted = false
+        /// The offset of the leaf that has it in a state; nil if no state has it.
+        var leaf: UInt64?
+
+        /// The key under which it is listed.
+        var key: ItemKey { name.listed }
 
         /// The newest record of the item, not counting earlier values.
         var record: SalvageScan.Record? { records?.own }
@@ -44,14 +51,13 @@ struct SalvageIndex {
     private let store: SalvageStore
     private let records: [Bytes16: SalvageScan.Records]
     private let entries: EntryCheck
-    private(set) var items: [ItemKey: Found] = [:]
+    private(set) var items: [PageName: Found] = [:]
     private(set) var lost: [(key: ItemKey, reason: String)] = []
     private(set) var hasGaps = false
     /// The number of items that the newest commit counts beyond those that were found.
     private(set) var unnamed: UInt64 = 0
     /// Items that a change whose commit is damaged or missing removed.
     private(set) var removedLater: [ItemKey] = []
-    private var removed: Set<Bytes16> = []
     /// Ranges that an older state covers, and the clock up to which that state includes every change.
     private var covered: [(gap: Gap, clock: UInt64)] = []
     private var open: [Gap] = []
@@ -60,7 +66,10 @@ struct SalvageIndex {
         self.scan = scan
         self.store = store
         records = withUnproven ? scan.records : scan.provenRecords
-        entries = EntryCheck(store.view, clock: scan.newest?.commit.clock ?? Format.Limit.number)
+        let newest = scan.newest?.commit
+        entries = EntryCheck(
+            store.view, clock: newest?.clock ?? Format.Limit.number, floor: newest?.floor ?? 0)
+        store.floor = newest?.floor ?? 0
         let states = scan.commits.sorted { $0.commit.generation > $1.commit.generation }
         open = [Gap(low: [], high: nil)]
         for (index, state) in states.enumerated() where !open.isEmpty {
@@ -121,22 +130,24 @@ struct SalvageIndex {
         for index in 0..<page.count {
             let bytes = page.key(index)
             guard part.contains(bytes) else { continue }
-            if bytes.first == Format.tombstoneTag {
-                if let id = Bytes16(Array(bytes.dropFirst())) { removed.insert(id) }
-                continue
-            }
+            guard !page.isForgotten(index) else { continue }
             addItem(bytes, page, index, isUncertain: isUncertain)
         }
     }
 
     private mutating func addItem(_ bytes: [UInt8], _ page: Page, _ index: Int, isUncertain: Bool) {
-        let key: ItemKey
-        do throws(VaultError) { key = try ItemKey(bytes) } catch { return }
+        let name: PageName
+        do throws(VaultError) { name = try Self.name(page, index) } catch { return }
         do throws(VaultError) {
-            let item = try ItemCodec.item(key, page, index, entries)
-            if let known = items[key]?.item, known.revision >= item.revision { return }
-            items[key] = Found(key: key, item: item, records: records[item.id.bytes], isUncertain: isUncertain)
-        } catch { lost.append((key, error.detail)) }
+            let item = try ItemCodec.item(name, page, index, entries)
+            if let known = items[name]?.item, known.revision >= item.revision { return }
+            items[name] = Found(
+                name: name, item: item, records: records[item.entry.id], isUncertain: isUncertain, leaf: page.offset)
+        } catch { lost.append((name.listed, error.detail)) }
+    }
+
+    private static func name(_ page: Page, _ index: Int) throws(VaultError) -> PageName {
+        try PageName(page.key(index), try ItemCodec.decode(page, index).entry.id)
     }
 
     // MARK: after the newest state
@@ -144,15 +155,17 @@ struct SalvageIndex {
     /// Adds what was appended after the newest commit: a change whose own commit is damaged or missing. Its items are
     /// whole if their pages and records authenticate, but nothing proves that the change was completed.
     private mutating func readTail(_ newest: Commit, takesLeaves: Bool) {
-        var keys = Dictionary(
-            items.values.compactMap { found in found.item.map { ($0.id.bytes, found.key) } }, uniquingKeysWith: { $1 })
+        var names = Dictionary(
+            items.values.compactMap { found in found.item.map { ($0.entry.id, found.name) } }, uniquingKeysWith: { $1 })
         var fromLeaves: Set<Bytes16> = []
         if takesLeaves {
+            var pages: [Page] = []
             for ref in scan.leaves where ref.offset >= newest.end {
-                do throws(VaultError) {
-                    let page = try store.pages.load(ref, level: 0)
-                    for index in 0..<page.count { addLater(page, index, after: newest, &keys, &fromLeaves) }
-                } catch { continue }
+                do throws(VaultError) { pages.append(try store.pages.load(ref, level: 0)) } catch { continue }
+            }
+            noteRemovals(pages)
+            for page in pages {
+                for index in 0..<page.count { addLater(page, index, after: newest, &names, &fromLeaves) }
             }
         }
         for (id, found) in records where !fromLeaves.contains(id) {
@@ -160,40 +173,52 @@ struct SalvageIndex {
                 continue
             }
             do throws(VaultError) {
-                let key = try store.key(of: record)
-                let known = keys[id].flatMap { items[$0] }
-                guard items[key] == nil || known?.key == key else { continue }
-                if let known, known.key != key { items[known.key] = nil }
-                items[key] = Found(
-                    key: key, item: known?.key == key ? known?.item : nil, records: found, isUncertain: true,
+                let name = PageName(try store.key(of: record))
+                let known = names[id].flatMap { items[$0] }
+                guard items[name] == nil || known?.name == name else { continue }
+                if let known, known.name != name { items[known.name] = nil }
+                items[name] = Found(
+                    name: name, item: known?.name == name ? known?.item : nil, records: found, isUncertain: true,
                     isUncommitted: true)
             } catch { continue }
         }
     }
 
     private mutating func addLater(
-        _ page: Page, _ index: Int, after newest: Commit, _ keys: inout [Bytes16: ItemKey],
+        _ page: Page, _ index: Int, after newest: Commit, _ names: inout [Bytes16: PageName],
         _ fromLeaves: inout Set<Bytes16>
     ) {
-        let bytes = page.key(index)
-        if bytes.first == Format.tombstoneTag {
-            if let id = Bytes16(Array(bytes.dropFirst())), let key = keys[id] { removedLater.append(key) }
-            return
-        }
+        guard !page.isForgotten(index) else { return }
         do throws(VaultError) {
-            let key = try ItemKey(bytes)
-            let item = try ItemCodec.item(key, page, index, EntryCheck(store.view, clock: Format.Limit.number))
-            let id = item.id.bytes
+            let name = try Self.name(page, index)
+            let item = try ItemCodec.item(name, page, index, store.entryCheck)
+            let id = item.entry.id
             guard item.revision > newest.clock else { return }
-            if let old = keys[id] {
+            if let old = names[id] {
                 guard items[old]?.item?.revision ?? 0 < item.revision else { return }
                 items[old] = nil
             }
-            keys[id] = key
+            names[id] = name
             fromLeaves.insert(id)
-            items[key] = Found(
-                key: key, item: item, records: records[id], isUncertain: false, isUncommitted: true)
+            items[name] = Found(
+                name: name, item: item, records: records[id], isUncertain: false, isUncommitted: true)
         } catch { return }
+    }
+
+    /// Notes the items that the change removed: its leaves cover their keys or have others of their old leaf, but do not
+    /// have them.
+    private mutating func noteRemovals(_ leaves: [Page]) {
+        let there = Set(leaves.flatMap { page in (0..<page.count).map { page.key($0) } })
+        func isThere(_ found: Found) -> Bool { found.item.map { there.contains($0.pageName.bytes) } ?? true }
+        let replaced = Set(items.values.filter { $0.item != nil && isThere($0) }.compactMap(\.leaf))
+        for found in items.values where !isThere(found) {
+            guard let bytes = found.item?.pageName.bytes else { continue }
+            let isCovered = leaves.contains { page in
+                page.count > 0 && !ByteOrder.isLess(bytes, page.key(0))
+                    && !ByteOrder.isLess(page.key(page.count - 1), bytes)
+            }
+            if isCovered || found.leaf.map(replaced.contains) == true { removedLater.append(found.key) }
+        }
     }
 
     // MARK: items outside of all states
@@ -211,12 +236,9 @@ struct SalvageIndex {
     /// Adds items that were added or changed after the state that covers their range, and all items outside of any
     /// covered range.
     private mutating func addRecords() {
-        for found in items.values where found.isUncertain {
-            guard let id = found.item?.id.bytes, removed.contains(id) || isMoved(found) else { continue }
-            items[found.key] = nil
-        }
-        let named = Set(items.values.compactMap { $0.item?.id.bytes })
-        for (id, found) in records where !named.contains(id) && !removed.contains(id) {
+        for found in items.values where found.isUncertain && isMoved(found) { items[found.name] = nil }
+        let named = Set(items.values.compactMap { $0.item?.entry.id })
+        for (id, found) in records where !named.contains(id) {
             guard let record = found.own else { continue }
             do throws(VaultError) {
                 let key = try store.key(of: record)
@@ -227,8 +249,9 @@ struct SalvageIndex {
                 else {
                     continue
                 }
-                guard items[key] == nil, isUnknown(key.bytes, record.identity.revision) else { continue }
-                items[key] = Found(key: key, item: nil, records: found, isUncertain: true)
+                let name = PageName(key)
+                guard items[name] == nil, isUnknown(key.bytes, record.identity.revision) else { continue }
+                items[name] = Found(name: name, item: nil, records: found, isUncertain: true)
             } catch { continue }
         }
     }
@@ -237,7 +260,7 @@ struct SalvageIndex {
     private func isMoved(_ found: Found) -> Bool {
         guard let item = found.item, let record = found.record, record.identity.revision > item.entry.recordRevision
         else { return false }
-        do throws(VaultError) { return try store.key(of: record) != found.key } catch { return false }
+        do throws(VaultError) { return try store.key(of: record) != item.storedKey } catch { return false }
     }
 
     private func isUnknown(_ key: [UInt8], _ revision: UInt64) -> Bool {

@@ -207,12 +207,12 @@ struct SalvageScan {
             if layout.isLeaf {
                 leaves.append(ObjectRef(offset: offset, length: head.length, hash: Bytes32(hashing: frame)))
             }
-        case .versions: _ = try store.pages.open(frame, .versions, at: offset)
+        case .past: _ = try store.pages.open(frame, .past, at: offset, key: try store.pastKey().secret)
         case .keyring:
             let body = try store.pages.open(frame, .keyring, at: offset)
             let keyring = try decoding { () throws(FormatError) in try Keyring(body.span, at: offset) }
             keyrings.append((ObjectRef(offset: offset, length: head.length, hash: Bytes32(hashing: frame)), keyring))
-        case .history: _ = try store.pages.open(frame, .history, at: offset)
+        case .vector: _ = try store.pages.open(frame, .vector, at: offset)
         case .commit:
             guard let (_, opened) = try store.finder.read(at: offset) else { return false }
             try store.finder.codec.checkProof(opened, at: offset)

@@ -1,7 +1,9 @@
 internal import VaultBytes
+internal import VaultCrypto
+internal import VaultStore
 
 /// The keys and readers of a damaged vault: like a `Store`, but tolerant of missing parts.
-final class SalvageStore {
+final class SalvageStore: RecordReading {
     private let file: any FileHandle
     let header: Header
     let sealing: Sealing
@@ -10,7 +12,9 @@ final class SalvageStore {
     private let slot: OpenedSlot
     /// The owners' public key.
     let owners: OwnersPublicKey
-    private(set) var view = KeyringView(Keyring())
+    /// The keyring in use; nil until one was found.
+    private var keyring: Keyring?
+    private(set) var view = SalvageStore.emptyView
     private(set) var forgeable: Forgeable
     /// The objects that holders of scoped slots could have forged, according to the header.
     private var forgeableByHeader: Forgeable
@@ -19,6 +23,7 @@ final class SalvageStore {
     private let device: SecretBox?
     private let deviceID: Bytes16
     private let locator: SecretBox
+    private let past: SecretBox
     private var keys: [UInt64: SecretBox] = [:]
 
     fileprivate static let ownersOnly = VaultError(.notPermitted, "salvaging needs a full slot")
@@ -27,8 +32,8 @@ final class SalvageStore {
         _ file: any FileHandle, _ found: SalvageHeader, _ slot: consuming OpenedSlot, _ deviceID: Bytes16,
         _ device: SecretBox?
     ) throws(VaultError) {
-        locator = try slot.keys.asOwner(else: Self.ownersOnly) { (owner) throws(VaultError) in
-            SecretBox(owner.locator.copy())
+        (locator, past) = try slot.keys.asOwner(else: Self.ownersOnly) { (owner) throws(VaultError) in
+            (SecretBox(owner.locator.copy()), SecretBox(owner.past.copy()))
         }
         owners = OwnersPublicKey(slot.keys.ownersPublicKey())
         self.file = file
@@ -97,9 +102,15 @@ final class SalvageStore {
     func use(_ keyring: Keyring, isProven: Bool) {
         isKeyringProven = isProven
         forgeable = isProven || !forgeableByHeader.hasIndex ? forgeableByHeader : .everything
-        guard view.keyring != keyring else { return }
+        guard self.keyring != keyring else { return }
+        self.keyring = keyring
         view = KeyringView(keyring)
         keys = [:]
+    }
+
+    private static var emptyView: KeyringView {
+        let dot = StoredDot(1, 0)
+        return KeyringView(Keyring(keeping: Keyring.Keeping(count: 0, dot: dot), vaultKey: dot))
     }
 
     /// Treats the header as unproven: one that is not recorded in any commit proves nothing about its slots.
@@ -112,7 +123,9 @@ final class SalvageStore {
     /// that this version knows, which can be made again with their factors, or those that it does not know.
     func otherSlots(known: Bool) -> [SlotInfo] {
         header.slots.filter { $0.isOpaque != known && $0.id != slot.id }.map { slot in
-            do throws(VaultError) { return SlotInfo(slot, part: try ownerPart(slot)) } catch { return SlotInfo(slot) }
+            do throws(VaultError) { return SlotInfo(slot, part: try ownerPart(slot), dots: nil) } catch {
+                return SlotInfo(slot, dots: nil)
+            }
         }
     }
 
@@ -152,11 +165,6 @@ final class SalvageStore {
         try open(try file.bytes(record.length, at: record.offset), record.identity, at: record.offset)
     }
 
-    /// Returns the body of a record that a frame at `referrer` refers to.
-    func open(_ place: RecordRef, of item: Bytes16, before referrer: UInt64) throws(VaultError) -> Secret {
-        try open(try frame(place.record, .record, before: referrer), place.identity(of: item), at: place.record.offset)
-    }
-
     /// Reads a frame that another frame, at `referrer`, refers to; checks the reference, hash and head.
     func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8] {
         try decoding { () throws(FormatError) in try ref.check(type, from: header.bodyStart, before: referrer) }
@@ -171,6 +179,32 @@ final class SalvageStore {
             case .attribute(let key, _, _, _): key
             }
         }
+    }
+
+    // MARK: reading
+
+    var ownersPublicKey: Bytes32 { slot.keys.ownersPublicKey() }
+
+    var limit: Int { view.keyring.keeping.count }
+
+    /// The check for entries of any state: what is salvaged may be newer than every commit.
+    var entryCheck: EntryCheck { EntryCheck(view, clock: Format.Limit.number, floor: floor) }
+
+    /// The floor of the newest commit that was found.
+    var floor: UInt64 = 0
+
+    func key(_ compartment: UInt64) throws(VaultError) -> SecretBox { try key(compartment, at: 0) }
+
+    func pastKey() throws(VaultError) -> SecretBox { past }
+
+    func vector() throws(VaultError) -> Vector {
+        throw VaultError(.structureInvalid, "the vector of a damaged vault is not used")
+    }
+
+    /// Returns everything that the vault holds of an item. Its dots are those of no vault: positions stand for replica
+    /// ids, so that no vector is needed.
+    func state(of item: Item, _ past: Past?) throws(VaultError) -> ItemState {
+        try ItemStates(standingInFor: item, past, floor: floor).state(of: item, past)
     }
 
     private func key(_ number: UInt64, at offset: UInt64) throws(VaultError) -> SecretBox {

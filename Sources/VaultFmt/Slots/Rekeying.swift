@@ -41,9 +41,10 @@ struct Rekeying {
             keyring.groups.removeAll { $0.number == group.number }
             // A merge can produce two groups with the same name, which become one.
             let twin = keyring.groups.first {
-                groupKeys[$0.number] != nil && $0.name.utf8.elementsEqual(group.name.utf8)
+                (groupKeys[$0.number] != nil || !wanted.contains($0.number))
+                    && $0.name.utf8.elementsEqual(group.name.utf8)
             }
-            let known = twin.flatMap { groupKeys[$0.number] }
+            let known = try twin.map { (twin) throws(VaultError) in try groupKey(twin.number) }
             let after = known ?? SecretBox(core.store.random.secret(Format.keySize))
             let number = twin?.number ?? newNumber()
             numbers[group.number] = number
@@ -53,7 +54,17 @@ struct Rekeying {
             }
             try replaceCompartments(of: group.number, to: number, before.secret, after.secret)
         }
+        renumberGrants()
         sort()
+    }
+
+    /// Gives the grants of all slots the new numbers of their groups.
+    private mutating func renumberGrants() {
+        for index in keyring.slots.indices {
+            keyring.slots[index].grants = keyring.slots[index].grants.map { grant in
+                SlotDots.Grant(group: numbers[grant.group] ?? grant.group, dot: grant.dot)
+            }.sorted { $0.group < $1.group }
+        }
     }
 
     /// Replaces the compartments of earlier values, whose group key is derived from the vault key, for a rotation.
@@ -162,6 +173,19 @@ struct Rekeying {
 
     // MARK: grants of scoped slots
 
+    /// Sets what the keyring knows of a slot; its grants have the numbers that the groups have now.
+    mutating func set(_ slot: SlotDots) { keyring.set(slot) }
+
+    /// Sets what the keyring knows of all slots.
+    mutating func set(slots: [SlotDots]) { keyring.slots = slots }
+
+    mutating func keepSlots(of header: Header) { keyring.keepSlots(of: header) }
+
+    mutating func set(vaultKey: StoredDot) { keyring.vaultKey = vaultKey }
+
+    /// Returns the number that a group has now, given its number before.
+    func number(nowOf group: UInt64) -> UInt64 { numbers[group] ?? group }
+
     /// Returns the new grants of a slot that granted these groups, given by their old or new numbers; groups that no
     /// longer exist are omitted.
     func grants(_ wanted: Set<UInt64>, _ keys: borrowing VaultKeys) throws(VaultError) -> Grants {
@@ -209,16 +233,5 @@ extension Keyring {
         guard groups.count < Format.Limit.groups else {
             throw VaultError(.limitExceeded, "a vault can have at most \(Format.Limit.groups) access groups")
         }
-    }
-
-    /// Records that a slot was removed, so that no merge restores it. Only the last 256 removals are kept.
-    mutating func noteRemoval(of slot: Bytes16, _ revision: UInt64) {
-        removedSlots.removeAll { $0.id == slot }
-        removedSlots.append(RemovedSlot(id: slot, revision: revision))
-        if removedSlots.count > Format.Limit.removedSlots {
-            removedSlots.sort { ($0.revision, $0.id) < ($1.revision, $1.id) }
-            removedSlots.removeFirst(removedSlots.count - Format.Limit.removedSlots)
-        }
-        removedSlots.sort { $0.id < $1.id }
     }
 }

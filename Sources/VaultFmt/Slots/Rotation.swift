@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultStore
 
 /// The result of a rotation.
 public struct RotationReport: Sendable {
@@ -80,6 +81,9 @@ public struct Rotation: ~Copyable {
         let store = core.store
         let epoch = store.random.bytes32()
         let keys = VaultKeys(vaultKey: store.random.secret(Format.keySize), epoch: epoch)
+        let handedOver = try store.vector()
+        let next = try store.nextVector()
+        let dot = next.stored(try next.tick())
         var rekeying = Rekeying(core, store.keyring)
         try rekeying.replace(groups: Set(store.keyring.groups.map(\.number)), keys)
         try rekeying.replaceOwnersGroup(keys)
@@ -88,25 +92,22 @@ public struct Rotation: ~Copyable {
         header.length = Format.headerStep
         try SlotEditing.checkCosts(header.slots)
         let copied = try rekeying.keptItems()
-        var keyring = rekeying.keyring
-        try SlotEditing.noteRemovals(from: store.header.slots, to: header.slots, in: &keyring, core)
-        keyring.handOvers = try handOvers(store, to: keys.ownersPublicKey())
+        rekeying.keepSlots(of: header)
+        for slot in header.slots {
+            var dots = try rekeying.keyring.dots(of: slot.id)
+            dots.changed = dot
+            rekeying.set(dots)
+        }
+        rekeying.set(vaultKey: dot)
+        let nextKey = keys.ownersPublicKey()
         let replacement = Store.Replacement(
             header: header, keys: keys, wrappingKey: made.opened.wrappingKey.secret.copy(), slotID: made.opened.id)
-        try Rebuild.run(
-            Rebuild.Plan(replacement, keyring: keyring, targets: rekeying.targets, hasNewLocator: true), core,
-            progress: progress)
+        var plan = Rebuild.Plan(
+            replacement, keyring: rekeying.keyring, targets: rekeying.targets, hasNewLocator: true)
+        // The owners' statement that the new key succeeds theirs (section 7.3).
+        plan.handsOver = Rebuild.NewHandOver(vector: handedOver, next: nextKey, from: store)
+        try Rebuild.run(plan, core, next, progress: progress)
         return RotationReport(copiedDeviceBound: copied, dropped: made.dropped)
-    }
-
-    /// Returns the existing hand-overs followed by the owners' statement that the new key succeeds theirs (section
-    /// 7.3); the last 16 are kept.
-    private static func handOvers(_ store: Store, to next: Bytes32) throws(VaultError) -> [HandOver] {
-        let (generation, chain) = (store.state.commit.generation, store.state.chain)
-        let last = try store.slot.keys.asOwner(else: SlotMaking.ownersOnly) { (owner) throws(VaultError) in
-            HandOver.make(owner.signing(), vault: store.vault, generation: generation, chain: chain, next: next)
-        }
-        return Array((store.keyring.handOvers + [last]).suffix(Format.Limit.handOvers))
     }
 
     // MARK: slots
@@ -155,15 +156,12 @@ public struct Rotation: ~Copyable {
             external = ExternalKey(provider: provider.provider, wrapped: wrapped)
         }
         let new = NewSlot(box.factors.copy(), cost: cost, name: part.name, id: old.id, external: external)
-        let revision = try core.tick()
-        guard let groups = try core.grantedGroups(of: old) else {
-            return try SlotMaking.fullSlot(
-                keys, new, vault: store.vault, revision: revision, device: core.deviceID, store.random)
+        guard old.kind == .scoped else {
+            return try SlotMaking.fullSlot(keys, new, vault: store.vault, store.random)
         }
+        let groups = Set(try rekeying.keyring.dots(of: old.id).grants.map(\.group))
         return try SlotMaking.scopedSlot(
-            keys, grants: try rekeying.grants(groups, keys), new, vault: store.vault, revision: revision,
-            device: core.deviceID,
-            store.random)
+            keys, grants: try rekeying.grants(groups, keys), new, vault: store.vault, store.random)
     }
 }
 

@@ -1,8 +1,9 @@
 internal import VaultBytes
+internal import VaultStore
 
 /// The result of an operation on slots.
 public struct SlotChange: Sendable {
-    /// The slot that was added or changed, which has a new id if its factors changed; for a removal, the removed slot.
+    /// The slot that was added, changed or removed. A slot keeps its id when its factors change.
     public let id: SlotID
     /// Slots that were dropped because this version does not know their kinds and cannot give them the new keys
     ///
@@ -69,24 +70,22 @@ enum SlotEditing {
 
     // MARK: replacing the header
 
-    /// Records the slots that were removed.
-    static func noteRemovals(
-        from old: [Slot], to new: [Slot], in keyring: inout Keyring, _ core: VaultCore
-    ) throws(VaultError) {
-        for slot in old where !new.contains(where: { $0.id == slot.id }) {
-            keyring.noteRemoval(of: slot.id, try core.tick())
-        }
-    }
-
     /// Replaces the header with one that has other slots: in front of the same body if it fits, otherwise with a
-    /// compaction. `opened` is the slot with which this handle continues, if it is not the same as before.
+    /// compaction.
+    ///
+    /// - Parameters:
+    ///   - slots: All slots of the new header.
+    ///   - keyring: The keyring, which lists exactly these slots.
+    ///   - next: The vector with the dots of the change.
+    ///   - opened: The slot with which this handle continues, if its wrapping key changes.
+    ///   - core: The vault, locked for writing.
+    /// - Throws: `limitExceeded` if the slots need too much room, or take too long to open; or an error of the file.
     static func replaceHeader(
-        _ slots: [Slot], opened: (id: Bytes16, wrappingKey: SecretBox)? = nil, _ core: VaultCore
+        _ slots: [Slot], _ keyring: Keyring, _ next: NextVector,
+        opened: (id: Bytes16, wrappingKey: SecretBox)? = nil, _ core: VaultCore
     ) throws(VaultError) {
         let store = core.store
         try checkCosts(slots)
-        var keyring = store.keyring
-        try noteRemovals(from: store.header.slots, to: slots, in: &keyring, core)
         var header = store.header
         header.slots = slots
         _ = try decoding { () throws(FormatError) in try header.encodeWithoutProof() }
@@ -95,11 +94,50 @@ enum SlotEditing {
             wrappingKey: opened?.wrappingKey.secret.copy() ?? store.slot.wrappingKey.copy(),
             slotID: opened?.id ?? store.slot.id)
         if header.length == store.header.length {
-            let changed = keyring == store.keyring ? nil : keyring
-            try store.replaceHeader(replacement, keyring: changed, clock: core.lastTick)
+            try store.replaceHeader(replacement, keyring: keyring, next)
             core.stateChanged()
         } else {
-            try Rebuild.run(Rebuild.Plan(replacement, keyring: keyring), core)
+            try Rebuild.run(Rebuild.Plan(replacement, keyring: keyring), core, next)
         }
+    }
+}
+
+extension Keyring {
+    /// Returns what the keyring knows of a slot of the header.
+    func dots(of slot: Bytes16) throws(VaultError) -> SlotDots {
+        guard let found = slots.first(where: { $0.id == slot }) else {
+            throw VaultError(.structureInvalid, "a slot in the header is not listed in the keyring")
+        }
+        return found
+    }
+
+    /// Adds a slot, or replaces what is known of it.
+    mutating func set(_ slot: SlotDots) {
+        removeSlot(slot.id)
+        slots.insert(slot, at: slots.firstIndex { $0.id > slot.id } ?? slots.count)
+    }
+
+    mutating func removeSlot(_ id: Bytes16) { slots.removeAll { $0.id == id } }
+
+    /// Removes every slot that is not in a header.
+    mutating func keepSlots(of header: Header) {
+        let ids = Set(header.slots.map(\.id))
+        slots.removeAll { !ids.contains($0.id) }
+    }
+}
+
+extension NewSlot {
+    /// Checks a passphrase, and asks the provider, if there is one, for a key of the slot with this id.
+    init(
+        _ factors: consuming Factors, cost: SlotParameters.Cost?, name: String, vault: Bytes16, id: Bytes16
+    ) throws(VaultError) {
+        try factors.checkNew()
+        guard let provider = factors.provider else {
+            self.init(factors, cost: cost, name: name, id: id, external: nil)
+            return
+        }
+        let wrapped = try provider.wrap(for: SlotPlace(vault: vault, slot: id))
+        let external = ExternalKey(provider: provider.provider, wrapped: wrapped)
+        self.init(factors, cost: cost, name: name, id: id, external: external)
     }
 }

@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultStore
 
 extension Vault {
     /// Returns the slots in header order. Only owners see names, revisions and grants. Slots with kinds or factors that
@@ -55,8 +56,9 @@ extension Vault {
                     throw VaultError(.limitExceeded, "a vault can have at most \(Format.Limit.slots) slots")
                 }
                 try SlotEditing.requireNew(new.factors, limits, core)
-                guard let grantedGroups else { return try Self.addFull(new, core) }
-                var epoch = try NewEpoch(core)
+                let next = try store.nextVector()
+                guard let grantedGroups else { return try Self.addFull(new, next, core) }
+                var epoch = try NewEpoch(core, next)
                 let groups = try epoch.grant(grantedGroups, createsGroups: createsGroups)
                 let (slot, _) = try epoch.slot(new, groups)
                 var change = SlotChange(id: SlotID(slot.id))
@@ -66,11 +68,15 @@ extension Vault {
         }
     }
 
-    private static func addFull(_ new: borrowing NewSlot, _ core: VaultCore) throws(VaultError) -> SlotChange {
+    private static func addFull(
+        _ new: borrowing NewSlot, _ next: NextVector, _ core: VaultCore
+    ) throws(VaultError) -> SlotChange {
         let store = core.store
-        let (slot, _) = try SlotMaking.fullSlot(
-            store.slot.keys, new, vault: store.vault, revision: try core.tick(), device: core.deviceID, store.random)
-        try SlotEditing.replaceHeader(store.header.slots + [slot], core)
+        let (slot, _) = try SlotMaking.fullSlot(store.slot.keys, new, vault: store.vault, store.random)
+        let dot = next.stored(try next.tick())
+        var keyring = store.keyring
+        keyring.set(SlotDots(id: slot.id, made: dot, changed: dot))
+        try SlotEditing.replaceHeader(store.header.slots + [slot], keyring, next, core)
         return SlotChange(id: SlotID(slot.id))
     }
 
@@ -101,13 +107,16 @@ extension Vault {
                 guard let index = store.header.slots.firstIndex(where: { $0.id == id.bytes }) else {
                     throw SlotEditing.noSuchSlot
                 }
-                guard let before = try core.grantedGroups(of: store.header.slots[index]) else {
+                let slot = store.header.slots[index]
+                guard slot.kind == .scoped else {
                     throw VaultError(.invalidArgument, "only a scoped slot has access groups")
                 }
-                var epoch = try NewEpoch(core)
+                let before = Set(try store.keyring.dots(of: slot.id).grants.map(\.group))
+                var epoch = try NewEpoch(core, try store.nextVector())
                 let after = try epoch.regrant(from: before, to: groups, createsGroups: createsGroups)
+                try epoch.setGrants(of: slot.id, to: after)
                 var slots = store.header.slots
-                slots[index] = try epoch.reseal(slots[index], to: after)
+                slots[index] = try epoch.reseal(slot)
                 var change = SlotChange(id: id)
                 try epoch.finish(slots, current: [id.bytes], &change)
                 return change
@@ -134,26 +143,33 @@ extension Vault {
                         .lastSlot, "the last full slot cannot be removed: the vault could no longer be opened")
                 }
                 var change = SlotChange(id: id)
+                let next = try store.nextVector()
+                // The removal is a change with a dot, and leaves nothing else behind.
+                _ = try next.tick()
                 guard slot.kind != .full else {
-                    try SlotEditing.replaceHeader(slots, core)
+                    var keyring = store.keyring
+                    keyring.removeSlot(slot.id)
+                    try SlotEditing.replaceHeader(slots, keyring, next, core)
                     return change
                 }
-                // The groups of a slot has an unknown kind are not known, so it could open all of them.
-                let held = try core.grantedGroups(of: slot) ?? Set(store.keyring.groups.map(\.number))
-                var epoch = try NewEpoch(core)
-                try epoch.replace(held)
+                // The groups of a slot of an unknown kind are not known, so it could open all of them.
+                let held =
+                    slot.kind == .scoped
+                    ? try store.keyring.dots(of: slot.id).grants.map(\.group) : store.keyring.groups.map(\.number)
+                var epoch = try NewEpoch(core, next)
+                try epoch.replace(Set(held))
                 try epoch.finish(slots, &change)
                 return change
             }
         }
     }
 
-    /// Replaces the factors of a slot, which gets a new id. Its name and the access that it grants do not change.
+    /// Replaces the factors of a slot. Its id, its name and the access that it grants do not change.
     ///
     /// If no id is given, the slot that opened this vault is changed. If no cost is given, the current one is kept, or
     /// the default is used. Anyone with an old copy of the file and the old factors can still open that copy and, with
-    /// the vault key in it, later states too, until the keys are rotated. A scoped slot is replaced as if it were
-    /// removed and added again: its groups get new keys, and the file is rewritten.
+    /// the keys in it, later states too: of a full slot, until the keys are rotated; of a scoped slot, until it is
+    /// removed or its grants change.
     ///
     /// Throws `invalidArgument` for factors that open another slot, or for a slot that this version does not know;
     /// otherwise the same errors as `addSlot`.
@@ -183,33 +199,43 @@ extension Vault {
                 try SlotEditing.requireNew(factors.factors, limits, besides: old.id, core)
                 let name = try core.ownerPart(of: old).part.name
                 let new = try NewSlot(
-                    factors.factors.copy(), cost: inSlot, name: name, vault: store.vault, store.random)
+                    factors.factors.copy(), cost: inSlot, name: name, vault: store.vault, id: old.id)
                 return try Self.replace(index, new, core)
             }
         }
     }
 
-    private static func replace(_ index: Int, _ new: consuming NewSlot, _ core: VaultCore) throws(VaultError)
-        -> SlotChange
-    {
+    private static func replace(
+        _ index: Int, _ new: consuming NewSlot, _ core: VaultCore
+    ) throws(VaultError) -> SlotChange {
         let store = core.store
         var slots = store.header.slots
         let old = slots[index]
-        guard let groups = try core.grantedGroups(of: old) else {
-            let (slot, wrappingKey) = try SlotMaking.fullSlot(
-                store.slot.keys, new, vault: store.vault, revision: try core.tick(), device: core.deviceID, store.random
-            )
-            slots[index] = slot
-            try SlotEditing.replaceHeader(slots, opened: old.id == store.slot.id ? (slot.id, wrappingKey) : nil, core)
-            return SlotChange(id: SlotID(slot.id))
+        let made: (slot: Slot, wrappingKey: SecretBox)
+        if old.kind == .scoped {
+            let wrappingKey = try core.ownerPart(of: old).wrappingKey
+            let grants = try SlotOpener.grants(old, store.vault, wrappingKey: wrappingKey.secret)
+            made = try SlotMaking.scopedSlot(
+                store.slot.keys, grants: grants, new, vault: store.vault, store.random)
+        } else {
+            made = try SlotMaking.fullSlot(store.slot.keys, new, vault: store.vault, store.random)
         }
-        var epoch = try NewEpoch(core)
-        try epoch.replace(groups)
-        let (slot, _) = try epoch.slot(new, groups)
-        slots[index] = slot
-        var change = SlotChange(id: SlotID(slot.id))
-        try epoch.finish(slots, current: [slot.id], &change)
-        return change
+        slots[index] = made.slot
+        let isOpened = old.id == store.slot.id
+        try change(old.id, slots, opened: isOpened ? (old.id, made.wrappingKey) : nil, core)
+        return SlotChange(id: SlotID(old.id))
+    }
+
+    /// Writes a header in which one slot has another name or other factors.
+    private static func change(
+        _ id: Bytes16, _ slots: [Slot], opened: (id: Bytes16, wrappingKey: SecretBox)? = nil, _ core: VaultCore
+    ) throws(VaultError) {
+        let next = try core.store.nextVector()
+        var keyring = core.store.keyring
+        var dots = try keyring.dots(of: id)
+        dots.changed = next.stored(try next.tick())
+        keyring.set(dots)
+        try SlotEditing.replaceHeader(slots, keyring, next, opened: opened, core)
     }
 
     /// Renames a slot, even one with a kind or factors that this version does not know. The name has at most 63 bytes.
@@ -224,21 +250,22 @@ extension Vault {
                 var slots = store.header.slots
                 var (part, wrappingKey) = try core.ownerPart(of: slots[index])
                 part.name = name
-                part.revision = try core.tick()
-                part.device = core.deviceID
                 try SlotEditing.sealOwner(
                     part, wrappingKey: wrappingKey.secret, into: &slots[index], store.slot.keys, core)
-                try SlotEditing.replaceHeader(slots, core)
+                try Self.change(id.bytes, slots, core)
             }
         }
     }
 }
 
 extension NewEpoch {
-    /// Makes new keys for the groups that a slot gains or loses, and returns the groups that it opens from now on.
+    /// Makes new keys for the groups that a slot gains or loses, and returns the present numbers of the groups that it
+    /// opens from now on.
     fileprivate mutating func regrant(
         from before: Set<UInt64>, to names: [String], createsGroups: Bool
     ) throws(VaultError) -> Set<UInt64> {
+        // Slots that are dropped with the epoch have already made all groups change their numbers.
+        let before = Set(before.map { rekeying.number(nowOf: $0) })
         let staying = Set(names.compactMap { rekeying.number(of: $0) }).intersection(before)
         try replace(before.subtracting(staying))
         let gained = names.filter { name in !staying.contains { rekeying.number(of: name) == $0 } }
@@ -256,13 +283,18 @@ extension Keyring {
 extension SlotInfo {
     init(_ slot: Slot, _ core: VaultCore) throws(VaultError) {
         let store = core.store
+        let isOpened = slot.id == store.slot.id
+        let dots = try store.keyring.dots(of: slot.id)
         guard store.slot.keys.isOwner else {
-            self.init(slot, openedThis: slot.id == store.slot.id)
+            self.init(slot, dots: dots, openedThis: isOpened)
             return
         }
         let part = try core.ownerPart(of: slot).part
-        let granted = try core.grantedGroups(of: slot)
-        let groups = granted.map { granted in store.keyring.groupNames { granted.contains($0) } }
-        self.init(slot, part: part, groups: groups, openedThis: slot.id == store.slot.id)
+        var groups: [String]?
+        if slot.kind == .scoped {
+            let granted = Set(dots.grants.map(\.group))
+            groups = store.keyring.groupNames { granted.contains($0) }
+        }
+        self.init(slot, part: part, dots: dots, groups: groups, openedThis: isOpened)
     }
 }

@@ -4,40 +4,61 @@ internal import VaultStore
 /// A change to an existing item.
 struct ItemChange {
     let old: Item
+    /// The item's attributes before the change, as far as they were read.
+    var before: Attributes
     var key: ItemKey
     var attributes: Attributes
-    /// Attributes of an earlier value being restored, whose values may remain unread, like those of the old attributes.
-    var restored = Attributes()
     var accessibility: Accessibility
     var created: Int64?
     var modified: Int64?
-    /// Whether the item's secret or a sealed value is replaced, so that there is an earlier value to keep.
-    var replaces = false
+    /// Whether the secret is another one than before, or what was left to settle of it is settled.
+    var writesSecret = false
+    /// Attributes that are set, and so settled, even if their values are the same.
+    var setAttributes: Set<[UInt8]> = []
+    /// Attributes of another state of the item, whose values may remain unread, like those of the old attributes.
+    var keepsUnread = Attributes()
+    /// Whether what the item does not show is given up, because it cannot be read.
+    var losesPast = false
+    /// What else happens to the item's values: they are settled, forgotten or added.
+    var edit = ItemEdit()
 
-    init(_ old: Item, _ attributes: Attributes) {
+    init(_ old: Item) {
         self.old = old
-        key = old.key
-        self.attributes = attributes
+        before = old.attributes
+        key = old.storedKey
+        attributes = before
         accessibility = old.accessibility
+    }
+
+    /// The attributes that may be present without a value.
+    var mayStayUnread: Attributes { keepsUnread.isEmpty ? before : Attributes(keepsUnread.all + before.all) }
+
+    /// Notes that these attributes are set. That matters only if something is left to settle.
+    mutating func settles(_ set: [Attribute]) {
+        if old.needsSettling { setAttributes.formUnion(set.map { Array($0.name.utf8) }) }
     }
 }
 
-/// The frames that an item needs. Each is counted once, because several versions can share the record of an attribute.
-enum ItemFrames {
-    /// Returns the total length of an item's frames.
-    static func bytes(_ item: Item, _ versions: Versions?) -> Int64 { bytes(item.entry, item.largeRecords, versions) }
+/// The fields that a change gives another value.
+struct WrittenFields {
+    var key = false
+    var place = false
+    var secret = false
+    /// For each attribute after the change.
+    var attributes: [Bool] = []
+}
 
-    static func bytes(_ entry: ItemEntry, _ large: [RecordRef], _ versions: Versions?) -> Int64 {
+/// The frames that an item needs. Each is counted once, because several values can share a record.
+enum ItemFrames {
+    /// Returns the total length of an item's frames; `past` is the one that its entry refers to.
+    static func bytes(_ entry: ItemEntry, _ large: [RecordRef], _ past: Past?) -> Int64 {
         // This is the case for most items.
-        if large.isEmpty, entry.versions == nil { return possible(entry.record.length) }
+        if large.isEmpty, entry.past == nil { return possible(entry.record.length) }
         var lengths = [entry.record.offset: entry.record.length]
         func add(_ ref: ObjectRef) { lengths[ref.offset] = ref.length }
         for record in large { add(record.record) }
-        if let frame = entry.versions?.frame { add(frame) }
-        for version in versions?.versions ?? [] {
-            add(version.record)
-            for record in version.largeRecords { add(record.record) }
-        }
+        if let frame = entry.past { add(frame) }
+        for value in past?.values ?? [] { for record in value.records { add(record.record) } }
         return lengths.values.reduce(0) { $0 + possible($1) }
     }
 
@@ -55,49 +76,35 @@ extension Attributes {
     /// The attributes that are in the item's record.
     var inRecord: [Attribute] { all.filter { $0.fileFlags.contains(.inItemRecord) } }
 
+    /// The attributes in the form of a page, in which all large attributes have their own records.
+    var listed: [PageAttribute] {
+        all.map { attribute in
+            let value: PageAttribute.Value =
+                switch attribute.content {
+                case .inOwnRecord(let own): .inOwnRecord(own)
+                case .inItemRecord: .inItemRecord
+                case .bytes, .secret:
+                    attribute.fileFlags.contains(.inItemRecord) ? .inItemRecord : .inPage(attribute.value ?? [])
+                }
+            return PageAttribute(name: attribute.name, flags: attribute.fileFlags, value: value)
+        }
+    }
 }
 
 extension AttributeChanges {
     /// Returns whether the attributes change the contents of an item's record other than its secret.
-    func touchesRecord(of old: Item) -> Bool {
-        let new = applied(to: old.attributes)
-        let (before, now) = (old.attributes.inRecord, new.inRecord)
+    func touchesRecord(of old: Attributes) -> Bool {
+        let (before, now) = (old.inRecord, applied(to: old).inRecord)
         return before != now || now.contains(where: \.isRead)
     }
 }
 
-// Creates and changes items: their records, earlier values, entries and counts.
+// Creates and changes items: their records, entries and counts.
 extension Transaction {
-    /// Returns whether an item would lose a sealed value. Large values are read to find out, provided that earlier
-    /// values are kept.
-    func losesSealedValue(_ item: Item, in new: Attributes) throws(VaultError) -> Bool {
-        guard ring.kept > 0 else { return false }
-        for old in item.attributes.all where old.flags.contains(.sealed) {
-            guard let now = new.attribute(old.name) else { return true }
-            if now.hasSameValue(as: old) { continue }
-            guard case .inOwnRecord = old.content, now.size ?? 0 > Format.Limit.attributeInItemRecord,
-                let value = try readIfWhole(old, of: item), value.hasSameValue(as: now)
-            else { return true }
-        }
-        return false
-    }
-
-    /// Returns a large attribute with its value; nil if that is damaged or belongs to another device.
-    private func readIfWhole(_ attribute: Attribute, of item: Item) throws(VaultError) -> Attribute? {
-        do throws(VaultError) {
-            let value = try large(attribute, of: item.entry.id, before: item.referrer)
-            return Attribute(attribute.name, secret: value, flags: attribute.flags)
-        } catch {
-            guard Self.cannotBeRead.contains(error.code) else { throw error }
-            return nil
-        }
-    }
-
     /// Creates an item.
     func make(
         _ key: ItemKey, _ secret: borrowing Secret, _ attributes: Attributes, _ accessibility: Accessibility,
-        created: Int64?,
-        modified: Int64?
+        id: Bytes16? = nil, created: Int64?, modified: Int64?
     ) throws(VaultError) {
         guard key.itemClass.isDefined || makesAnyClass else {
             throw VaultError(.invalidArgument, "this version cannot create items of the class \(key.itemClass.name)")
@@ -105,12 +112,11 @@ extension Transaction {
         try ItemLimits.check(secretBytes: secret.count, attributes, created: created, modified: modified)
         let compartment = try ring.compartment(key.group, accessibility)
         let now = core.store.fileSystem.now()
-        let id = core.store.random.bytes16()
+        let id = id ?? core.store.random.bytes16()
         let placed = try place(attributes, of: key, id, in: compartment)
-        let revision = try core.tick()
+        let dot = try nextDot()
         var entry = ItemEntry(
-            record: .none, id: id, revision: revision, device: ring.devicePosition(), recordRevision: revision,
-            compartment: compartment,
+            record: .zero, id: id, dot: next.stored(dot), recordRevision: dot.revision, compartment: compartment,
             created: created ?? now, modified: modified ?? now)
         entry.record = try RecordCodec.append(
             key, secret, attributes.inRecord, try seal(entry.own.identity(of: id)), to: appender)
@@ -121,121 +127,161 @@ extension Transaction {
 
     /// Changes an item without replacing its record.
     func apply(_ change: ItemChange) throws(VaultError) {
-        try apply(change, compartment: change.old.entry.compartment) { (_) throws(VaultError) in }
+        try apply(change, compartment: change.old.entry.compartment) { (_, _, _) throws(VaultError) in }
     }
 
-    /// Changes an item, giving it a new record.
+    /// Changes an item, giving it a new record unless nothing in it is different. An item that lacks a secret, and gets
+    /// none, has an empty one here.
     func apply(_ change: ItemChange, secret: borrowing Secret) throws(VaultError) {
         try ItemLimits.check(
             secretBytes: secret.count, change.attributes, replacing: change.mayStayUnread, created: change.created,
             modified: change.modified)
         let compartment = try ring.compartment(change.key.group, change.accessibility)
-        try apply(change, compartment: compartment) { (entry) throws(VaultError) in
+        try apply(change, compartment: compartment) { (entry, attributes, dot) throws(VaultError) in
+            let inRecord = attributes.inRecord
+            let isSame = compartment == entry.compartment && inRecord == change.before.inRecord
+            if !change.writesSecret, isSame, !inRecord.contains(where: { !$0.isRead }) { return }
             entry.compartment = compartment
-            entry.recordRevision = entry.revision
+            if change.writesSecret { entry.lacksSecret = false }
+            guard !entry.lacksSecret || !inRecord.isEmpty else {
+                (entry.record, entry.recordRevision) = (.zero, 0)
+                return
+            }
+            entry.recordRevision = dot.revision
             entry.record = try RecordCodec.append(
-                change.key, secret, change.attributes.inRecord, try seal(entry.own.identity(of: entry.id)), to: appender
-            )
+                change.key, secret, inRecord, try seal(entry.own.identity(of: entry.id)), to: appender)
         }
         try note(change.old, now: change.key, in: compartment)
     }
 
     private func apply(
-        _ change: ItemChange, compartment: UInt64, _ record: (inout ItemEntry) throws(VaultError) -> Void
+        _ change: ItemChange, compartment: UInt64,
+        _ record: (inout ItemEntry, Attributes, Dot) throws(VaultError) -> Void
     ) throws(VaultError) {
         let old = change.old
         try change.attributes.check(replacing: change.mayStayUnread)
-        let now = core.store.fileSystem.now()
-        let placed = try place(change.attributes, of: change.key, old.entry.id, in: compartment)
-        let versions = try changedVersions(change, placed, compartment, at: now)
+        let (attributes, written) = try compared(change, compartment)
+        let placed = try place(attributes, of: change.key, old.entry.id, in: compartment)
+        let dot = try nextDot()
         var entry = old.entry
-        entry.revision = try core.tick()
-        entry.device = ring.devicePosition()
-        entry.created = change.created ?? entry.created
-        entry.modified = change.modified ?? now
-        try record(&entry)
-        entry.versions = versions.ref
-        if change.key != old.key { changes.set(old.key.bytes, nil) }
-        changes.set(change.key.bytes, ItemCodec.encode(entry, placed.listed))
-        tally.versions += Int64(entry.versions?.count ?? 0) - Int64(old.earlierValues)
-        tally.liveBytes += ItemFrames.bytes(entry, placed.large, versions.now) - ItemFrames.bytes(old, versions.before)
-    }
-
-    // MARK: attributes
-
-    /// Attributes in the form stored in a page.
-    struct PlacedAttributes {
-        var listed: [PageAttribute] = []
-        /// The records of large attributes.
-        var large: [RecordRef] = []
-        /// The records that were resealed: each new record, by the old one.
-        var moved: [RecordRef: RecordRef] = [:]
-    }
-
-    /// Writes the records of large attributes that are new, or that are in a compartment not allowed for this item.
-    func place(
-        _ attributes: Attributes, of key: ItemKey, _ id: Bytes16, in compartment: UInt64
-    ) throws(VaultError) -> PlacedAttributes {
-        var out = PlacedAttributes()
-        for attribute in attributes.all {
-            let value: PageAttribute.Value
-            let flags = attribute.fileFlags
-            if flags.contains(.inOwnRecord) {
-                let own: RecordRef
-                if case .inOwnRecord(let old) = attribute.content {
-                    own = try inCompartment(like: compartment, old, id)
-                    if own != old { out.moved[old] = own }
-                } else {
-                    own = try append(attribute, of: key, id, in: compartment)
-                }
-                out.large.append(own)
-                value = .inOwnRecord(own)
-            } else if flags.contains(.inItemRecord) {
-                value = .inItemRecord
-            } else {
-                value = .inPage(attribute.value ?? [])
-            }
-            out.listed.append(PageAttribute(name: attribute.name, flags: flags, value: value))
+        try record(&entry, attributes, dot)
+        let pasts: ChangedPast
+        if needsState(change, written, placed) {
+            pasts = try changePast(change, &entry, placed, written, dot)
+        } else {
+            setDots(change, &entry, written, dot)
+            pasts = ChangedPast(before: nil, now: nil)
         }
-        return out
+        let value = ItemCodec.encode(entry, placed.listed)
+        if change.key == old.storedKey {
+            changes.set(old.pageName.bytes, value)
+        } else {
+            try take(old)
+            try put(value, for: old.entry.id, under: change.key)
+        }
+        tally.pasts += (entry.past == nil ? 0 : 1) - (old.hasPast ? 1 : 0)
+        tally.liveBytes += ItemFrames.bytes(entry, placed.large, pasts.now)
+        tally.liveBytes -= ItemFrames.bytes(old.entry, old.largeRecords, pasts.before)
     }
 
-    private func append(
-        _ attribute: Attribute, of key: ItemKey, _ id: Bytes16, in compartment: UInt64
-    ) throws(VaultError) -> RecordRef {
-        let own = RecordRef(record: .none, revision: try core.tick(), compartment: compartment)
-        let ref = try RecordCodec.append(attribute, of: key, try seal(own.identity(of: id)), to: appender)
-        return RecordRef(record: ref, revision: own.revision, compartment: compartment)
+    /// Writes the entry and the past of an item that does not exist, or not any more, with the records that an earlier
+    /// entry refers to.
+    func write(_ item: Item, _ state: ItemState) throws(VaultError) {
+        let states = ItemStates(next.vector)
+        let shown = state.shown()
+        let listed = item.attributes.listed
+        var entry = item.entry
+        try states.fill(&entry, state, shown, hasMarks: false, listed)
+        let past = try states.past(state, shown, of: entry.id)
+        entry.past = try past.map { (past) throws(VaultError) in try write(past) }
+        try put(ItemCodec.encode(entry, listed), for: entry.id, under: item.storedKey)
+        tally.items += 1
+        tally.pasts += past == nil ? 0 : 1
+        tally.liveBytes += ItemFrames.bytes(entry, item.largeRecords, past)
     }
 
-    /// Returns an attribute's record, resealed if its compartment has different readers from the given one.
-    private func inCompartment(
-        like compartment: UInt64, _ own: RecordRef, _ id: Bytes16
-    ) throws(VaultError) -> RecordRef {
-        guard let here = ring.compartment(own.compartment), let there = ring.compartment(compartment) else {
+    // MARK: what a change writes
+
+    /// Returns whether a change gives any field another value.
+    func differs(_ change: ItemChange) throws(VaultError) -> Bool {
+        let compartment = try ring.compartment(change.key.group, change.accessibility)
+        let written = try compared(change, compartment).1
+        let isDropped = change.before.names.contains { change.attributes.index(of: $0) == nil }
+        return written.key || written.place || written.secret || written.attributes.contains(true) || isDropped
+    }
+
+    /// Returns the attributes after a change, in which large ones that are the same refer to their old records, and the
+    /// fields that have another value.
+    private func compared(_ change: ItemChange, _ compartment: UInt64) throws(VaultError) -> (
+        Attributes, WrittenFields
+    ) {
+        guard let now = ring.compartment(compartment) else {
             throw VaultError(.structureInvalid, "a compartment does not exist")
         }
-        if here.isLike(there) { return own }
-        return try resealed(own, of: id, in: compartment)
+        var written = WrittenFields()
+        written.key = change.key.withoutGroup != change.old.storedKey.withoutGroup
+        written.place = now.place != change.old.place
+        written.secret = change.writesSecret
+        var attributes: [Attribute] = []
+        for new in change.attributes.all {
+            guard let old = change.before.attribute(new.name), new.flags == old.flags else {
+                attributes.append(new)
+                written.attributes.append(true)
+                continue
+            }
+            var isSame = new == old
+            if !isSame { isSame = try isSameLarge(old, new, of: change.old) }
+            attributes.append(isSame && !new.hasSameValue(as: old) ? old : new)
+            written.attributes.append(!isSame || change.setAttributes.contains(Array(new.name.utf8)))
+        }
+        return (Attributes(sorted: attributes), written)
     }
 
-    /// Reseals the same body in a record of another compartment.
-    func resealed(
-        _ own: RecordRef, of id: Bytes16, in compartment: UInt64
-    ) throws(VaultError) -> RecordRef {
-        let body = try body(own, of: id, before: appender.position)
-        var new = RecordRef(record: .none, revision: try core.tick(), compartment: compartment)
-        new.record = try RecordCodec.append(body: body, try seal(new.identity(of: id)), to: appender)
-        return new
+    /// Returns whether a value that was given is that of a record of its own. What cannot be read is another one.
+    private func isSameLarge(_ old: Attribute, _ new: Attribute, of item: Item) throws(VaultError) -> Bool {
+        guard case .inOwnRecord = old.content, new.size ?? 0 > Format.Limit.attributeInItemRecord else { return false }
+        do throws(VaultError) {
+            let value = try large(old, of: item.entry.id, before: item.referrer)
+            return Attribute(old.name, secret: value, flags: old.flags).hasSameValue(as: new)
+        } catch {
+            guard Self.cannotBeRead.contains(error.code) else { throw error }
+            return false
+        }
     }
-}
 
-extension ItemChange {
-    /// The attributes that may be present without a value.
-    var mayStayUnread: Attributes { restored.isEmpty ? old.attributes : Attributes(old.attributes.all + restored.all) }
-}
+    /// Returns whether a change needs more of an item than its entry: it has a past, or will have one.
+    private func needsState(_ change: ItemChange, _ written: WrittenFields, _ placed: PlacedAttributes) -> Bool {
+        if change.old.hasPast || !change.edit.isEmpty { return true }
+        guard ring.kept > 0 else { return false }
+        if written.secret, !change.old.lacksSecret { return true }
+        return change.before.all.contains { old in
+            guard old.flags.contains(.sealed) else { return false }
+            guard let index = change.attributes.index(of: old.name) else { return true }
+            return written.attributes[index]
+        }
+    }
 
-extension ObjectRef {
-    /// A reference to a frame that is yet to be written.
-    static let none = ObjectRef(offset: 0, length: 0, hash: .zero)
+    /// Sets the dots and times in the entry of an item that has no past and gets none.
+    private func setDots(_ change: ItemChange, _ entry: inout ItemEntry, _ written: WrittenFields, _ dot: Dot) {
+        let old = change.old.entry
+        entry.dot = next.stored(dot)
+        entry.created = change.created ?? entry.created
+        entry.modified = change.modified ?? core.store.fileSystem.now()
+        var further: [StoredDot: FieldSet] = [:]
+        func keep(_ field: Int, _ before: Int) {
+            further[old.dot(of: before), default: FieldSet()].insert(field)
+        }
+        if !written.key { keep(FieldSet.key, FieldSet.key) }
+        if !written.place { keep(FieldSet.place, FieldSet.place) }
+        if !written.secret, !entry.lacksSecret { keep(FieldSet.secret, FieldSet.secret) }
+        for (index, attribute) in change.attributes.all.enumerated() where !written.attributes[index] {
+            guard let before = change.before.index(of: attribute.name) else { continue }
+            keep(FieldSet.firstAttribute + index, FieldSet.firstAttribute + before)
+        }
+        entry.further = further.map { before, fields in
+            FieldDots(
+                difference: entry.dot.revision - before.revision, position: before.position, fields: fields)
+        }
+        entry.further.sort(by: FieldDots.precedes)
+    }
 }

@@ -15,9 +15,12 @@ public final class Transaction: RecordReading {
 
     let core: VaultCore
     let appender: Appender
+    /// The vector of the state that the commit makes, and the dots of its changes.
+    let next: NextVector
     var changes = PendingChanges()
     var ring: WritableKeyring
     var tally = Tally()
+    var names = ItemNames()
     private let locatorKey: SecretBox
     /// The grants of the scoped slots, determined when first needed.
     private var grants: SlotGrants?
@@ -25,14 +28,14 @@ public final class Transaction: RecordReading {
     /// Whether items of classes that this version does not define may be created; only for items copied from another
     /// vault.
     var makesAnyClass = false
-    /// The branch that the commit merges, if any.
-    private var merging: MergedBranch?
+    /// The generation of the branch that the commit merges, if any.
+    private var mergedGeneration: UInt64?
 
     /// The changes to the state's counts.
     struct Tally {
         var items: Int64 = 0
-        var tombstones: Int64 = 0
-        var versions: Int64 = 0
+        var forgotten: Int64 = 0
+        var pasts: Int64 = 0
         var liveBytes: Int64 = 0
         /// Whether frames of unknown size were dropped, in which case the remaining ones must be counted.
         var isLiveBytesLost = false
@@ -44,6 +47,7 @@ public final class Transaction: RecordReading {
         locatorKey = try core.store.slot.keys.asOwner(else: refusal) { (owner) throws(VaultError) in
             SecretBox(owner.locator.copy())
         }
+        next = try core.store.nextVector()
         appender = try core.store.makeAppender()
         ring = WritableKeyring(core)
     }
@@ -53,11 +57,8 @@ public final class Transaction: RecordReading {
     /// Returns the item with this key, without its secret; nil if it does not exist.
     public func item(_ key: ItemKey) throws(VaultError) -> Item? {
         try requireOpen()
-        guard let change = changes.find(key.bytes) else { return try core.find(key) }
-        guard let value = change else { return nil }
-        // Records appended by this transaction end before the page that will refer to them, which has not been written
-        // yet.
-        return try ItemCodec.item(key, value, entryCheck, before: appender.position)
+        if let item = try entry(PageName(key)) { return item }
+        return try other(listed: key)
     }
 
     /// Returns the item with its secret; nil if it does not exist.
@@ -86,7 +87,16 @@ public final class Transaction: RecordReading {
 
     var sealing: Sealing { core.sealing }
     var pages: PageSource { core.pages }
-    var entryCheck: EntryCheck { EntryCheck(ring.view, clock: core.lastTick) }
+    var entryCheck: EntryCheck {
+        let commit = core.store.state.commit
+        let clock = max(commit.clock, next.own?.revision ?? 0, mergedGeneration == nil ? 0 : next.vector.clock)
+        return EntryCheck(ring.view, clock: clock, floor: commit.floor)
+    }
+    var limit: Int { ring.kept }
+
+    func pastKey() throws(VaultError) -> SecretBox { try core.pastKey() }
+
+    func vector() throws(VaultError) -> Vector { next.vector }
 
     func key(_ compartment: UInt64) throws(VaultError) -> SecretBox { try ring.key(compartment) }
 
@@ -124,7 +134,7 @@ public final class Transaction: RecordReading {
     /// accessibility is given, an existing item keeps its own.
     ///
     /// If the secret or the value of a sealed attribute changes, the old one becomes an earlier value, provided that
-    /// the vault keeps any.
+    /// the vault keeps any. What was left to settle of each field that is set is settled.
     public func set(
         _ key: ItemKey, secret: borrowing Secret, attributes: AttributeChanges = .init(),
         accessibility: Accessibility? = nil,
@@ -135,27 +145,30 @@ public final class Transaction: RecordReading {
             try make(key, secret, initial, accessibility ?? .whenUnlocked, created: created, modified: modified)
             return
         }
-        var change = ItemChange(old, attributes.applied(to: old.attributes))
+        var change = ItemChange(old)
+        change.attributes = attributes.applied(to: change.before)
         change.accessibility = accessibility ?? old.accessibility
         (change.created, change.modified) = (created, modified)
-        let isNeeded = change.attributes.needsRecord
-        guard isNeeded || ring.kept > 0 else { return try apply(change, secret: secret) }
+        change.settles(attributes.set.all)
         var failure: VaultError?
-        guard let opened = try opened(old, else: &failure) else {
-            guard !isNeeded, let failure else { throw failure ?? Self.noSuchItem }
+        if ring.kept == 0, !change.attributes.needsRecord {
+            // Nothing is kept, so that the old value does not matter.
+            change.writesSecret = true
+        } else if let opened = try opened(old, else: &failure) {
+            change.before = opened.item.attributes
+            change.attributes = attributes.applied(to: change.before)
+            change.writesSecret = old.lacksSecret || old.needsSettling || !opened.secret.equals(secret)
+        } else {
             // Another device's value is kept unchanged. A damaged value cannot be kept; a new secret repairs the item.
-            change.replaces = failure.code == .deviceBound
-            return try apply(change, secret: secret)
+            guard !change.attributes.needsRecord else { throw failure ?? Self.noSuchItem }
+            change.writesSecret = true
         }
-        change.attributes = attributes.applied(to: opened.item.attributes)
-        let losesSealed = try losesSealedValue(opened.item, in: change.attributes)
-        change.replaces = losesSealed || !opened.secret.equals(secret)
         try apply(change, secret: secret)
     }
 
     /// Opens an item; returns nil and sets `failure` if the item belongs to another device or is damaged.
     func opened(_ item: Item, else failure: inout VaultError?) throws(VaultError) -> OpenedItem? {
-        do throws(VaultError) { return try opened(item) } catch {
+        do throws(VaultError) { return try openedRecord(item) } catch {
             guard Self.cannotBeRead.contains(error.code) else { throw error }
             failure = error
             return nil
@@ -170,20 +183,21 @@ public final class Transaction: RecordReading {
     /// Changes the attributes or accessibility of an item, but not its secret. Throws `noSuchItem`.
     ///
     /// If the value of a sealed attribute changes, the old one becomes an earlier value, provided that the vault keeps
-    /// any.
+    /// any. What was left to settle of each attribute that is set is settled.
     public func update(_ key: ItemKey, attributes: AttributeChanges = .init(), accessibility: Accessibility? = nil)
         throws(VaultError)
     {
         let old = try existing(key)
-        var change = ItemChange(old, attributes.applied(to: old.attributes))
+        var change = ItemChange(old)
+        change.attributes = attributes.applied(to: change.before)
         change.accessibility = accessibility ?? old.accessibility
-        guard change.accessibility != old.accessibility || attributes.touchesRecord(of: old) else {
-            change.replaces = try losesSealedValue(old, in: change.attributes)
+        change.settles(attributes.set.all)
+        guard change.accessibility != old.accessibility || attributes.touchesRecord(of: change.before) else {
             return try apply(change)
         }
-        let opened = try opened(old)
-        change.attributes = attributes.applied(to: opened.item.attributes)
-        change.replaces = try losesSealedValue(opened.item, in: change.attributes)
+        let opened = try openedRecord(old)
+        change.before = opened.item.attributes
+        change.attributes = attributes.applied(to: change.before)
         try apply(change, secret: opened.secret)
     }
 
@@ -191,41 +205,51 @@ public final class Transaction: RecordReading {
     /// `duplicateItem` if the new key exists.
     public func move(_ key: ItemKey, to newKey: ItemKey) throws(VaultError) {
         let old = try existing(key)
-        guard key != newKey else { return }
+        guard old.storedKey != newKey else { return }
         guard key.itemClass == newKey.itemClass else {
             throw VaultError(.invalidArgument, "an item's class cannot be changed")
         }
         guard try item(newKey) == nil else { throw VaultError(.duplicateItem, "the item already exists") }
-        let opened = try opened(old)
-        var change = ItemChange(old, opened.item.attributes)
+        var change = ItemChange(old)
         change.key = newKey
+        guard old.storedKey.group != newKey.group else { return try apply(change) }
+        let opened = try openedRecord(old)
+        change.before = opened.item.attributes
+        change.attributes = opened.item.attributes
         try apply(change, secret: opened.secret)
     }
 
-    /// Removes an item with its earlier values and leaves a tombstone; returns false if the item does not exist. Its
-    /// ciphertext stays in the file until the file is compacted.
+    /// Removes an item with its earlier values; returns false if the item does not exist. Its ciphertext stays in the
+    /// file until the file is compacted.
     public func remove(_ key: ItemKey) throws(VaultError) -> Bool {
         guard let old = try item(key) else { return false }
-        let tombstone = TombstoneEntry(
-            revision: try core.tick(), device: ring.devicePosition(), lastRevision: old.entry.revision,
-            lastDevice: old.entry.device)
-        let versions = try versionsToRemove(old)
-        changes.set(key.bytes, nil)
-        changes.set(TombstoneEntry.key(old.id.bytes), tombstone.encode())
+        // The removal is a change, and the vault includes it.
+        _ = try nextDot()
+        let past = try pastToRemove(old)
+        try take(old)
         tally.items -= 1
-        tally.tombstones += 1
-        tally.versions -= Int64(old.earlierValues)
-        tally.liveBytes -= ItemFrames.bytes(old, versions)
+        tally.pasts -= old.hasPast ? 1 : 0
+        tally.liveBytes -= ItemFrames.bytes(old.entry, old.largeRecords, past)
         return true
     }
 
-    /// Sets the number of earlier values that an item keeps, 0 to 50. Existing excess values are kept until another
-    /// value of their item is kept or the vault is compacted.
+    /// Sets the number of earlier values that each field of an item keeps, 0 to 50. Existing excess values are kept
+    /// until their item is changed.
     public func keepVersions(_ count: Int) throws(VaultError) {
         try requireOpen()
         try ItemLimits.check(keptVersions: count)
         guard count != ring.kept else { return }
-        try ring.keep(count)
+        ring.keep(count, next.stored(try nextDot()))
+    }
+
+    // MARK: dots
+
+    /// Returns the dot of another change of this commit.
+    func nextDot() throws(VaultError) -> Dot { try next.tick() }
+
+    /// Returns the revision under which another record is sealed.
+    func recordRevision() throws(VaultError) -> UInt64 {
+        mergedGeneration == nil || next.own != nil ? try next.tick().revision : next.vector.clock
     }
 
     // MARK: sealing
@@ -255,17 +279,18 @@ public final class Transaction: RecordReading {
 
     // MARK: ending
 
-    /// Marks the commit as the merge of a branch; such a commit is made even if nothing has changed.
-    func merge(_ branch: MergedBranch) {
-        merging = branch
-        core.advance(to: branch.clock)
+    /// Makes the commit a merge, which includes every change of another state. It comes before any change, and the
+    /// commit is made even if nothing has changed.
+    func join(_ other: Vector, generation: UInt64) {
+        mergedGeneration = generation
+        next.join(other)
     }
 
     /// Writes and commits all changes; does nothing if there are none.
     func commit() throws(VaultError) {
         try requireOpen()
         let store = core.store
-        guard changes.count > 0 || ring.isChanged || merging != nil else { return end() }
+        guard changes.count > 0 || ring.isChanged || mergedGeneration != nil else { return end() }
         if narrowing == .atOnce, !remnants.isEmpty {
             return try Rebuild.compact(core, content: try endInReplacement())
         }
@@ -274,7 +299,6 @@ public final class Transaction: RecordReading {
         changes.sort()
         var writer = TreeWriter(source: store.pages, appender: appender, indexKey: store.slot.keys.index.copy())
         let root = try writer.apply(changes, to: old.root)
-        let items = try Self.sum(old.items, tally.items)
         tally.liveBytes += Int64(writer.bytesAdded) - Int64(writer.bytesRemoved)
         var ref = old.keyring
         if ring.isChanged {
@@ -283,33 +307,30 @@ public final class Transaction: RecordReading {
             ref = try appender.append(body, as: .keyring, .keyring, key: store.slot.keys.index)
             tally.liveBytes += Int64(ref.length) - Int64(old.keyring.length)
         }
-        var next = store.state.successor
-        if let merging {
-            next.generation = merging.generation(after: old.generation)
-            next.tombstoneHorizon = max(old.tombstoneHorizon, merging.tombstoneHorizon)
-            next.history = try appendHistory(merging)
-        }
-        (next.root, next.keyring, next.clock, next.items) = (root, ref, core.lastTick, items)
-        next.tombstones = try Self.sum(old.tombstones, tally.tombstones)
-        next.versions = try Self.sum(old.versions, tally.versions)
-        next.liveBytes = try Self.sum(old.liveBytes, tally.liveBytes)
-        if tally.isLiveBytesLost { next.liveBytes = try counted(next) ?? next.liveBytes }
-        try store.commit(appender, next, keyring: ring.keyring)
+        var new = store.state.successor
+        if let mergedGeneration { new.generation = max(new.generation, mergedGeneration + 1) }
+        (new.root, new.keyring) = (root, ref)
+        new.items = try Self.sum(old.items, tally.items)
+        new.forgotten = try Self.sum(old.forgotten, tally.forgotten)
+        new.pasts = try Self.sum(old.pasts, tally.pasts)
+        new.liveBytes = try Self.sum(old.liveBytes, tally.liveBytes)
+        if tally.isLiveBytesLost { new.liveBytes = try counted(new) ?? new.liveBytes }
+        try store.commit(appender, new, next, keyring: ring.keyring)
         core.stateChanged()
     }
 
-    /// Counts the live bytes of the new state, which is necessary if a removed part was too damaged to determine its
-    /// size. Returns nil if a remaining part is just as damaged.
-    private func counted(_ next: Commit) throws(VaultError) -> UInt64? {
+    /// Counts the live bytes of the new state except the part that the vector takes, which is necessary if a removed
+    /// part was too damaged to determine its size. Returns nil if a remaining part is just as damaged.
+    private func counted(_ new: Commit) throws(VaultError) -> UInt64? {
         try appender.flush()
         let store = core.store
-        var live = LiveFrames(store.pagesOfChange, entryCheck)
-        do throws(VaultError) { try live.count(next.root) } catch {
+        var live = try LiveFrames(store.pagesOfChange, self)
+        do throws(VaultError) { try live.count(new.root) } catch {
             guard Self.cannotBeRead.contains(error.code) else { throw error }
             return nil
         }
-        let fixed = Format.commitSize + next.keyring.length + (next.history?.length ?? 0)
-        return store.header.bodyStart + UInt64(fixed) + live.bytes
+        return store.header.bodyStart + UInt64(Format.commitSize + new.keyring.length) + live.bytes
+            + (try store.vectorBytes())
     }
 
     /// Ends the transaction by writing its tree to the old file, from which the replacement file is made. No commit
@@ -322,17 +343,11 @@ public final class Transaction: RecordReading {
         var writer = TreeWriter(source: store.pages, appender: appender, indexKey: store.slot.keys.index.copy())
         let root = try writer.apply(changes, to: store.state.commit.root)
         try appender.flush()
-        let items = try Self.sum(store.state.commit.items, tally.items)
-        return Rebuild.Content(root: root, items: items, keyring: ring.keyring, merging: merging)
-    }
-
-    /// Appends the history that a merged branch contributes.
-    private func appendHistory(_ merging: MergedBranch) throws(VaultError) -> ObjectRef {
-        let store = core.store
-        let history = try History.appended(store, merging: merging)
-        let ref = try appender.append(history.encode(), as: .history, .history, key: store.slot.keys.index)
-        tally.liveBytes += Int64(ref.length) - Int64(store.state.commit.history?.length ?? 0)
-        return ref
+        let old = store.state.commit
+        return Rebuild.Content(
+            root: root, items: try Self.sum(old.items, tally.items),
+            forgotten: try Self.sum(old.forgotten, tally.forgotten), pasts: try Self.sum(old.pasts, tally.pasts),
+            keyring: ring.keyring, next: next, generation: mergedGeneration)
     }
 
     /// Ends the transaction, discarding anything that was not committed.

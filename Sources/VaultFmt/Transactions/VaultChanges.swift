@@ -66,13 +66,13 @@ extension Vault {
         try transaction { (transaction) throws(VaultError) in try transaction.remove(key) }
     }
 
-    /// Sets the number of earlier values that an item keeps, 0 to 50. Excess values are dropped when their item changes
-    /// or the vault is compacted.
+    /// Sets the number of earlier values that each field of an item keeps, 0 to 50. Excess values are dropped when their
+    /// item changes.
     public func keepVersions(_ count: Int) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in try transaction.keepVersions(count) }
     }
 
-    /// Restores an earlier value of an item. Throws the same errors as `Transaction.restore`.
+    /// Restores an earlier secret or sealed attribute of an item. Throws the same errors as `Transaction.restore`.
     public func restore(_ value: EarlierValue, of key: ItemKey) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in try transaction.restore(value, of: key) }
     }
@@ -97,15 +97,6 @@ extension Vault {
             try core.requireOwner()
             if accessibility.isThisDeviceOnly && core.deviceID == .zero { throw ItemLimits.noDevice }
             guard group.utf8.count <= Format.Limit.field else { throw ItemLimits.groupTooLong }
-        }
-    }
-
-    /// Commits the merge of a branch; `body` makes the changes. The commit is made even if there are none.
-    package func merge<R>(_ branch: MergedBranch, _ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R
-    {
-        try transaction { (transaction) throws(VaultError) in
-            transaction.merge(branch)
-            return try body(transaction)
         }
     }
 }

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The keyring as changed by a transaction, with the groups, compartments and devices that its items need.
+/// The keyring as changed by a transaction, with the groups and compartments that its items need.
 struct WritableKeyring {
     private let core: VaultCore
     private(set) var keyring: Keyring
@@ -54,7 +54,7 @@ struct WritableKeyring {
         return try compartment(try addGroup(group), accessibility, device)
     }
 
-    /// Returns the compartment for earlier values of items that are for this device, or for any device.
+    /// Returns the compartment for values that items do not show, for this device or for any device.
     mutating func owners(_ device: Bytes16) throws(VaultError) -> UInt64 {
         try compartment(Keyring.ownersGroup, device == .zero ? .whenUnlocked : .whenUnlockedThisDeviceOnly, device)
     }
@@ -111,38 +111,19 @@ struct WritableKeyring {
         return number
     }
 
-    // MARK: devices and settings
+    // MARK: settings
 
-    /// Returns this device's position in the keyring; 0 if no device was given, or if there is no room for it.
-    mutating func devicePosition() -> Int { position(of: core.deviceID) }
-
-    /// Returns any device's position in the keyring; 0 for a device id of zero.
-    mutating func position(of device: Bytes16) -> Int {
-        guard device != .zero else { return 0 }
-        if let known = view.position(of: device) { return known }
-        guard keyring.devices.count < Format.Limit.devices else { return 0 }
-        keyring.devices.append(device)
-        view = KeyringView(keyring)
-        return keyring.devices.count
+    /// Changes the keyring, as a merge or a change of a slot does.
+    mutating func change<R>(_ body: (inout Keyring) throws(VaultError) -> R) throws(VaultError) -> R {
+        defer { view = KeyringView(keyring) }
+        return try body(&keyring)
     }
 
-    /// Continues with the keyring of a merge, which includes everything in this one.
-    mutating func unite(_ other: Keyring) {
-        keyring = other
-        view = KeyringView(keyring)
-    }
-
-    /// Records that a slot was removed.
-    mutating func noteRemoval(of slot: Bytes16) throws(VaultError) {
-        keyring.noteRemoval(of: slot, try core.tick())
-        view = KeyringView(keyring)
-    }
-
-    /// The number of earlier values that an item keeps.
+    /// The number of earlier values that each field of an item keeps.
     var kept: Int { keyring.keeping.count }
 
-    mutating func keep(_ count: Int) throws(VaultError) {
-        keyring.keeping = Keyring.Keeping(count: count, revision: try core.tick(), device: core.deviceID)
+    mutating func keep(_ count: Int, _ dot: StoredDot) {
+        keyring.keeping = Keyring.Keeping(count: count, dot: dot)
         view = KeyringView(keyring)
     }
 }

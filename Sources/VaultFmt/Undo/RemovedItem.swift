@@ -6,7 +6,7 @@ public struct RemovedItem: Sendable {
     /// The item before its removal; its secret is not opened.
     public let item: Item
     /// The state that contains it, for `Vault.bringBack(_:)`.
-    public let state: Anchor
+    public let state: StateID
     /// The time at which it was removed, in milliseconds since 1970-01-01T00:00:00Z.
     public let removed: Int64
 }
@@ -18,46 +18,57 @@ extension Vault {
     public func removedItems() throws(VaultError) -> [RemovedItem] {
         try withCore { (core) throws(VaultError) in
             let store = core.store
-            let now = Branch(core)
             let states = [store.state] + (try store.past.states(before: store.state, most: .max))
             var out: [RemovedItem] = []
             var known: Set<Bytes16> = []
             for (newer, older) in zip(states, states.dropFirst()) {
-                let then = Branch(core, root: older.commit.root)
-                for held in try Self.left(then, Branch(core, root: newer.commit.root)) {
-                    let isGone = try now.tree.find(TombstoneEntry.key(held.id)) != nil
-                    guard isGone, known.insert(held.id).inserted else { continue }
+                let difference = try StateDifference(from: older, to: newer, core)
+                for item in difference.removed.sorted(by: { $0.key < $1.key }) {
+                    // The first state in which an item is found to exist or not is its newest.
+                    guard known.insert(item.entry.id).inserted else { continue }
                     out.append(
                         RemovedItem(
-                            item: held.item, state: core.anchor(of: older),
-                            removed: Int64(clamping: newer.commit.clock >> 16)))
+                            item: item, state: core.id(of: older), removed: Revision.time(newer.commit.clock)))
                 }
+                known.formUnion(difference.others)
             }
             return out
         }
     }
-
-    /// Returns the items that exist only in the first of two states, sorted by key.
-    private static func left(_ older: Branch, _ newer: Branch) throws(VaultError) -> [HeldItem] {
-        var gone: [HeldItem] = []
-        var present: Set<Bytes16> = []
-        var difference = TreeDifference(older.tree, newer.tree)
-        while let pair = try difference.next() {
-            if let entry = pair.left, case .item(let held) = try older.read(entry.page, entry.index) {
-                gone.append(held)
-            }
-            if let entry = pair.right, case .item(let held) = try newer.read(entry.page, entry.index) {
-                present.insert(held.id)
-            }
-        }
-        return gone.filter { !present.contains($0.id) }
-    }
 }
 
-extension VaultCore {
-    fileprivate func anchor(of state: CommittedState) -> Anchor {
-        Anchor(
-            vault: VaultID(store.vault), generation: state.commit.generation, chain: state.chain,
-            owners: OwnersPublicKey(store.ownersPublicKey))
+/// The items that differ between two states of one file.
+struct StateDifference {
+    /// The items that only the earlier state has.
+    private(set) var removed: [Item] = []
+    /// The items that only the later state has.
+    private(set) var added: [Item] = []
+    /// The items that both have, with different entries or keys.
+    private(set) var changed: [(then: Item, now: Item)] = []
+
+    init(from older: CommittedState, to newer: CommittedState, _ core: VaultCore) throws(VaultError) {
+        var then: [Bytes16: Item] = [:]
+        var now: [Bytes16: Item] = [:]
+        func tree(_ state: CommittedState) -> TreeReader {
+            TreeReader(source: core.store.pages, root: state.commit.root)
+        }
+        var difference = TreeDifference(tree(older), tree(newer))
+        while let pair = try difference.next() {
+            if let item = try Self.item(pair.left, core) { then[item.entry.id] = item }
+            if let item = try Self.item(pair.right, core) { now[item.entry.id] = item }
+        }
+        for (id, item) in then {
+            if let other = now.removeValue(forKey: id) { changed.append((item, other)) } else { removed.append(item) }
+        }
+        added = Array(now.values)
+    }
+
+    /// The ids of the items that the later state has.
+    var others: Set<Bytes16> { Set(added.map(\.entry.id) + changed.map(\.now.entry.id)) }
+
+    private static func item(_ entry: TreeDifference.Entry?, _ core: VaultCore) throws(VaultError) -> Item? {
+        guard let entry, !entry.page.isForgotten(entry.index) else { return nil }
+        var check = core.entryCheck
+        return try ItemCodec.item(entry.page, entry.index, key: entry.page.key(entry.index).span, &check)
     }
 }

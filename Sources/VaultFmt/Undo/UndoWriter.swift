@@ -1,74 +1,59 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Restores items of an earlier state of the same file. Records that are still in the file are referenced again, or
-/// resealed if an item exists in both states.
+/// Restores items of an earlier state of the same file. What they show is written anew, where it differs: to other
+/// copies of the vault, an undo is a change like any other.
 struct UndoWriter {
     private let transaction: Transaction
-    private let then: Branch
-    private let now: Branch
-    private let comparison: ValueComparison
+    private let then: CommittedState
 
-    init(_ transaction: Transaction, then: Branch, now: Branch) {
+    /// `then`: the state whose items are restored.
+    init(_ transaction: Transaction, then: CommittedState) {
         self.transaction = transaction
         self.then = then
-        self.now = now
-        comparison = ValueComparison(device: transaction.core.deviceID)
     }
 
     /// Restores all items that differ.
     func write() throws(VaultError) {
-        var (earlier, later) = try differing()
-        for (id, held) in later where earlier[id] == nil {
-            _ = try transaction.remove(held.key)
-            later[id] = nil
-        }
-        var changed: [(then: HeldItem, now: HeldItem)] = []
-        for (id, held) in later {
-            guard let before = earlier.removeValue(forKey: id) else { continue }
-            changed.append((before, held))
-        }
-        try putBack(changed.sorted { $0.then.key < $1.then.key })
-        for held in earlier.values.sorted(by: { $0.key < $1.key }) { try revive(held) }
+        let core = transaction.core
+        let difference = try StateDifference(from: then, to: core.store.state, core)
+        for item in difference.added { _ = try transaction.remove(item.key) }
+        try putBack(difference.changed.sorted { $0.then.key < $1.then.key })
+        for item in difference.removed.sorted(by: { $0.key < $1.key }) { try revive(item) }
     }
 
     /// Restores the item with this key if it does not exist now; returns false if it does.
     func revive(_ key: ItemKey) throws(VaultError) -> Bool {
-        guard let held = try then.find(key) else { return false }
+        guard let item = try item(key) else { return false }
         if let present = try transaction.item(key) {
-            guard present.entry.id != held.id else { return false }
+            guard present.entry.id != item.entry.id else { return false }
             throw VaultError(.duplicateItem, "another item now has the name of a removed item")
         }
-        try revive(held)
+        try revive(item)
         return true
     }
 
-    /// Returns the items that differ between the two states, by id.
-    private func differing() throws(VaultError) -> (then: [Bytes16: HeldItem], now: [Bytes16: HeldItem]) {
-        var out: (then: [Bytes16: HeldItem], now: [Bytes16: HeldItem]) = ([:], [:])
-        var difference = TreeDifference(then.tree, now.tree)
-        while let pair = try difference.next() {
-            if let entry = pair.left, case .item(let held) = try then.read(entry.page, entry.index) {
-                out.then[held.id] = held
-            }
-            if let entry = pair.right, case .item(let held) = try now.read(entry.page, entry.index) {
-                out.now[held.id] = held
-            }
+    /// Returns the item with this key in the earlier state.
+    private func item(_ key: ItemKey) throws(VaultError) -> Item? {
+        let core = transaction.core
+        let tree = TreeReader(source: core.store.pages, root: then.commit.root)
+        if let (page, index) = try tree.find(key.bytes) {
+            return try ItemCodec.item(PageName(key), page, index, core.entryCheck)
         }
-        return out
+        return try TwinSearch(tree, core.entryCheck).item(listed: key)
     }
 
     // MARK: items in both states
 
     /// Restores changed items. If another item currently has the name of a restored one, the latter waits until the
     /// name is free.
-    private func putBack(_ changed: [(then: HeldItem, now: HeldItem)]) throws(VaultError) {
+    private func putBack(_ changed: [(then: Item, now: Item)]) throws(VaultError) {
         var waiting = changed
         while !waiting.isEmpty {
-            var left: [(then: HeldItem, now: HeldItem)] = []
+            var left: [(then: Item, now: Item)] = []
             for pair in waiting {
-                let holder = try transaction.item(pair.then.key)
-                if holder == nil || pair.then.key == pair.now.key {
+                let isFree = try transaction.entry(PageName(pair.then.storedKey)) == nil
+                if isFree || pair.then.storedKey == pair.now.storedKey {
                     try putBack(pair.then, pair.now)
                 } else {
                     left.append(pair)
@@ -82,83 +67,42 @@ struct UndoWriter {
         }
     }
 
-    private func putBack(_ past: HeldItem, _ held: HeldItem) throws(VaultError) {
-        let old = try transaction.existing(held.key)
-        guard past.stamp != held.stamp || past.key != held.key else {
-            // Its earlier values were forgotten or restored.
-            return try transaction.setEarlierValues(of: held.key, to: try transaction.versions(of: past.item))
-        }
-        if past.key == held.key, past.item.accessibility == held.item.accessibility,
-            past.item.device == held.item.device, past.modified == held.modified,
-            try comparison.haveSameValues(past.value, held.value)
-        {
-            // The item was changed and changed back, for example by an undo and a redo, and need not be resealed.
-            guard past.item.earlierValues != held.item.earlierValues else { return }
-            return try transaction.setEarlierValues(of: held.key, to: try transaction.versions(of: past.item))
-        }
-        let value = try transaction.opened(past.item)
-        var change = ItemChange(old, value.item.attributes)
-        change.key = past.key
-        change.restored = value.item.attributes
-        change.accessibility = past.item.accessibility
+    private func putBack(_ past: Item, _ present: Item) throws(VaultError) {
+        guard let old = try transaction.current(present) else { return }
+        let value = try transaction.openedRecord(past)
+        var change = ItemChange(old)
+        change.key = past.storedKey
+        change.attributes = value.item.attributes
+        change.accessibility = past.accessibility
         (change.created, change.modified) = (past.created, past.modified)
         var failure: VaultError?
         if let now = try transaction.opened(old, else: &failure) {
-            let losesSealed = try transaction.losesSealedValue(now.item, in: value.item.attributes)
-            change.replaces = losesSealed || !now.secret.equals(value.secret)
+            change.before = now.item.attributes
+            change.writesSecret = !past.lacksSecret && (old.lacksSecret || !now.secret.equals(value.secret))
         } else {
-            change.replaces = failure?.code == .deviceBound
+            change.writesSecret = !past.lacksSecret
         }
+        change.keepsUnread = value.item.attributes
+        guard try transaction.differs(change) else { return }
         try transaction.apply(change, secret: value.secret)
-        try transaction.setEarlierValues(of: past.key, to: try united(past, held))
-    }
-
-    /// Returns the earlier values of both states and of the change itself, excluding the item's restored value and
-    /// duplicates of its last one, so that alternating undo and redo adds none.
-    private func united(_ past: HeldItem, _ held: HeldItem) throws(VaultError) -> Versions? {
-        var versions = try transaction.versions(of: try transaction.existing(past.key))?.versions ?? []
-        for version in try transaction.versions(of: past.item)?.versions ?? []
-        where !versions.contains(where: { $0.isSameValue(as: version) }) {
-            versions.append(version)
-        }
-        var copies: [Stamp] = []
-        for value in try held.versions() + past.versions() where value.stamp != held.stamp {
-            let isUntilNow = try comparison.haveSameValues(value, held.value)
-            let isAgain = try comparison.haveSameValues(value, past.value)
-            if isUntilNow || isAgain { copies.append(value.stamp) }
-        }
-        versions.removeAll { version in
-            let stamp = now.stamp(version.revision, version.device)
-            return stamp == past.stamp || copies.contains(stamp)
-        }
-        versions.sort(by: Versions.Version.precedes)
-        return Versions(item: held.id, versions: versions)
     }
 
     // MARK: removed items
 
-    /// Restores an item under its own id, with its old records, and removes its tombstone. A merge sees it as the same
-    /// item, changed after its removal.
-    private func revive(_ held: HeldItem) throws(VaultError) {
-        let item = held.item
-        let versions = try transaction.versions(of: item)
-        var entry = item.entry
-        entry.revision = try transaction.core.tick()
-        entry.device = transaction.ring.devicePosition()
-        transaction.changes.set(held.key.bytes, ItemCodec.encode(entry, item.attributes.listed))
-        let tombstone = TombstoneEntry.key(held.id)
-        if try now.tree.find(tombstone) != nil {
-            transaction.changes.set(tombstone, nil)
-            transaction.tally.tombstones -= 1
+    /// Restores an item under its own id, with its old records and its earlier values. All that it shows gets the dot of
+    /// this change: to a merge, it is the same item, changed after its removal.
+    private func revive(_ item: Item) throws(VaultError) {
+        let before = try transaction.state(of: item)
+        let view = try transaction.view(of: item, before)
+        let dot = try transaction.nextDot()
+        var earlier = view.kept.union(view.marks.filter { before.values[$0]?.isProtected ?? false })
+        earlier = try transaction.unforgotten(earlier)
+        var values = before.values.filter { earlier.contains($0.key) }
+        for (field, old) in view.shown.fields {
+            values[ValueName(field, dot)] = before.values[ValueName(field, old)]
         }
-        transaction.tally.items += 1
-        transaction.tally.versions += Int64(item.earlierValues)
-        transaction.tally.liveBytes += ItemFrames.bytes(item, versions)
-    }
-}
-
-extension Versions.Version {
-    fileprivate func isSameValue(as other: Versions.Version) -> Bool {
-        revision == other.revision && device == other.device
+        let sibling = Sibling(
+            view.shown.fields.mapValues { _ in dot }, earlier: earlier, created: item.created, modified: item.modified)
+        try transaction.write(item, ItemState(dot, sibling, values))
     }
 }

@@ -1,57 +1,127 @@
 package import VaultBytes
+package import VaultStore
 
 /// A state of a vault that a program can remember, in order to detect that the file was rolled back, forked, or
 /// replaced by someone else (specification, section 7.2).
-public struct Anchor: Hashable, Sendable, LosslessStringConvertible {
-    /// How the current state relates to an anchor. The cases are checked in this order (R-7.6).
+public struct Anchor: Equatable, Sendable, LosslessStringConvertible {
+    /// How the current state relates to an anchor (R-7.6).
     public enum Verdict: Sendable, Hashable {
         /// The current state has a different owners' key, to which no hand-over leads: someone else made it.
         case foreign
-        /// The current state is the anchor's own state.
+        /// The current state includes the same changes as the anchor's.
         case same
-        /// The current state is older than the anchor's state: the file was rolled back.
+        /// The current state lacks changes of the anchor's state and has no others: the file was rolled back.
         case older
-        /// The current state is a descendant of the anchor's state.
+        /// The current state includes every change of the anchor's state.
         case descends
-        /// The file no longer contains enough information to decide.
-        case unprovable
-        /// The current state has a different history.
+        /// Each of the two states has changes that the other one lacks, or the anchor's is under a replaced key and has
+        /// changes that were not handed over.
         case forked
+
+        init(_ ancestry: Ancestry) {
+            switch ancestry {
+            case .foreign: self = .foreign
+            case .same: self = .same
+            case .older: self = .older
+            case .descends: self = .descends
+            case .forked: self = .forked
+            }
+        }
     }
 
     /// The vault.
     public let vault: VaultID
-    /// The state's generation, which is at least 1 and greater than that of every state before it.
-    public let generation: UInt64
-    /// The chain value, 32 bytes.
-    public let chain: [UInt8]
-    /// The public key of the vault's owners.
-    public let owners: OwnersPublicKey
+    package let point: AnchorPoint
 
-    package let value: Bytes32
-
-    package init(vault: VaultID, generation: UInt64, chain: Bytes32, owners: OwnersPublicKey) {
+    package init(vault: VaultID, point: AnchorPoint) {
         self.vault = vault
-        self.generation = generation
-        self.chain = chain.bytes
-        self.owners = owners
-        value = chain
+        self.point = point
     }
 
-    /// Parses `VAULT:GENERATION:CHAIN:OWNERS`, as written by `description`; returns nil for anything else.
+    /// The state's generation, which is at least 1 and greater than that of every state before it in the file.
+    public var generation: UInt64 { point.generation }
+    /// The chain value, 32 bytes.
+    public var chain: [UInt8] { point.chain.bytes }
+    /// The public key of the vault's owners.
+    public var owners: OwnersPublicKey { OwnersPublicKey(point.ownersPublicKey) }
+    /// The state.
+    public var state: StateID { StateID(vault: vault, generation: generation, chainValue: point.chain) }
+
+    /// Parses the form that `description` writes; returns nil for anything else.
     public init?(_ description: String) {
         let parts = description.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 4, let vault = VaultID(hex: String(parts[0])), let generation = UInt64(parts[1]),
-            generation >= 1,
-            "\(generation)" == parts[1], let chain = Hex.decode(parts[2]).flatMap({ Bytes32($0) }),
-            let owners = OwnersPublicKey(String(parts[3]))
+        guard parts.count == 6, let state = StateID(parts[..<3].joined(separator: ":")),
+            let owners = OwnersPublicKey(String(parts[3])), let floor = Decimal.parse(parts[4]),
+            let rows = Self.rows(parts[5]), let vector = Vector(floor: floor, rows: rows)
         else { return nil }
-        self.init(vault: vault, generation: generation, chain: chain, owners: owners)
+        vault = state.vault
+        point = AnchorPoint(
+            ownersPublicKey: owners.value, generation: state.generation, chain: state.chainValue, vector: vector)
     }
 
-    /// `VAULT:GENERATION:CHAIN:OWNERS`: the vault's id, 32 hexadecimal digits; the generation, decimal; the chain value
-    /// and the owners' public key, 64 hexadecimal digits each. This form will not change.
-    public var description: String { "\(vault):\(generation):\(Hex.encode(chain)):\(owners)" }
+    private static func rows(_ text: Substring) -> [Vector.Row]? {
+        var rows: [Vector.Row] = []
+        for part in text.isEmpty ? [] : text.split(separator: ",", omittingEmptySubsequences: false) {
+            let halves = part.split(separator: "=", omittingEmptySubsequences: false)
+            guard halves.count == 2, let revision = Decimal.parse(halves[1]), revision >= 1,
+                let id = Hex.decode(halves[0].prefix(16)), id.count == 8, ["", "!"].contains(halves[0].dropFirst(16))
+            else { return nil }
+            let number = id.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            rows.append(Vector.Row(number, revision, isSplit: halves[0].count > 16))
+        }
+        return rows
+    }
+
+    /// `VAULT:GENERATION:CHAIN:OWNERS:FLOOR:ROWS`: the vault's id, 32 hexadecimal digits; the generation, decimal; the
+    /// chain value and the owners' public key, 64 hexadecimal digits each; the floor, decimal; and the rows of the
+    /// vector, separated by commas: the replica id, 16 hexadecimal digits, an exclamation mark if it is split, an equals
+    /// sign, and the revision, decimal. This form will not change.
+    public var description: String {
+        let rows = point.vector.rows.map { row in
+            let digits = String(row.id, radix: 16)
+            let id = String(repeating: "0", count: 16 - digits.count) + digits
+            return "\(id)\(row.isSplit ? "!" : "")=\(row.revision)"
+        }
+        return "\(state):\(owners):\(point.vector.floor):\(rows.joined(separator: ","))"
+    }
+}
+
+/// The name of one state of a vault.
+public struct StateID: Hashable, Sendable, LosslessStringConvertible {
+    /// The vault.
+    public let vault: VaultID
+    /// The state's generation, which is at least 1 and greater than that of every state before it in the file.
+    public let generation: UInt64
+    package let chainValue: Bytes32
+
+    package init(vault: VaultID, generation: UInt64, chainValue: Bytes32) {
+        self.vault = vault
+        self.generation = generation
+        self.chainValue = chainValue
+    }
+
+    /// The chain value, 32 bytes, which no two states share.
+    public var chain: [UInt8] { chainValue.bytes }
+
+    /// Parses `VAULT:GENERATION:CHAIN`, as written by `description`; returns nil for anything else.
+    public init?(_ description: String) {
+        let parts = description.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3, let vault = VaultID(hex: String(parts[0])), let generation = Decimal.parse(parts[1]),
+            generation >= 1, let chain = Hex.decode(parts[2]).flatMap({ Bytes32($0) })
+        else { return nil }
+        self.init(vault: vault, generation: generation, chainValue: chain)
+    }
+
+    /// `VAULT:GENERATION:CHAIN`: the vault's id, 32 hexadecimal digits; the generation, decimal; and the chain value, 64
+    /// hexadecimal digits. This form will not change.
+    public var description: String { "\(vault):\(generation):\(Hex.encode(chain))" }
+}
+
+/// Decimal numbers in one form only.
+private enum Decimal {
+    static func parse(_ text: Substring) -> UInt64? {
+        UInt64(text).flatMap { "\($0)" == text ? $0 : nil }
+    }
 }
 
 /// The public key of a vault's owners. It is the same for all slots, and changes with a rotation (specification,

@@ -18,7 +18,7 @@ public struct ItemCursor: Sendable {
     private var tally: TreeTally?
 
     init(_ core: VaultCore, _ query: Query) {
-        let reader = LeafReader(source: core.store.pages, check: core.entryCheck, query: query)
+        let reader = LeafReader(core.store.tree, check: core.entryCheck, query: query)
         leaves = LeafBatches(core.store.tree, from: reader.prefix, on: Workers(core.store.threads)) {
             (leaf, inPassing, items) throws(VaultError) in
             try reader.read(leaf, inPassing: inPassing, into: &items)
@@ -65,15 +65,15 @@ extension ItemCursor: AsyncSequence, AsyncIteratorProtocol {
 
 /// Converts leaves into the items of a query.
 struct LeafReader: Sendable {
-    let source: PageSource
+    private let tree: TreeReader
     private let check: EntryCheck
     private let query: Query
     private let takesAll: Bool
     /// The prefix of all wanted keys.
     let prefix: [UInt8]
 
-    init(source: PageSource, check: EntryCheck, query: Query) {
-        self.source = source
+    init(_ tree: TreeReader, check: EntryCheck, query: Query) {
+        self.tree = tree
         self.check = check
         self.query = query
         takesAll = query == Query()
@@ -82,32 +82,30 @@ struct LeafReader: Sendable {
 
     /// Adds the matching items of a leaf; returns true if no further leaf can contain any.
     func read(_ leaf: PageRef, inPassing: Bool, into items: inout [Item]) throws(VaultError) -> Bool {
-        let page = inPassing ? try source.inPassing(leaf) : try source.page(leaf)
+        let page = inPassing ? try tree.source.inPassing(leaf) : try tree.source.page(leaf)
         var check = check
         var key = page.prefix
         key.reserveCapacity(128)
         for index in page.lowerBound(prefix).index..<page.count {
             page.key(index, after: &key)
-            // Only tombstones follow.
-            if key.first == Format.tombstoneTag { return true }
+            // Only forgotten values follow.
+            if key.first == Format.forgottenTag { return true }
             guard prefix.isEmpty || key.starts(with: prefix) else { return true }
             let item = try ItemCodec.item(page, index, key: key.span, &check)
+            if !item.hasKeyPlain { try TwinSearch(tree, check).requirePlain(before: item) }
             if takesAll || query.matches(item) { items.append(item) }
         }
         return false
     }
 }
 
-/// Compares the whole tree with the counts of the commit, and the ids of items with those of tombstones
-///
+/// Compares the whole tree with the counts of the commit.
 struct TreeTally: Sendable {
     private let tree: TreeReader
     private let commit: Commit
     private let check: EntryCheck
     private var items: UInt64 = 0
-    private var versions: UInt64 = 0
-    /// The ids of all items, collected if there are tombstones to compare them with.
-    private var ids: [Bytes16] = []
+    private var pasts: UInt64 = 0
 
     init(_ tree: TreeReader, _ commit: Commit, _ check: EntryCheck) {
         self.tree = tree
@@ -115,54 +113,34 @@ struct TreeTally: Sendable {
         self.check = check
     }
 
-    /// Counts an item; called once for each item, in key order.
+    /// Counts an item; called once for each item.
     mutating func add(_ item: Item) {
         items += 1
-        versions += UInt64(item.earlierValues)
-        if commit.tombstones > 0 { ids.append(item.entry.id) }
+        if item.hasPast { pasts += 1 }
     }
 
-    /// Reads the tombstones, which follow the last item, and compares the counts.
-    mutating func finish() throws(VaultError) {
-        var tombstones: UInt64 = 0
-        ids.sort()
-        try Tombstones.forEach(tree, check) { (item, _) throws(VaultError) in
-            tombstones += 1
-            guard !contains(item) else {
-                throw VaultError(.structureInvalid, "an item and a removed item have the same id")
-            }
-        }
-        guard items == commit.items, versions == commit.versions, tombstones == commit.tombstones else {
+    /// Reads the forgotten values, which follow the last item, and compares the counts.
+    func finish() throws(VaultError) {
+        var forgotten: UInt64 = 0
+        try ForgottenValues.forEach(tree, check) { (_) throws(VaultError) in forgotten += 1 }
+        guard items == commit.items, pasts == commit.pasts, forgotten == commit.forgotten else {
             throw VaultError(.structureInvalid, "the newest commit's counts differ from the index")
         }
     }
-
-    /// Searches for an id by binary search.
-    private func contains(_ id: Bytes16) -> Bool {
-        var low = 0
-        var high = ids.count
-        while low < high {
-            let middle = (low + high) / 2
-            if ids[middle] == id { return true }
-            if ids[middle] < id { low = middle + 1 } else { high = middle }
-        }
-        return false
-    }
 }
 
-/// The tombstones of a tree.
-enum Tombstones {
-    /// Calls `body` with each tombstone and the id of its item, sorted by id; throws when it reaches a malformed one.
+/// The forgotten values that a tree lists.
+enum ForgottenValues {
+    /// Calls `body` with each forgotten value, in the order of their dots; throws when it reaches a malformed one.
     static func forEach(
-        _ tree: TreeReader, _ check: EntryCheck, _ body: (Bytes16, TombstoneEntry) throws(VaultError) -> Void
+        _ tree: TreeReader, _ check: EntryCheck, _ body: (ForgottenValue) throws(VaultError) -> Void
     ) throws(VaultError) {
-        let start = [Format.tombstoneTag]
+        let start = [Format.forgottenTag]
         var leaves = tree.leaves(from: start)
         while let leaf = try leaves.next(1).first {
             let page = try tree.source.inPassing(leaf)
             for index in page.lowerBound(start).index..<page.count {
-                let (item, entry) = try TombstoneCodec.decode(page, index, check)
-                try body(item, entry)
+                try body(try ForgottenCodec.decode(page, index, check))
             }
         }
     }

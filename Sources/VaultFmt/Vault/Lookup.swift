@@ -1,24 +1,29 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Identifies one of an item's earlier values, for callers without an `EarlierValue`. No two earlier values of an item
-/// have the same revision and device.
+/// Identifies one of an item's earlier values, for callers without an `EarlierValue`.
 package struct EarlierValueID: Sendable, Hashable {
-    /// The item's revision when this was its value.
+    /// The revision of the change that set the value.
     package let revision: UInt64
-    /// The device that made the value, if it is known.
-    package let device: DeviceID?
+    /// The replica id under which it was set.
+    package let replica: UInt64
+    /// The name of the attribute in UTF-8; nil for a secret.
+    package let attribute: [UInt8]?
 
-    package init(revision: UInt64, device: DeviceID?) {
+    package init(revision: UInt64, replica: UInt64, attribute: [UInt8]? = nil) {
         self.revision = revision
-        self.device = device
+        self.replica = replica
+        self.attribute = attribute
     }
 
-    private func names(_ value: EarlierValue) -> Bool { value.revision == revision && value.device == device }
+    package init(_ value: EarlierValue) {
+        let name = if case .attribute(let name) = value.name.field { name } else { nil as [UInt8]? }
+        self.init(revision: value.revision, replica: value.replica, attribute: name)
+    }
 
     /// Finds the value among those of an item. Throws `noSuchItem`.
     package func find(among values: [EarlierValue]) throws(VaultError) -> EarlierValue {
-        guard let found = values.first(where: { names($0) }) else {
+        guard let found = values.first(where: { EarlierValueID($0) == self }) else {
             throw VaultError(.noSuchItem, "the item has no such earlier value")
         }
         return found

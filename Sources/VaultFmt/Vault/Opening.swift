@@ -1,4 +1,4 @@
-package import VaultBytes
+internal import VaultBytes
 
 /// Options for opening a vault.
 public struct OpenOptions: ~Copyable, Sendable {
@@ -10,8 +10,7 @@ public struct OpenOptions: ~Copyable, Sendable {
     public var device: Device?
     /// How long to wait for another writer.
     public var lockWait: Duration = .seconds(10)
-    /// A state that the vault must continue; otherwise `foreignOwner`, `rolledBack`, `forked` or `ancestryUnprovable`
-    /// is thrown.
+    /// A state that the vault must continue; otherwise `foreignOwner`, `rolledBack` or `forked` is thrown.
     public var anchor: Anchor?
     /// The owners' public key that the vault must have; otherwise `foreignOwner` is thrown before any of its contents
     /// are returned.
@@ -45,7 +44,7 @@ public struct CreateOptions: ~Copyable, Sendable {
     public var allowWeak = false
     /// The first slot's name, at most 63 bytes.
     public var slotName = ""
-    /// The number of earlier values that an item keeps, 0 to 50.
+    /// The number of earlier values that each field of an item keeps, 0 to 50.
     public var keptVersions = 10
     /// This device, as in the options for opening.
     public var device: Device?
@@ -102,16 +101,11 @@ extension Vault {
         let id = random.bytes16()
         let epoch = random.bytes32()
         let keys = VaultKeys(vaultKey: random.secret(Format.keySize), epoch: epoch)
-        let clock = try Clock.revision(place.fileSystem)
-        let deviceID = options.deviceID
         let new = try NewSlot(factors.copy(), cost: cost, name: options.slotName, vault: id, random)
-        let (slot, wrappingKey) = try SlotMaking.fullSlot(
-            keys, new, vault: id, revision: clock, device: deviceID, random)
+        let (slot, wrappingKey) = try SlotMaking.fullSlot(keys, new, vault: id, random)
         let header = Header(id: id, epoch: epoch, slots: [slot])
-        let keeping = Keyring.Keeping(count: options.keptVersions)
         let store = try Store.create(
-            at: path, keys: keys, header: header, wrappingKey: wrappingKey.secret.copy(),
-            Store.New(clock: clock, keeping: keeping),
+            at: path, keys: keys, header: header, wrappingKey: wrappingKey.secret.copy(), limit: options.keptVersions,
             place: place, keepsLock: keepsLock)
         let wait = options.lockWait.inSeconds
         return Vault(VaultCore(store, device: options.takeDevice(), lockWait: wait))
@@ -121,7 +115,7 @@ extension Vault {
     ///
     /// Throws `notAVault`, `unsupportedVersion`, `unsupportedCritical`, `headerInvalid`, `kdfLimit` (before any work),
     /// `noSlotOpens`, `authenticationFailed`, `structureInvalid`, `tampered`, `noSuchFile`, `io`; with an owners'
-    /// public key, `foreignOwner`; with an anchor, `foreignOwner`, `rolledBack`, `forked` and `ancestryUnprovable`.
+    /// public key, `foreignOwner`; with an anchor, `foreignOwner`, `rolledBack` and `forked`.
     ///
     /// The state that this machine remembers is not checked here; `VaultLocal` checks it.
     public static func open(_ path: String, factors: borrowing Factors, options: consuming OpenOptions = .init())
@@ -156,35 +150,20 @@ extension Vault {
                 .foreignOwner,
                 "the vault belongs to other owners: after the remembered generation \(anchor.generation), its key was replaced "
                     + "without a hand-over, or someone else created the vault")
-        case .unprovable:
-            throw VaultError(
-                .ancestryUnprovable,
-                "the file no longer proves that it continues the remembered generation \(anchor.generation); "
-                    + "it is now at generation \(self.anchor.generation)")
         case .older:
             throw VaultError(
                 .rolledBack,
-                "the vault is at generation \(self.anchor.generation), but was previously at \(anchor.generation): it was replaced with an older copy"
+                "the vault is at generation \(state.generation), but was previously at \(anchor.generation): it was replaced with an older copy"
             )
         case .forked:
             throw VaultError(
-                .forked, "the vault's history differs from that of the remembered generation \(anchor.generation)")
+                .forked, "the vault lacks changes of the remembered generation \(anchor.generation), and has others")
         }
     }
 }
 
 extension CreateOptions {
     consuming func takeDevice() -> Device? { device }
-
-    /// The device's id; zero if there is none.
-    fileprivate var deviceID: Bytes16 {
-        borrowing get {
-            switch device {
-            case .some(let device): device.id.bytes
-            case .none: .zero
-            }
-        }
-    }
 }
 
 extension OpenOptions {
@@ -228,8 +207,16 @@ extension Vault {
         return VaultID(try Store.readHeader(file).0.id)
     }
 
-    /// Returns whether the current state has this slot.
-    package func has(slot: Bytes16) throws(VaultError) -> Bool {
-        try withCore { (core) throws(VaultError) in core.store.header.slots.contains { $0.id == slot } }
+    /// Returns whether a kept key opens its slot in the current state. A slot keeps its id when its factors change.
+    package func isOpened(by key: borrowing KeptKey) throws(VaultError) -> Bool {
+        let (id, wrappingKey) = (key.slot, SecretBox(key.wrappingKey.copy()))
+        return try withCore { (core) throws(VaultError) in
+            let header = core.store.header
+            guard let slot = header.slots.first(where: { $0.id == id }) else { return false }
+            do throws(VaultError) {
+                _ = try SlotOpener.open(slot, header, wrappingKey: wrappingKey.secret.copy())
+                return true
+            } catch { return false }
+        }
     }
 }

@@ -11,8 +11,8 @@ extension Vault {
 
     /// Returns the item with this key and its secret; nil if it does not exist.
     ///
-    /// Throws `locked`, `notPermitted` (a scoped slot without the item's group), `deviceBound`, `authenticationFailed`,
-    /// `structureInvalid`, `io`.
+    /// Throws `locked`, `notPermitted` (a scoped slot without the item's group), `deviceBound`, `noSecret`,
+    /// `authenticationFailed`, `structureInvalid`, `io`.
     public func get(_ key: ItemKey) throws(VaultError) -> OpenedItem? {
         try withCore { (core) throws(VaultError) -> OpenedItem? in
             guard let item = try core.find(key) else { return nil }
@@ -52,8 +52,8 @@ extension Vault {
 
     // MARK: earlier values
 
-    /// Returns the earlier values of an item, oldest first. No secret is decrypted. Throws `noSuchItem`, `notPermitted`
-    /// for a scoped slot, and `locked`.
+    /// Returns the earlier values of an item, its secrets and sealed attributes, oldest first. No secret is returned.
+    /// Throws `noSuchItem`, `notPermitted` for a scoped slot, and `locked`.
     public func earlierValues(of key: ItemKey) throws(VaultError) -> [EarlierValue] {
         try withCore { (core) throws(VaultError) in
             try core.requireEarlierValues()
@@ -66,23 +66,23 @@ extension Vault {
         try withCore { (core) throws(VaultError) in try core.earlierValues(of: item) }
     }
 
-    /// Opens the secret of an earlier value, with the attributes at the time. The value must be from the state that is
-    /// being read: after a compaction or rotation, get the item's earlier values again. Throws the same errors as
-    /// `get`.
+    /// Opens an earlier value: the secret with the attributes at the time, or the value of a sealed attribute. The value
+    /// must be from the state that is being read: after a compaction or rotation, get the item's earlier values again.
+    /// Throws the same errors as `get`.
     public func open(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
         try withCore { (core) throws(VaultError) in try core.open(value) }
     }
 
-    /// Returns the secret of an earlier value. Throws the same errors as `open`.
+    /// Returns an earlier secret, or the earlier value of a sealed attribute. Throws the same errors as `open`.
     public func secret(of value: EarlierValue) throws(VaultError) -> Secret { try open(value).takeSecret() }
 
-    /// Returns the value that an attribute had at the time, whatever its size; nil if the item had no attribute of this
-    /// name. Throws the same errors as `open`.
+    /// Returns the value that an attribute had with an earlier secret, whatever its size; nil if the item had no such
+    /// attribute, or if it was sealed. Throws the same errors as `open`.
     public func attribute(_ name: String, of value: EarlierValue) throws(VaultError) -> Secret? {
         if let attribute = value.attributes.attribute(name), attribute.isRead { return attribute.secret }
         return try withCore { (core) throws(VaultError) in try core.attribute(name, of: value) }
     }
 
-    /// The number of earlier values that an item keeps.
-    public var keptVersions: Int { reading(0) { $0.store.keyring.keeping.count } }
+    /// The number of earlier values that each field of an item keeps.
+    public var keptVersions: Int { reading(0) { $0.limit } }
 }

@@ -5,7 +5,7 @@ internal import VaultStore
 public enum ScannedSecret {
     /// The secret, valid only during the call: it must not be kept.
     case opened(UnsafeRawBufferPointer)
-    /// The reason why this item's secret cannot be read: `deviceBound`, `notPermitted` or `locked`.
+    /// The reason why this item's secret cannot be read: `deviceBound`, `notPermitted`, `locked` or `noSecret`.
     case refused(VaultError)
 }
 
@@ -20,7 +20,7 @@ extension Vault {
     ) throws(VaultError) {
         let (leafReader, reader, tree, whole, workers) = try withCore { (core) throws(VaultError) in
             (
-                LeafReader(source: core.store.pages, check: core.entryCheck, query: query),
+                LeafReader(core.store.tree, check: core.entryCheck, query: query),
                 ScanReader(file: core.store.file, sealing: core.store.sealing, bodyStart: core.store.header.bodyStart),
                 core.store.tree,
                 TreeTally(core.store.tree, core.store.state.commit, core.entryCheck), Workers(core.store.threads)
@@ -174,6 +174,11 @@ final class ScanPart: Sendable {
         let items = state.items
         while state.next < items.count {
             let item = items[state.next]
+            guard !item.lacksSecret else {
+                state.results.append(.failure(VaultCore.noSecret))
+                state.next += 1
+                continue
+            }
             let end = start + Self.size(item)
             if last?.compartment != item.entry.compartment {
                 last = state.keys.key(item.entry.compartment).map { (item.entry.compartment, $0) }
@@ -256,7 +261,7 @@ final class ScanPart: Sendable {
         switch result {
         case .success(let range): try body(item, .opened(UnsafeRawBufferPointer(rebasing: memory[range])))
         case .failure(let error):
-            guard [.deviceBound, .notPermitted, .locked].contains(error.code) else { throw error }
+            guard [.deviceBound, .notPermitted, .locked, .noSecret].contains(error.code) else { throw error }
             try body(item, .refused(error))
         }
     }

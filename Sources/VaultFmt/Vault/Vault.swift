@@ -60,14 +60,22 @@ public final class Vault: Sendable {
         }
     }
 
-    /// The state that is being read, in a form that can be remembered.
+    /// The state that is being read, in a form that can be remembered. Throws `authenticationFailed` or
+    /// `structureInvalid` if the part of the file that lists the state's changes is damaged.
     public var anchor: Anchor {
-        reading(Anchor(vault: id, generation: 0, chain: .zero, owners: OwnersPublicKey(.zero))) { $0.anchor }
+        get throws(VaultError) { try withCore { (core) throws(VaultError) in try core.anchor() } }
+    }
+
+    /// The name of the state that is being read.
+    public var state: StateID {
+        reading(StateID(vault: id, generation: 0, chainValue: .zero)) { $0.state }
     }
 
     /// The public key of the vault's owners, which is the same for all slots. A different key means that the vault's
     /// keys were rotated, or that the vault belongs to someone else.
-    public var owners: OwnersPublicKey { anchor.owners }
+    public var owners: OwnersPublicKey {
+        reading(OwnersPublicKey(.zero)) { OwnersPublicKey($0.store.ownersPublicKey) }
+    }
 
     /// The state of the bytes that follow the current state in the file.
     public var tail: TailState { reading(.clean) { $0.store.tail } }
@@ -87,8 +95,8 @@ public final class Vault: Sendable {
 
     /// Moves to the newest committed state of the file. A locked vault stays at its current state.
     ///
-    /// Throws `rolledBack`, `forked` or `ancestryUnprovable` if that state does not descend from the current one,
-    /// `noSlotOpens` if the keys were replaced, and the same errors as opening.
+    /// Throws `rolledBack` or `forked` if that state does not descend from the current one, `noSlotOpens` if the keys
+    /// were replaced, and the same errors as opening.
     public func refresh() throws(VaultError) { try withCore { (core) throws(VaultError) in try core.refresh() } }
 
     /// Returns how the current state relates to a remembered one. Throws `invalidArgument` for an anchor of another
@@ -98,14 +106,7 @@ public final class Vault: Sendable {
             throw VaultError(.invalidArgument, "the anchor belongs to another vault (\(anchor.vault))")
         }
         return try withCore { (core) throws(VaultError) in
-            switch try core.store.verdict(on: anchor.point) {
-            case .foreign: .foreign
-            case .same: .same
-            case .descends: .descends
-            case .older: .older
-            case .forked: .forked
-            case .unprovable: .unprovable
-            }
+            Anchor.Verdict(try core.store.verdict(on: anchor.point))
         }
     }
 
@@ -113,17 +114,18 @@ public final class Vault: Sendable {
     package struct StateSnapshot {
         package let isLocked: Bool
         package let isOwner: Bool
-        package let anchor: Anchor
+        package let state: StateID
+        package let owners: OwnersPublicKey
         package let tail: TailState
-        /// The number of earlier values that an item keeps.
+        /// The number of earlier values that each field of an item keeps.
         package let keptVersions: Int
     }
 
     package func stateSnapshot() throws(VaultError) -> StateSnapshot {
         try withCore { (core) throws(VaultError) in
             StateSnapshot(
-                isLocked: core.isLocked, isOwner: core.isOwner, anchor: core.anchor, tail: core.store.tail,
-                keptVersions: core.store.keyring.keeping.count)
+                isLocked: core.isLocked, isOwner: core.isOwner, state: core.state,
+                owners: OwnersPublicKey(core.store.ownersPublicKey), tail: core.store.tail, keptVersions: core.limit)
         }
     }
 
@@ -157,16 +159,20 @@ public final class Vault: Sendable {
     }
 }
 
-extension Anchor {
-    /// The anchor without the vault's id.
-    package var point: AnchorPoint { AnchorPoint(generation: generation, chain: value, ownersPublicKey: owners.value) }
-}
-
 extension VaultCore {
-    /// The state that is being read.
-    var anchor: Anchor {
-        Anchor(
-            vault: VaultID(store.vault), generation: store.state.commit.generation, chain: store.state.chain,
-            owners: OwnersPublicKey(store.ownersPublicKey))
+    /// The name of the state that is being read.
+    var state: StateID { id(of: store.state) }
+
+    /// Returns the name of a state of the file.
+    func id(of state: CommittedState) -> StateID {
+        StateID(vault: VaultID(store.vault), generation: state.commit.generation, chainValue: state.chain)
+    }
+
+    /// Returns the state that is being read, in a form that can be remembered.
+    func anchor() throws(VaultError) -> Anchor {
+        let point = AnchorPoint(
+            ownersPublicKey: store.ownersPublicKey, generation: store.state.commit.generation, chain: store.state.chain,
+            vector: try store.vector())
+        return Anchor(vault: VaultID(store.vault), point: point)
     }
 }

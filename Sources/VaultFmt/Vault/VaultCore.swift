@@ -11,13 +11,13 @@ final class VaultCore: RecordReading {
     let compartments = CompartmentKeys()
     private(set) var view: KeyringView
     private(set) var isLocked = false
-    /// The greatest revision that was issued or seen.
-    private var clock: UInt64
     /// Whether a full slot opened the vault. This is stored separately, because it cannot be determined once the vault
     /// is locked.
     private(set) var isOwner: Bool
     /// The epoch of the header under which the keys were derived.
     private var epoch: Bytes32
+    /// The key of pasts, derived when it is first needed and wiped when the vault is locked.
+    private var knownPastKey: SecretBox?
     /// The reason why the last compaction that was due did not take place.
     var compactionBlocked: String?
 
@@ -32,7 +32,6 @@ final class VaultCore: RecordReading {
             self.device = nil
         }
         view = KeyringView(store.keyring)
-        clock = store.state.commit.clock
         isOwner = store.slot.keys.isOwner
         epoch = store.header.epoch
     }
@@ -54,26 +53,9 @@ final class VaultCore: RecordReading {
         if epoch != store.header.epoch {
             epoch = store.header.epoch
             compartments.forgetAll()
+            knownPastKey = nil
         }
-        clock = max(clock, store.state.commit.clock)
     }
-
-    /// Returns a revision greater than all previous ones (specification, section 1).
-    func tick() throws(VaultError) -> UInt64 {
-        let now = try Clock.revision(store.fileSystem)
-        let (next, overflow) = clock.addingReportingOverflow(1)
-        let tick = max(now, next)
-        guard !overflow, tick <= Format.Limit.number else {
-            throw VaultError(.limitExceeded, "the vault's clock has reached its maximum value")
-        }
-        clock = tick
-        return tick
-    }
-
-    var lastTick: UInt64 { clock }
-
-    /// Makes later revisions greater than those of a branch that is being merged.
-    func advance(to clock: UInt64) { self.clock = max(self.clock, clock) }
 
     // MARK: reading
 
@@ -83,11 +65,32 @@ final class VaultCore: RecordReading {
     }
 
     /// The check for entries of the current state.
-    var entryCheck: EntryCheck { EntryCheck(view, clock: store.clock) }
+    var entryCheck: EntryCheck {
+        EntryCheck(view, clock: store.clock, floor: store.state.commit.floor)
+    }
+
+    /// The number of earlier values that are kept of each field of an item.
+    var limit: Int { store.keyring.keeping.count }
+
+    func vector() throws(VaultError) -> Vector { try store.vector() }
+
+    func pastKey() throws(VaultError) -> SecretBox {
+        if let knownPastKey { return knownPastKey }
+        try requireEarlierValues()
+        let refusal = VaultError(
+            .notPermitted, "the slot that opened this vault does not grant access to earlier values")
+        let key = try store.slot.keys.asOwner(else: refusal) { (owner) throws(VaultError) in
+            SecretBox(owner.past.copy())
+        }
+        knownPastKey = key
+        return key
+    }
 
     func find(_ key: ItemKey) throws(VaultError) -> Item? {
-        guard let (page, index) = try store.tree.find(key.bytes) else { return nil }
-        return try ItemCodec.item(key, page, index, entryCheck)
+        if let (page, index) = try store.tree.find(key.bytes) {
+            return try ItemCodec.item(PageName(key), page, index, entryCheck)
+        }
+        return try TwinSearch(store.tree, entryCheck).item(listed: key)
     }
 
     // MARK: records
@@ -161,6 +164,7 @@ final class VaultCore: RecordReading {
     func lock() {
         guard !isLocked else { return }
         compartments.lock(view, context)
+        knownPastKey = nil
         store.dropOwner()
         store.pages.dropCache()
         isLocked = true
@@ -171,6 +175,7 @@ final class VaultCore: RecordReading {
         isOwner = store.slot.keys.isOwner
         isLocked = false
         compartments.forgetAll()
+        knownPastKey = nil
         stateChanged()
     }
 
@@ -212,38 +217,28 @@ final class VaultCore: RecordReading {
     var deadBytes: UInt64 { store.state.commit.end - min(store.state.commit.liveBytes, store.state.commit.end) }
 }
 
-/// The machine's time within the format's range: a revision has 47 bits for milliseconds (specification, section 1).
-enum Clock {
-    /// Returns the machine's time as the beginning of a revision, which is at least 1. Times before 1970 count as 1970.
-    static func revision(_ fileSystem: any FileSystem) throws(VaultError) -> UInt64 {
-        let now = UInt64(clamping: fileSystem.now())
-        guard now < 1 << 47 else {
-            throw VaultError(
-                .io, "the machine's clock shows a time that vaults cannot store (\(now) ms after 1970): set the clock")
-        }
-        return max(now << 16, 1)
-    }
-}
-
 extension VaultCore {
-    /// Returns a slot's owner part and, if its kind depends on the epoch, its wrapping key.
+    /// Returns a slot's owner part and, if its kind depends on the epoch, its wrapping key. Refuses a scoped slot that
+    /// opens other groups than the keyring grants it.
     func ownerPart(of slot: Slot) throws(VaultError) -> (
         part: OwnerPart, wrappingKey: SecretBox
     ) {
         let refusal = VaultError(.notPermitted, "only an owner can read the names of slots")
-        let opened = try store.slot.keys.asOwner(else: refusal) { (owner) throws(VaultError) in
+        let found = try store.slot.keys.asOwner(else: refusal) { (owner) throws(VaultError) in
             try SlotSeal.openOwner(slot, vault: store.vault, keys: owner)
         }
-        guard opened.part.revision <= store.state.commit.clock else {
-            throw VaultError(.structureInvalid, "a slot's revision is later than the vault's clock")
+        guard slot.kind == .scoped else { return found }
+        let grants = try SlotOpener.grants(slot, store.vault, wrappingKey: found.wrappingKey.secret)
+        guard grants.numbers == (try store.keyring.dots(of: slot.id).grants.map(\.group)) else {
+            throw VaultError(.structureInvalid, "a slot opens other groups than the keyring grants it")
         }
-        return opened
+        return found
     }
 
     /// Returns the groups that a scoped slot grants; nil for a slot of another kind.
     func grantedGroups(of slot: Slot) throws(VaultError) -> Set<UInt64>? {
         guard slot.kind == .scoped else { return nil }
-        let part = try ownerPart(of: slot)
-        return Set(try SlotOpener.grants(slot, store.vault, wrappingKey: part.wrappingKey.secret).numbers)
+        _ = try ownerPart(of: slot)
+        return Set(try store.keyring.dots(of: slot.id).grants.map(\.group))
     }
 }

@@ -18,7 +18,7 @@ extension Store {
 
     private func refreshOnce() throws(VaultError) -> Bool {
         let before = state
-        let admit = try watch?.recall(vault)
+        let admit = try watch?.recall(vault, path)
         if try isReplaced() {
             adopt(try reopened(admit))
         } else if try isOutdated() {
@@ -44,7 +44,7 @@ extension Store {
     package func unlock(
         _ factors: borrowing FactorKeys, _ limits: ReaderLimits, external: (any SlotFactor)? = nil
     ) throws(VaultError) {
-        let admit = try watch?.recall(vault)
+        let admit = try watch?.recall(vault, path)
         let current = try isReplaced() ? fileSystem.open(path, writable: isWritable) : file
         let (header, bytes) = try readHeaderOfSameVault(current)
         let opened = try SlotOpener.open(header, bytes, factors, limits, external: external)
@@ -107,26 +107,15 @@ extension Store {
     private func served(_ new: CommittedState, _ keyring: Keyring) -> WatchedState {
         WatchedState(
             state: new, vault: vault, ownersPublicKey: ownersPublicKey, isOwner: slot.keys.isOwner, keyring: keyring,
-            past: past,
-            fileSystem: fileSystem, path: path, isSynced: false)
+            header: header, past: past, knownVector: nil, fileSystem: fileSystem, path: path, isSynced: false)
     }
 
     /// Requires that the new state descends from the state that was served before, and from the state that the machine
     /// remembers.
     private func require(_ candidate: WatchedState, _ admit: StateWatch.Admission?) throws(VaultError) {
         let new = candidate.state
-        let own = AnchorPoint(generation: state.commit.generation, chain: state.chain, ownersPublicKey: ownersPublicKey)
-        switch new == state ? .same : try candidate.verdict(on: own) {
+        switch new == state ? .same : try candidate.verdict(on: try watched.point()) {
         case .same, .descends: _ = try admit?(candidate)
-        case .unprovable:
-            // The machine may remember a state between the two, because another of its programs has followed the vault
-            // to it.
-            guard let admit, try admit(candidate) else {
-                throw VaultError(
-                    .ancestryUnprovable,
-                    "the vault has changed so much that it no longer proves that it continues generation \(state.commit.generation); open it again"
-                )
-            }
         case .foreign:
             throw VaultError(
                 .foreignOwner, "the vault now belongs to other owners, and nothing proves that it was handed over")
@@ -135,7 +124,7 @@ extension Store {
                 .rolledBack,
                 "the vault was rolled back from generation \(state.commit.generation) to \(new.commit.generation)")
         case .forked:
-            throw VaultError(.forked, "the vault's history does not contain the state that this program has read")
+            throw VaultError(.forked, "the vault lacks changes that this program has read, and has others instead")
         }
     }
 }

@@ -19,13 +19,12 @@ extension Store {
         }
     }
 
-    /// Writes a header with different slots before the same body, and appends a commit bound to it. If there is a new
-    /// keyring, it is written first.
+    /// Writes a header with different slots before the same body, and appends a keyring and a commit bound to it.
     ///
-    /// `clock`: at least as great as every revision in the header and the keyring.
-    package func replaceHeader(_ replacement: consuming Replacement, keyring new: Keyring? = nil, clock: UInt64)
-        throws(VaultError)
-    {
+    /// `next`: the vector of the new state, with the dots of the changes in the keyring.
+    package func replaceHeader(
+        _ replacement: consuming Replacement, keyring new: Keyring, _ next: NextVector
+    ) throws(VaultError) {
         try requireGeneration(state.commit.generation + 1)
         let (bytes, hash) = try HeaderSeal.seal(&replacement.header, replacement.keys)
         precondition(replacement.header.length == header.length, "a header that outgrows its space requires compaction")
@@ -35,27 +34,26 @@ extension Store {
             try Store.writeHeader(bytes, to: file)
             try file.copy(from: self.file, header.bodyStart..<state.commit.end)
             let appender = Appender(unnamed: file, sealing: sealing, start: state.commit.end, threads: threads)
-            var keyring = state.commit.keyring
-            if let new {
-                let body = try decoding { () throws(FormatError) in try new.encode() }
-                keyring = try appender.append(body, as: .keyring, .keyring, key: replacement.keys.index)
-            }
+            let body = try decoding { () throws(FormatError) in try new.encode() }
+            let keyring = try appender.append(body, as: .keyring, .keyring, key: replacement.keys.index)
             var commit = state.successor
-            commit.clock = clock
             // The previous commit is now dead; it has the same length as this one.
-            commit.liveBytes = UInt64(keyring.length) + commit.liveBytes - UInt64(commit.keyring.length)
+            try commit.countLive(adding: UInt64(keyring.length), removing: UInt64(commit.keyring.length))
             commit.keyring = keyring
             commit.header = hash
+            _ = try complete(&commit, next, appender, keyring: new, key: replacement.keys.index)
+            try next.note()
             _ = try appender.finish(commit, codec)
         }
     }
 
     /// Replaces the current header and body.
     ///
-    /// `build`: appends the body and fills in its only commit; the commit's live bytes exclude the header and the
-    /// commit itself.
+    /// `next`: the vector of the new state. It determines the commit's vector, clock, floor and own row.
+    /// `build`: appends the body and fills in its only commit; the commit's live bytes exclude the header, the vector and
+    /// the commit itself.
     package func rebuild(
-        _ replacement: consuming Replacement,
+        _ replacement: consuming Replacement, _ next: NextVector,
         _ build: (Appender, borrowing VaultKeys, inout Commit) throws(VaultError) -> Void
     ) throws(VaultError) {
         let (bytes, hash) = try HeaderSeal.seal(&replacement.header, replacement.keys)
@@ -70,7 +68,10 @@ extension Store {
             commit.header = hash
             try build(appender, replacement.keys, &commit)
             try requireGeneration(commit.generation)
-            commit.liveBytes += start + UInt64(Format.commitSize)
+            let stored = try VectorWriter.writeWhole(next.vector, appender, key: replacement.keys.index)
+            commit.take(next.vector, next.own, stored)
+            commit.liveBytes += start + UInt64(Format.commitSize + stored.ref.length)
+            try next.note()
             _ = try appender.finish(commit, codec)
         }
     }
@@ -196,25 +197,14 @@ extension Store.Replacement {
 }
 
 extension Store {
-    /// The initial settings of a new vault.
-    package struct New: Sendable {
-        package let clock: UInt64
-        package let keeping: Keyring.Keeping
-
-        /// `keeping`: the number of earlier values that an item keeps.
-        package init(clock: UInt64, keeping: Keyring.Keeping) {
-            self.clock = clock
-            self.keeping = keeping
-        }
-    }
-
     /// Creates a vault that is complete before it gets its name: generation 1, no items. It is an error if the file
     /// already exists.
     ///
+    /// `limit`: the number of earlier values that a field of an item keeps.
     /// `keepsLock`: whether the vault remains locked until `releaseLock`.
     package static func create(
-        at path: String, keys: consuming VaultKeys, header: consuming Header, wrappingKey: consuming Secret, _ new: New,
-        place: Place, keepsLock: Bool = false
+        at path: String, keys: consuming VaultKeys, header: consuming Header, wrappingKey: consuming Secret,
+        limit: Int, place: Place, keepsLock: Bool = false
     ) throws(VaultError) -> Store {
         let resolved = try place.fileSystem.resolve(path)
         guard try place.fileSystem.identity(of: resolved) == nil else {
@@ -224,7 +214,7 @@ extension Store {
         let (bytes, hash) = try HeaderSeal.seal(&header, keys)
         try Temporary.removeStale(beside: resolved, place.fileSystem)
         let directory = try place.fileSystem.directory(of: resolved)
-        let loaded = try named(resolved, header, (bytes, hash), keys, wrappingKey, new, place)
+        let loaded = try named(resolved, header, (bytes, hash), keys, wrappingKey, limit, place)
         try directory.sync()
         let store = Store(loaded, path: resolved, isWritable: true, place: place)
         store.keepsLock = keepsLock
@@ -237,12 +227,12 @@ extension Store {
     /// Writes a complete vault, and then gives the file its name.
     private static func named(
         _ path: String, _ header: Header, _ sealed: (bytes: [UInt8], hash: Bytes32), _ keys: consuming VaultKeys,
-        _ wrappingKey: consuming Secret, _ new: New, _ place: Place
+        _ wrappingKey: consuming Secret, _ limit: Int, _ place: Place
     ) throws(VaultError) -> Loaded {
         let (file, temporary) = try Temporary.create(beside: path, place.fileSystem, place.random)
         do throws(VaultError) {
             try writeHeader(sealed.bytes, to: file)
-            try writeFirst(file, header, sealed.hash, keys, new, place)
+            try writeFirst(file, header, sealed.hash, keys, limit, place)
             let slot = OpenedSlot(id: header.slots[0].id, keys: keys, wrappingKey: wrappingKey, grants: Grants())
             let loaded = try load(file, header, sealed.bytes, slot, place)
             try place.fileSystem.rename(temporary, to: path, replacing: false)
@@ -263,52 +253,53 @@ extension Store {
     }
 
     private static func writeFirst(
-        _ file: any FileHandle, _ header: Header, _ hash: Bytes32, _ keys: borrowing VaultKeys, _ new: New,
+        _ file: any FileHandle, _ header: Header, _ hash: Bytes32, _ keys: borrowing VaultKeys, _ limit: Int,
         _ place: Place
     ) throws(VaultError) {
         let sealing = Sealing(vault: header.id, random: place.random)
         let codec = CommitCodec(keys, sealing: sealing, vault: header.id, isSigning: header.isSigned)
         let appender = Appender(
             unnamed: file, sealing: sealing, start: header.bodyStart, threads: place.threads)
-        var ring = Keyring()
-        ring.keeping = new.keeping
-        let first = ring
-        let body = try decoding { () throws(FormatError) in try first.encode() }
+        let next = NextVector(
+            Vector(), vault: header.id, memory: place.replicas, random: place.random, now: place.fileSystem.now())
+        let made = next.stored(try next.tick())
+        let setting = next.stored(try next.tick())
+        var ring = Keyring(keeping: Keyring.Keeping(count: limit, dot: setting), vaultKey: made)
+        for slot in header.slots.sorted(by: { $0.id < $1.id }) {
+            let dot = next.stored(try next.tick())
+            ring.slots.append(SlotDots(id: slot.id, made: dot, changed: dot))
+        }
+        let complete = ring
+        let body = try decoding { () throws(FormatError) in try complete.encode() }
         let keyring = try appender.append(body, as: .keyring, .keyring, key: keys.index)
-        let live = header.bodyStart + UInt64(keyring.length + Format.commitSize)
-        let commit = Commit(
-            generation: 1, predecessor: nil, offset: 0, start: header.bodyStart, clock: new.clock, tombstoneHorizon: 0,
-            wasSyncedFirst: true, root: nil, keyring: keyring, history: nil, header: hash, digest: .zero, items: 0,
-            tombstones: 0, versions: 0, liveBytes: live)
+        let stored = try VectorWriter.writeWhole(next.vector, appender, key: keys.index)
+        var commit = Commit(
+            generation: 1, predecessor: nil, offset: 0, start: header.bodyStart, clock: 0, floor: 0,
+            wasSyncedFirst: true, root: nil, keyring: keyring, vector: stored.ref, header: hash, digest: .zero,
+            items: 0,
+            forgotten: 0, pasts: 0, liveBytes: 0, own: nil)
+        commit.take(next.vector, next.own, stored)
+        commit.liveBytes = header.bodyStart + UInt64(keyring.length + stored.ref.length + Format.commitSize)
+        try next.note()
         _ = try appender.finish(commit, codec)
     }
 }
 
-/// Replaces this vault with another copy of it.
+/// Replaces this vault with another copy of it.
 extension Store {
     /// Replaces the file with the contents of another, up to the other file's newest commit, and continues with the
-    /// slot that opened that file. `append`: appends the objects of a further commit and fills it in. If it is nil, the
-    /// file is copied byte for byte.
-    package func replace(
-        byCopyOf other: Store, appending append: ((Appender, inout Commit) throws(VaultError) -> Void)? = nil
-    ) throws(VaultError) {
+    /// slot that opened that file.
+    package func replace(byCopyOf other: Store) throws(VaultError) {
         guard let vaultKey = other.slot.keys.vaultKey() else {
             throw VaultError(.notPermitted, "only an owner can do this")
         }
         let replacement = Replacement(
             header: other.header, keys: VaultKeys(vaultKey: vaultKey, epoch: other.header.epoch),
             wrappingKey: other.slot.wrappingKey.copy(), slotID: other.slot.id)
-        let before = other.state
-        try replaceFile(by: replacement) { (file, replacement) throws(VaultError) in
-            try file.copy(from: other.file, 0..<before.commit.end)
-            guard let append else { return try file.sync() }
-            let appender = Appender(
-                unnamed: file, sealing: other.sealing, start: before.commit.end, threads: threads)
-            var commit = before.successor
-            commit.header = other.headerHash
-            try append(appender, &commit)
-            try requireGeneration(commit.generation)
-            _ = try appender.finish(commit, other.codec)
+        let end = other.state.commit.end
+        try replaceFile(by: replacement) { (file, _) throws(VaultError) in
+            try file.copy(from: other.file, 0..<end)
+            try file.sync()
         }
     }
 }

@@ -10,14 +10,14 @@ package struct StateWatch: Sendable {
     /// remembered state vouches for it.
     package typealias Admission = (WatchedState) throws(VaultError) -> Bool
 
-    /// Reads what is remembered about a vault. It is called before the file is read: otherwise another process could
-    /// commit in between, and the file would seem older than the remembered state.
-    package let recall: @Sendable (Bytes16) throws(VaultError) -> Admission
+    /// Reads what is remembered about a vault at a path. It is called before the file is read: otherwise another
+    /// process could commit in between, and the file would seem older than the remembered state.
+    package let recall: @Sendable (Bytes16, String) throws(VaultError) -> Admission
     /// Called when this handle has made a state durable.
     package let committed: @Sendable (WatchedState) -> Void
 
     package init(
-        recall: @escaping @Sendable (Bytes16) throws(VaultError) -> Admission,
+        recall: @escaping @Sendable (Bytes16, String) throws(VaultError) -> Admission,
         committed: @escaping @Sendable (WatchedState) -> Void
     ) {
         self.recall = recall
@@ -34,9 +34,13 @@ package struct WatchedState {
     /// Whether it was opened with a full slot rather than a scoped one.
     package let isOwner: Bool
     let keyring: Keyring
+    let header: Header
     let past: StatePast
+    /// The vector as the file stores it, if it was read before.
+    let knownVector: StoredVector?
     let fileSystem: any FileSystem
-    let path: String
+    /// The path of the file, with symbolic links resolved.
+    package let path: String
     /// Whether this handle itself made the state durable.
     let isSynced: Bool
     /// What comes after it in the file.
@@ -47,22 +51,56 @@ package struct WatchedState {
     package var end: UInt64 { state.commit.end }
     package var chain: Bytes32 { state.chain }
 
-    /// Returns how a remembered state is related to this one.
+    /// Returns how a remembered state is related to this one.
     package func verdict(on anchor: AnchorPoint) throws(VaultError) -> Ancestry {
-        try past.verdict(on: anchor, state: state, keyring: keyring, ownersPublicKey: ownersPublicKey)
+        if anchor.ownersPublicKey == ownersPublicKey {
+            if anchor.chain == chain { return .same }
+            return Ancestry(of: anchor.vector, in: try vector())
+        }
+        var handOvers = handOvers
+        return try handOvers.verdict(on: anchor)
     }
 
-    /// The anchor that a machine remembers for this state.
-    package var anchor: AnchorPoint {
-        AnchorPoint(generation: generation, chain: chain, ownersPublicKey: ownersPublicKey)
+    /// The state's vector. It throws an error if the frame is damaged, although the state can be served without it
+    ///
+    package func vector() throws(VaultError) -> Vector {
+        let stored = if let knownVector { knownVector } else { try past.pages.vector(of: state.commit) }
+        let vector = try stored.vector(of: state.commit)
+        try keyring.check(vector, at: state.commit.keyring.offset)
+        return vector
     }
 
-    /// Returns whether the file has since moved on from this state to the given one, or beyond it.
-    package func isContinued(by generation: UInt64, _ chain: Bytes32) throws(VaultError) -> Bool {
-        let newest = try past.finder.newest().state
-        let fromThis = try past.membership(generation: self.generation, chain: self.chain, of: newest)
-        let fromThat = try past.membership(generation: generation, chain: chain, of: newest)
-        return [fromThis, fromThat].allSatisfy { [.same, .ancestor].contains($0) }
+    private var handOvers: HandOvers {
+        HandOvers(keyring, of: state.commit, past.pages, current: ownersPublicKey)
+    }
+
+    /// Returns the vectors of the hand-overs with valid signatures.
+    package func handOverVectors() throws(VaultError) -> [Vector] {
+        var handOvers = handOvers
+        return try handOvers.all().map(\.vector)
+    }
+
+    /// Returns the anchor that a machine remembers for this state.
+    package func point() throws(VaultError) -> AnchorPoint {
+        AnchorPoint(ownersPublicKey: ownersPublicKey, generation: generation, chain: chain, vector: try vector())
+    }
+
+    /// Returns whether the file has since moved on to a state that includes both this one and the anchor's.
+    package func isContinued(by anchor: AnchorPoint) throws(VaultError) -> Bool {
+        let newest = try newest()
+        for one in [try point(), anchor] {
+            guard [.same, .descends].contains(try newest.verdict(on: one)) else { return false }
+        }
+        return true
+    }
+
+    /// Returns the newest state of the file now.
+    private func newest() throws(VaultError) -> WatchedState {
+        let found = try past.finder.newest().state
+        return WatchedState(
+            state: found, vault: vault, ownersPublicKey: ownersPublicKey, isOwner: isOwner,
+            keyring: try Store.readKeyring(of: found.commit, past.pages, header), header: header, past: past,
+            knownVector: nil, fileSystem: fileSystem, path: path, isSynced: false)
     }
 
     /// Makes the state durable unless this handle has already done so, by syncing the file and its directory. A
@@ -79,7 +117,7 @@ extension Store {
     package var watched: WatchedState {
         WatchedState(
             state: state, vault: vault, ownersPublicKey: ownersPublicKey, isOwner: slot.keys.isOwner, keyring: keyring,
-            past: past,
+            header: header, past: past, knownVector: knownVector?.ref == state.commit.vector ? knownVector : nil,
             fileSystem: fileSystem, path: path, isSynced: synced == state, tail: tail)
     }
 
@@ -87,8 +125,8 @@ extension Store {
     func candidate(_ loaded: borrowing Loaded) -> WatchedState {
         WatchedState(
             state: loaded.found.state, vault: loaded.header.id, ownersPublicKey: loaded.slot.keys.ownersPublicKey(),
-            isOwner: loaded.slot.keys.isOwner, keyring: loaded.keyring, past: loaded.past, fileSystem: fileSystem,
-            path: path,
+            isOwner: loaded.slot.keys.isOwner, keyring: loaded.keyring, header: loaded.header, past: loaded.past,
+            knownVector: nil, fileSystem: fileSystem, path: path,
             isSynced: false, tail: loaded.found.tail)
     }
 
@@ -115,7 +153,7 @@ extension Store {
             let slot = try open(header, bytes)
             try requireOwner(slot, place.owner)
             if recalled?.vault != header.id, let watch = place.watch {
-                recalled = (header.id, try watch.recall(header.id))
+                recalled = (header.id, try watch.recall(header.id, resolved))
             }
             let store = Store(
                 try load(file, header, bytes, slot, place), path: resolved, isWritable: writable, place: place)
@@ -126,7 +164,7 @@ extension Store {
                 guard attempts < mostAttempts, mayBeLate(error), let watch = place.watch,
                     try place.fileSystem.identity(of: resolved)?.isSameFile(as: try file.identity()) != true
                 else { throw error }
-                recalled = (header.id, try watch.recall(header.id))
+                recalled = (header.id, try watch.recall(header.id, resolved))
             }
         }
     }
@@ -144,6 +182,6 @@ extension Store {
 
     /// Returns how a remembered state is related to the current one.
     package func verdict(on anchor: AnchorPoint) throws(VaultError) -> Ancestry {
-        try past.verdict(on: anchor, state: state, keyring: keyring, ownersPublicKey: ownersPublicKey)
+        try watched.verdict(on: anchor)
     }
 }

@@ -13,10 +13,14 @@ package final class Store {
     package let threads: Int?
     let process = OwnProcess()
     package let watch: StateWatch?
+    /// The memory of the replica ids of this writer.
+    package let replicas: any ReplicaMemory
     private let owner: Bytes32?
     private let searchesWholeFile: Bool
 
-    package internal(set) var file: any FileHandle { didSet { fileIdentity = nil } }
+    package internal(set) var file: any FileHandle {
+        didSet { (fileIdentity, knownVector) = (nil, nil) }
+    }
     /// The file's identity, determined when first needed; it does not change while the file is open.
     var fileIdentity: FileIdentity?
     package internal(set) var header: Header
@@ -29,6 +33,8 @@ package final class Store {
     /// The frame of the state's commit, used to detect whether it is still in the file.
     var commitFrame: [UInt8]
     package internal(set) var keyring: Keyring
+    /// The vector that was last read or written, which may be that of an earlier state.
+    var knownVector: StoredVector?
     package internal(set) var tail: TailState
     /// The state that was skipped because of `tail`.
     var incomplete: CommittedState?
@@ -67,6 +73,8 @@ package final class Store {
         package let cacheBytes: Int
         /// The memory of the vault's states; nil if states are not remembered.
         package var watch: StateWatch?
+        /// The memory of the replica ids that this writer has used.
+        package var replicas: any ReplicaMemory
         /// The owners' public key that the caller requires.
         package var owner: Bytes32?
         /// The number of threads for work on the whole vault; nil for one per processor.
@@ -76,7 +84,8 @@ package final class Store {
 
         package init(
             fileSystem: any FileSystem = RealFileSystem(), random: Randomness = .system, cacheBytes: Int = 8 << 20,
-            watch: StateWatch? = nil, owner: Bytes32? = nil, threads: Int? = nil
+            watch: StateWatch? = nil, replicas: any ReplicaMemory = ProcessReplicas.shared, owner: Bytes32? = nil,
+            threads: Int? = nil
         ) {
             self.owner = owner
             self.threads = threads
@@ -84,6 +93,7 @@ package final class Store {
             self.random = random
             self.cacheBytes = cacheBytes
             self.watch = watch
+            self.replicas = replicas
         }
     }
 
@@ -94,6 +104,7 @@ package final class Store {
         random = place.random
         cacheBytes = place.cacheBytes
         watch = place.watch
+        replicas = place.replicas
         owner = place.owner
         threads = place.threads
         searchesWholeFile = place.searchesWholeFile
@@ -157,19 +168,22 @@ package final class Store {
             keyring: keyring)
     }
 
-    /// Reads a commit's keyring, and checks it against the header and the clock.
+    /// Reads a commit's keyring, and checks it against the header and the commit.
     static func readKeyring(of commit: Commit, _ pages: PageSource, _ header: Header) throws(VaultError) -> Keyring {
         let ref = commit.keyring
         let body = try pages.open(try FrameReader.read(ref, .keyring, pages.file), .keyring, at: ref.offset)
         let keyring = try decoding { () throws(FormatError) in try Keyring(body.span, at: ref.offset) }
-        let removed = Set(keyring.removedSlots.map(\.id))
-        guard !header.slots.contains(where: { removed.contains($0.id) }) else {
-            throw VaultError(.structureInvalid, "a slot in the header is listed as removed", at: ref.offset)
+        let kinds = Dictionary(header.slots.map { ($0.id, $0.kind) }, uniquingKeysWith: { first, _ in first })
+        guard keyring.slots.count == kinds.count, keyring.slots.allSatisfy({ kinds[$0.id] != nil }) else {
+            throw VaultError(.structureInvalid, "the slots in the keyring are not those in the header", at: ref.offset)
         }
-        guard keyring.removedSlots.allSatisfy({ $0.revision <= commit.clock }), keyring.keeping.revision <= commit.clock
-        else {
+        guard keyring.slots.allSatisfy({ $0.grants.isEmpty || kinds[$0.id] != .full }) else {
+            throw VaultError(.structureInvalid, "a slot that opens everything is granted a group", at: ref.offset)
+        }
+        guard keyring.dots.allSatisfy({ $0.isPossible(clock: commit.clock, floor: commit.floor) }) else {
             throw VaultError(
-                .structureInvalid, "a revision in the keyring is later than the vault's clock", at: ref.offset)
+                .structureInvalid, "a dot in the keyring is later than the vault's clock, or wrongly encoded",
+                at: ref.offset)
         }
         return keyring
     }
@@ -185,7 +199,8 @@ package final class Store {
     }
     var place: Place {
         var place = Place(
-            fileSystem: fileSystem, random: random, cacheBytes: cacheBytes, watch: watch, owner: owner, threads: threads
+            fileSystem: fileSystem, random: random, cacheBytes: cacheBytes, watch: watch, replicas: replicas,
+            owner: owner, threads: threads
         )
         place.searchesWholeFile = searchesWholeFile
         return place

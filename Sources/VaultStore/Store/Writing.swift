@@ -1,5 +1,6 @@
 internal import Glibc
 package import VaultBytes
+internal import VaultCrypto
 
 extension Store {
     /// Acquires the writer's lock, waiting at most `seconds`, and moves to the newest state.
@@ -72,8 +73,9 @@ extension Store {
         try cutTail()
     }
 
-    /// Saves a damaged tail as `FILE.damaged-G`, and truncates it. Other tails are handled as they are before
-    /// any change.
+    /// Saves a damaged tail as `FILE.damaged-G`, and truncates it. If the vector of the newest state is damaged,
+    /// the states back to the newest one with a sound vector are part of that tail. Other tails are handled as
+    /// they are before any change.
     ///
     /// `check`: as for `beginWriting`.
     /// Returns the path of the saved file, or nil if there was nothing to save.
@@ -83,6 +85,7 @@ extension Store {
         var kept: String?
         try beginWriting(wait: seconds) { () throws(VaultError) in
             try check()
+            try leaveDamagedVector()
             guard case .damaged = tail else { return }
             kept = try setAside("damaged-\(state.commit.generation + 1)", to: nil)
             try cutTail()
@@ -90,6 +93,35 @@ extension Store {
         }
         endWriting()
         return kept
+    }
+
+    /// Goes back to the newest state whose vector is sound, and calls what follows it a damaged tail.
+    private func leaveDamagedVector() throws(VaultError) {
+        let size = try file.size()
+        var sound = state
+        while try !hasSoundVector(sound.commit) {
+            guard let earlier = try past.states(before: sound, most: 1).first, earlier.commit.header == headerHash
+            else {
+                throw VaultError(
+                    .authenticationFailed, "no state of this file has a sound vector; salvage the file",
+                    at: sound.commit.vector.offset)
+            }
+            sound = earlier
+        }
+        guard sound != state, let (frame, _) = try finder.read(at: sound.commit.offset) else { return }
+        keyring = try Store.readKeyring(of: sound.commit, pages, header)
+        (state, commitFrame, incomplete) = (sound, frame, nil)
+        tail = .damaged(bytes: size - min(sound.commit.end, size))
+    }
+
+    private func hasSoundVector(_ commit: Commit) throws(VaultError) -> Bool {
+        do throws(VaultError) {
+            _ = try pages.vector(of: commit).vector(of: commit)
+            return true
+        } catch {
+            guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
+            return false
+        }
     }
 
     /// Removes the files that killed writers left next to the vault, once per opening.
@@ -143,13 +175,21 @@ extension Store {
 
     /// Writes the commit after the appended frames and syncs the file. If this fails before the sync, nothing has
     /// changed.
-    package func commit(_ appender: Appender, _ commit: Commit, keyring newKeyring: Keyring) throws(VaultError) {
+    ///
+    /// `next`: the vector of the new state, with the dots of its changes. It determines the commit's vector, clock, floor
+    /// and own row; the commit's live bytes do not yet consider it.
+    package func commit(
+        _ appender: Appender, _ commit: Commit, _ next: NextVector, keyring newKeyring: Keyring
+    ) throws(VaultError) {
         try requireGeneration(commit.generation)
         do throws(VaultError) {
-            var next = state
-            try syncing { () throws(VaultError) in next = try appender.finish(commit, codec) }
+            var commit = commit
+            let stored = try complete(&commit, next, appender, keyring: newKeyring, key: slot.keys.index)
+            try next.note()
+            var made = state
+            try syncing { () throws(VaultError) in made = try appender.finish(commit, codec) }
             try finishRelocation()
-            state = next
+            (state, knownVector) = (made, stored)
         } catch {
             abandon()
             throw error

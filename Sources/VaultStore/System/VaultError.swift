@@ -27,9 +27,9 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
         case deviceBound = 10
         /// A commit was not made by an owner, or belongs to another header.
         case tampered = 11
-        /// The file is older than a remembered state.
+        /// The file lacks changes of a remembered state.
         case rolledBack = 12
-        /// The file's history does not contain the remembered state.
+        /// The file and the remembered state each have changes that the other lacks.
         case forked = 13
         /// The item does not exist.
         case noSuchItem = 14
@@ -73,8 +73,8 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
         case noKernelKeyring = 33
         /// The handle was opened by a parent process and cannot be used in this one.
         case otherProcess = 34
-        /// The file no longer proves that it continues the remembered state: the evidence was removed by a compaction.
-        case ancestryUnprovable = 35
+        /// The item has no secret, because it was forgotten or belongs to a branch under a replaced key.
+        case noSecret = 35
         /// The vault's owners are not the ones that were remembered or required.
         case foreignOwner = 36
         /// This machine's memory of the vault is damaged.

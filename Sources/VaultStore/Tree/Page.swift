@@ -52,10 +52,10 @@ package final class Page: Sendable {
         prefix.append(bytes.span.extracting(layout.entries[index].rest))
     }
 
-    /// Returns whether an entry of a leaf is a tombstone, that is, its key starts with the tombstone tag.
-    package func isTombstone(_ index: Int) -> Bool {
+    /// Returns whether an entry of a leaf is a forgotten value, that is, its key starts with the tag of those.
+    package func isForgotten(_ index: Int) -> Bool {
         let first = layout.prefix.isEmpty ? layout.entries[index].rest : layout.prefix
-        return !first.isEmpty && bytes[first.lowerBound] == Format.tombstoneTag
+        return !first.isEmpty && bytes[first.lowerBound] == Format.forgottenTag
     }
 
     /// Returns whether an entry's key equals a range of other bytes.

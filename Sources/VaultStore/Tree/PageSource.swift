@@ -57,6 +57,13 @@ package final class PageSource: Sendable {
 
     /// Opens an index object that was read at `offset`.
     package func open(_ frame: [UInt8], _ kind: Sealing.Placed, at offset: UInt64) throws(VaultError) -> [UInt8] {
+        try open(frame, kind, at: offset, key: key)
+    }
+
+    /// Opens an object under another key than the index key, such as a past.
+    package func open(
+        _ frame: [UInt8], _ kind: Sealing.Placed, at offset: UInt64, key: borrowing Secret
+    ) throws(VaultError) -> [UInt8] {
         var failure: CryptoError?
         let size = frame.count - Format.sealOverhead
         let body = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in

@@ -5,9 +5,10 @@ from pathlib import Path
 from random import Random
 
 from nacl.bindings import crypto_scalarmult_base
-from tests.vaults import DEVICE, Vault, verdict
+
+from tests.vaults import Vault, verdict
 from vaultfmt_reference import age
-from vaultfmt_reference.age import Hybrid, Identity, SSHEd25519, Stanza, X25519
+from vaultfmt_reference.age import X25519, Hybrid, Identity, SSHEd25519, Stanza
 from vaultfmt_reference.factors import Factors, Provider
 from vaultfmt_reference.reader import Reader
 from vaultfmt_reference.rewrite import rekey
@@ -42,8 +43,8 @@ class Slots(unittest.TestCase):
         key = age.external_key(FILE_KEY, self.id, slot)
         factors = Factors(provider=age.NAME, unwrap=age.unwrapper(self.id, identity))
         new = NewSlot(factors, None, Provider(age.NAME, parameters), key, id=SLOT)
-        made = new.seal(reader.keys, {}, 1, DEVICE, self.vault.random)
-        data = rekey(reader, [*reader.header.slots, made], self.vault.random, self.vault.now, DEVICE)
+        made = new.seal(reader.keys, {}, self.vault.random)
+        data = rekey(self.vault.transaction(), [*reader.header.slots, made])
         return verdict(data, opened=lambda each: Reader(each, factors, {}))
 
     def test_a_slot_opens_with_the_identity_of_each_recipient_and_no_other(self) -> None:

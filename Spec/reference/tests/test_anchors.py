@@ -1,25 +1,26 @@
-"""Verdicts on what a machine remembers: sections 7.2 and 7.3."""
+"""Verdicts on what a machine remembers: sections 7.2 and 7.3, and who may continue a replica id (7.5)."""
 
 import unittest
 from dataclasses import replace
 
 from tests.vaults import MAIN, RAW, Vault, key, reader, verdict
-from vaultfmt_reference.anchors import Anchor, Ancestry, compare
+from vaultfmt_reference.anchors import Anchor, Dropped, compare
 from vaultfmt_reference.codec import Refused
 from vaultfmt_reference.drafts import Content
 from vaultfmt_reference.factors import Factors
 from vaultfmt_reference.keyring import HandOver
+from vaultfmt_reference.merge import adopt
 from vaultfmt_reference.reader import Reader
-from vaultfmt_reference.rewrite import past, rotate
+from vaultfmt_reference.replicas import MOST_REVISIONS
+from vaultfmt_reference.rewrite import rotate
 
 
 def anchor(data: bytes) -> Anchor:
-    opened = reader(data)
-    return Anchor(*opened.state, opened.keys.public)
+    return Anchor.of(reader(data))
 
 
-def rotated(vault: Vault) -> Vault:
-    vault.data = rotate(vault.reader, [(MAIN, None)], vault.random, vault.now, vault.own)
+def rotated(vault: Vault, restart: bool = False) -> Vault:
+    vault.data = rotate(vault.transaction(), [(MAIN, None)], restart)
     return vault
 
 
@@ -38,55 +39,74 @@ class Anchors(unittest.TestCase):
         self.assertEqual([self.compared(last, each) for each in self.before], ["descends"] * 4 + ["same"])
         self.assertEqual(self.compared(self.before[0], last), "older")
 
-    def test_another_branch_is_forked(self) -> None:
+    def test_a_compaction_is_the_same(self) -> None:
+        self.assertEqual(self.compared(self.vault.compact().data, self.before[-1]), "same")
+        self.assertEqual(self.compared(self.before[-1], self.vault.data), "same")
+
+    def test_another_branch_is_forked_until_it_is_merged(self) -> None:
         other = self.vault.branch("other").put(Content(key("x")))
-        self.vault.put(Content(key("y")))
-        self.assertEqual(self.compared(self.vault.data, other.data), "forked")
-        self.assertEqual(self.compared(self.vault.put(Content(key("z"))).data, other.data), "forked")
+        mine = self.vault.put(Content(key("y"))).data
+        self.assertEqual(self.compared(mine, other.data), "forked")
         self.assertEqual(self.compared(self.vault.compact().data, other.data), "forked")
+        self.vault.merge(other)
+        self.assertEqual([self.compared(self.vault.data, each) for each in (mine, other.data)], ["descends"] * 2)
 
-    def test_compaction_keeps_the_past(self) -> None:
+    def test_two_machines_that_removed_the_same_item_go_on_after_a_merge(self) -> None:
+        other = self.vault.branch("other").remove(key("a"))
+        before = self.vault.remove(key("a")).data, other.data
+        self.vault.merge(other)
+        self.assertEqual([self.compared(self.vault.data, each) for each in before], ["descends"] * 2)
+
+    def test_an_anchor_comes_back_from_its_text(self) -> None:
+        for each in (anchor(self.before[0]), anchor(rotated(self.vault, restart=True).data)):
+            self.assertEqual(Anchor.parse(each.text).text, each.text)
+
+    def test_with_a_damaged_vector_only_the_chain_value_tells_R_5_37(self) -> None:
         data = self.vault.compact().data
-        self.assertEqual([self.compared(data, each) for each in self.before], ["descends"] * 5)
+        at = reader(data).commit.vector.offset + 100
+        damaged = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+        self.assertEqual(compare(reader(damaged), anchor(data)), "same")
+        with self.assertRaises(Refused):
+            compare(reader(damaged), anchor(self.before[0]))
+        self.assertEqual(verdict(damaged), "authentication-failed")
 
-    def test_the_order_is_that_in_which_states_became_ancestors_R_5_17(self) -> None:
-        data = self.vault.compact().put(Content(key("n"))).compact().data
-        generations = [generation for generation, _ in Ancestry.of(reader(data)).in_history]
-        self.assertEqual(generations, list(range(1, reader(data).commit.generation)))
-
-    def test_below_the_floor_it_is_unprovable(self) -> None:
-        forge = self.vault.compact().forge()
-        assert forge.history is not None
-        forge.history = replace(forge.history, floor=4, ancestors=forge.history.ancestors[3:])
-        data = forge.build()
-        verdicts = [self.compared(data, each) for each in self.before]
-        self.assertEqual(verdicts, ["unprovable"] * 3 + ["descends"] * 2)
-        self.assertEqual(self.compared(data, replace(anchor(self.before[3]), chain=bytes(32))), "forked")
-        self.assertEqual(self.compared(data, replace(anchor(self.before[2]), chain=bytes(32))), "unprovable")
-
-    def test_a_walk_that_meets_damage(self) -> None:
-        at = reader(self.before[2]).commit.offset + 100
-        data = self.before[-1][:at] + b"x" + self.before[-1][at + 1 :]
-        self.assertEqual(self.compared(data, self.before[3]), "descends")
-        self.assertEqual(self.compared(data, replace(anchor(self.before[3]), chain=bytes(32))), "forked")
-        for each in self.before[:3]:
-            with self.assertRaises(Refused):
-                self.compared(data, each)
+    # Hand-overs
 
     def test_rotation_hands_over_R_7_8(self) -> None:
-        old = self.before[-1]
-        rotated(self.vault).put(Content(key("after")))
-        self.assertEqual([self.compared(self.vault.data, each) for each in self.before], ["descends"] * 5)
-        self.before.append(self.vault.data)
-        rotated(rotated(self.vault))
-        self.assertEqual([self.compared(self.vault.data, each) for each in self.before], ["descends"] * 6)
-        self.assertEqual(len(self.vault.reader.keyring.hand_overs), 3)
-        self.assertEqual(self.compared(old, self.vault.data), "foreign")
+        for restart in (False, True):
+            with self.subTest(restart=restart):
+                self.setUp()
+                old = self.before[-1]
+                rotated(self.vault, restart).put(Content(key("after")))
+                self.assertEqual([self.compared(self.vault.data, each) for each in self.before], ["descends"] * 5)
+                self.before.append(self.vault.data)
+                rotated(rotated(self.vault, restart))
+                self.assertEqual([self.compared(self.vault.data, each) for each in self.before], ["descends"] * 6)
+                self.assertEqual(len(self.vault.reader.keyring.hand_overs), 3)
+                self.assertEqual(self.compared(old, self.vault.data), "foreign")
 
-    def test_a_branch_under_a_rotated_key_is_foreign(self) -> None:
+    def test_a_restart_leaves_one_row_and_no_dot_of_another_R_7_25(self) -> None:
+        self.vault.merge(self.vault.branch("other").put(Content(key("x"))))
+        rotated(self.vault, restart=True)
+        opened = self.vault.reader
+        self.assertEqual((len(opened.vector.rows), opened.commit.floor + 1), (1, opened.keyring.key_dot.revision))
+        self.assertEqual({each.dot.position for each in (opened.entry(name, value) for name, value, _ in opened.entries())}, {0})
+
+    def test_a_branch_under_a_replaced_key_is_forked_until_it_is_taken_in(self) -> None:
         branch = self.vault.branch("thief").put(Content(key("planted")))
         rotated(self.vault).put(Content(key("after")))
-        self.assertEqual(self.compared(self.vault.data, branch.data), "foreign")
+        self.assertEqual(self.compared(self.vault.data, branch.data), "forked")
+        self.vault.data = adopt(self.vault.reader, branch.reader, self.vault.random, self.vault.now, self.vault.memory).data
+        self.assertEqual([self.compared(self.vault.data, each) for each in (branch.data, self.before[-1])], ["descends"] * 2)
+
+    def test_rows_can_be_covered_by_several_hand_overs_together_R_7_6(self) -> None:
+        one, two = self.vault.branch("one").put(Content(key("x"))), self.vault.branch("two").put(Content(key("y")))
+        both = one.branch("both").merge(two)
+        rotated(self.vault)
+        for each in (one, two):
+            self.assertEqual(self.compared(self.vault.data, both.data), "forked")
+            self.vault.data = adopt(self.vault.reader, each.reader, self.vault.random, self.vault.now, self.vault.memory).data
+        self.assertEqual(self.compared(self.vault.data, both.data), "descends")
 
     def forged(self, change: object) -> bytes:
         rotated(self.vault)
@@ -99,28 +119,25 @@ class Anchors(unittest.TestCase):
         for change in (
             lambda over: replace(over, signature=bytes(64)),
             lambda over: replace(over, public=bytes(32)),
-            lambda over: replace(over, generation=over.generation + 1),
-            lambda over: replace(over, chain=bytes(32)),
+            lambda over: replace(over, floor=over.floor + 1),
+            lambda over: replace(over, following=bytes(32)),
         ):
             old = self.before[-1]
             vault, self.vault = self.vault, self.vault.branch("again")
             self.assertEqual(self.compared(self.forged(change), old), "foreign")
             self.vault = vault
 
-    def test_a_hand_over_below_the_floor_is_unprovable(self) -> None:
+    def test_a_hand_over_of_other_rows_is_none(self) -> None:
         rotated(self.vault)
-        forge = self.vault.put(Content(key("n"))).compact().forge()
-        assert forge.history is not None
-        kept = forge.history.ancestors[-1:]
-        forge.history = replace(forge.history, floor=kept[0][0], ancestors=kept)
-        self.assertEqual(self.compared(forge.build(), self.before[-1]), "unprovable")
-
-    def test_a_strangers_vault_with_the_same_past_is_foreign(self) -> None:
-        """A copied id and a copied chain, under another key: what first sight cannot tell, an anchor does."""
-        stranger = rotated(self.vault.branch("stranger"))
-        forge = stranger.forge()
-        forge.keyring = replace(forge.keyring, hand_overs=[])
+        forge = self.vault.forge()
+        forge.hand_overs = [[(replica, revision + 1) for replica, revision in rows] for rows in forge.hand_overs]
         self.assertEqual(self.compared(forge.build(), self.before[-1]), "foreign")
+
+    def test_a_hand_over_whose_vector_is_damaged_is_an_error(self) -> None:
+        data = rotated(self.vault).data
+        at = reader(data).keyring.hand_overs[0].vector.offset + 60
+        with self.assertRaises(Refused):
+            self.compared(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :], self.before[-1])
 
     def test_a_caller_can_insist_on_an_owner(self) -> None:
         public = self.vault.reader.keys.public
@@ -129,17 +146,73 @@ class Anchors(unittest.TestCase):
         self.assertEqual(verdict(self.vault.data, opened=lambda data: Reader(data, Factors(raw_key=RAW), owner=public)), "foreign")
 
     def test_hand_overs_are_signed_over_what_they_say(self) -> None:
-        keys = self.vault.reader.keys
-        over = HandOver.make(keys, 7, bytes(32), b"n" * 32)
-        self.assertTrue(over.is_valid(keys.vault, b"n" * 32))
-        self.assertFalse(over.is_valid(keys.vault, b"o" * 32))
-        self.assertFalse(over.is_valid(bytes(16), b"n" * 32))
+        keys, rows = self.vault.reader.keys, [(2, 7), (1, 9)]
+        over = HandOver.make(keys, rows, 3, self.vault.reader.commit.vector, b"n" * 32)
+        self.assertTrue(over.is_valid(keys.vault, rows[::-1]))
+        self.assertFalse(over.is_valid(keys.vault, [(2, 7), (1, 8)]))
+        self.assertFalse(replace(over, following=b"o" * 32).is_valid(keys.vault, rows))
+        self.assertFalse(over.is_valid(bytes(16), rows))
 
-    def test_at_least_1000_ancestors_are_kept(self) -> None:
-        forge = self.vault.compact().forge()
-        assert forge.history is not None
-        own = forge.history.ancestors[-1]
-        many = [(1, number.to_bytes(32, "big"), 1) for number in range(1363)] + [own]
-        forge.history = replace(forge.history, ancestors=many, floor=1)
-        kept = past(reader(forge.build()))
-        self.assertEqual((len(kept.ancestors), kept.floor, kept.ancestors[:1]), (1364, 2, many[1:2]))
+    # What a user dropped
+
+    def test_what_was_dropped_is_found_again_R_7_23(self) -> None:
+        fork = self.vault.branch("fork")
+        fork.memory = self.vault.memory
+        fork.put(Content(key("a"), b"bad"))
+        remembered, dropped = anchor(fork.data), Dropped()
+        dropped.accept(remembered, self.vault.reader)
+        self.assertEqual(dropped.found(self.vault.reader), set())
+        self.vault.put(Content(key("a"), b"good"))
+        self.assertEqual(dropped.found(self.vault.reader), set())
+        later = fork.branch("later").put(Content(key("z")))
+        self.assertEqual(dropped.found(later.reader), {*remembered.vector.rows})
+        dropped.agree(later.reader)
+        self.assertEqual((dropped.rows, dropped.found(later.reader)), ([], set()))
+
+    def test_what_was_dropped_is_found_in_what_was_handed_over(self) -> None:
+        fork, dropped = self.vault.branch("fork").put(Content(key("a"), b"bad")), Dropped()
+        dropped.accept(anchor(fork.data), self.vault.reader)
+        self.assertEqual(len(dropped.found(rotated(fork, restart=True).reader)), 1)
+
+
+class Replicas(unittest.TestCase):
+    def test_an_id_goes_on_only_from_its_own_last_revision_R_7_19(self) -> None:
+        vault = Vault(Content(key("a"), b"1"))
+        copy = vault.branch("copy")
+        copy.memory = vault.memory
+        vault.put(Content(key("a"), b"2"))
+        self.assertEqual(len(vault.reader.vector.rows), 1)
+        # The copy does not have that change: so its next one is another id's.
+        copy.put(Content(key("a"), b"3"))
+        self.assertEqual(len(copy.reader.vector.rows), 2)
+
+    def test_an_id_with_another_writer_is_named_and_split_R_7_21(self) -> None:
+        vault = Vault(Content(key("a"), b"1"))
+        clone = vault.branch("clone")
+        clone.memory.last, clone.memory.log = dict(vault.memory.last), {each: set(log) for each, log in vault.memory.log.items()}
+        vault.put(Content(key("a"), b"2"))
+        clone.put(Content(key("b"), b"3"))
+        (replica,) = vault.memory.last
+        # The machine finds its own id with a revision that it never made, as its last one: still it does not go on with it.
+        vault.memory.last[replica] = clone.reader.vector.rows[replica]
+        clone.memory = vault.memory
+        clone.put(Content(key("c")))
+        self.assertEqual((clone.reader.vector.split, len(clone.reader.vector.rows)), ({replica}, 2))
+        self.assertEqual(verdict(clone.data), "success")
+
+    def test_an_id_ends_after_4096_revisions_R_7_24(self) -> None:
+        vault = Vault(Content(key("a"), b"1"))
+        (replica,) = vault.memory.last
+        last = vault.memory.last[replica]
+        vault.memory.note(replica, last - MOST_REVISIONS, last)
+        self.assertEqual(len(vault.put(Content(key("a"), b"2")).reader.vector.rows), 2)
+
+    def test_a_daily_change_writes_no_vector_and_another_machines_a_short_one_R_5_36(self) -> None:
+        vault = Vault(*(Content(key(f"{number}")) for number in range(3)))
+        frame = vault.reader.commit.vector
+        self.assertEqual(vault.put(Content(key("a"))).reader.commit.vector, frame)
+        for number in range(30):
+            vault.merge(vault.branch(f"m{number}").put(Content(key(f"m{number}"))))
+        opened = vault.reader
+        self.assertEqual((len(opened.vector.rows), opened.vector_frame[1].base is not None), (31, True))
+        self.assertLess(opened.commit.vector.length, 512)

@@ -3,6 +3,7 @@
 import unittest
 from dataclasses import replace
 
+from tests.orders import plain_dump
 from tests.vaults import DEVICE, RAW, SECRET, Vault, key, reader, rich, verdict
 from vaultfmt_reference import codec
 from vaultfmt_reference.codec import Cursor, Refused
@@ -12,7 +13,8 @@ from vaultfmt_reference.dump import check
 from vaultfmt_reference.exchange import History, Maker, unlocked
 from vaultfmt_reference.factors import Factors
 from vaultfmt_reference.frames import RECORD
-from vaultfmt_reference.items import SEALED, Entry, ItemKey
+from vaultfmt_reference.items import FORGOTTEN, SEALED, ItemKey
+from vaultfmt_reference.past import ATTRIBUTE_KIND, SECRET_FIELD, SHOWN
 from vaultfmt_reference.reader import Item, Reader
 from vaultfmt_reference.rewrite import compact
 from vaultfmt_reference.salvage import salvage
@@ -24,21 +26,9 @@ def item(data: bytes, name: bytes) -> Item:
 
 
 def earlier(data: bytes, name: bytes) -> list[bytes]:
-    return [value.record.secret for _, value in item(data, name).versions if value.record]
-
-
-class OfOneRevision(unittest.TestCase):
-    def test_a_value_becomes_a_version_before_that_of_a_later_device_R_5_13(self) -> None:
-        vault = Vault(Content(key("a"), b"one"), keep=5)
-        forge = vault.put(Content(key("a"), b"two")).compact().forge()
-        forge.keyring = replace(forge.keyring, devices=[b"x" * 16, b"y" * 16])
-        revision = next(each.revision for each in forge.entries.values() if isinstance(each, Entry))
-        vault.data = forge.build(
-            entry=lambda each: replace(each, device=1), version=lambda each: replace(each, revision=revision, device=2)
-        )
-        vault.put(Content(key("a"), b"three"))
-        self.assertEqual(verdict(vault.data), "success")
-        self.assertEqual(earlier(vault.data, key("a")), [b"two", b"one"])
+    """The earlier secrets, oldest first."""
+    kept = [each for each in item(data, name).kept if each.value.field == SECRET_FIELD and not each.value.flags & SHOWN]
+    return [each.content or b"" for each in sorted(kept, key=lambda each: each.value.dot)]
 
 
 class Numbers(unittest.TestCase):
@@ -69,50 +59,52 @@ class Numbers(unittest.TestCase):
 class Earlier(unittest.TestCase):
     name = key("a")
 
-    def changed(self, count: int, keep: int = 3, **more: object) -> Vault:
-        vault = Vault(Content(self.name, b"0", **more), keep=keep)  # type: ignore[arg-type]
+    def changed(self, count: int, limit: int = 3, **more: object) -> Vault:
+        vault = Vault(Content(self.name, b"0", **more), limit=limit)  # type: ignore[arg-type]
         for number in range(1, count + 1):
             vault.put(Content(self.name, b"%d" % number, **more))  # type: ignore[arg-type]
         return vault
 
     def test_the_newest_are_kept_up_to_the_setting(self) -> None:
         self.assertEqual(earlier(self.changed(5).data, self.name), [b"2", b"3", b"4"])
-        self.assertEqual(earlier(self.changed(5, keep=0).data, self.name), [])
+        self.assertEqual(earlier(self.changed(5, limit=0).data, self.name), [])
 
     def test_they_survive_compaction_rotation_and_another_name(self) -> None:
         vault = self.changed(2)
         vault.put(Content(key("b", b"work"), b"2"), old=self.name).compact()
         self.assertEqual(earlier(vault.data, key("b", b"work")), [b"0", b"1"])
 
-    def test_compaction_drops_what_exceeds_the_setting(self) -> None:
+    def test_only_the_next_change_drops_what_exceeds_the_limit_R_6_27(self) -> None:
         vault = self.changed(3)
         transaction = vault.transaction()
-        transaction.set_keep(1)
+        transaction.set_limit(1)
         vault.data = transaction.commit()
         self.assertEqual(len(earlier(vault.data, self.name)), 3)
-        self.assertEqual(earlier(vault.compact().data, self.name), [b"2"])
+        self.assertEqual(len(earlier(vault.compact().data, self.name)), 3)
+        self.assertEqual(earlier(vault.put(Content(self.name, b"4")).data, self.name), [b"3"])
 
     def test_only_a_secret_or_a_sealed_attribute_makes_one(self) -> None:
         vault = Vault(Content(self.name, b"s", {b"label": (0, b"1"), b"notes": (SEALED, b"1")}))
         vault.put(Content(self.name, b"s", {b"label": (0, b"2"), b"notes": (SEALED, b"1"), b"otp": (SEALED, b"new")}))
-        self.assertEqual(earlier(vault.data, self.name), [])
-        vault.put(Content(self.name, b"s", {b"notes": (SEALED, b"2")}))
-        found = item(vault.data, self.name)
-        self.assertEqual(len(found.versions), 1)
-        version, value = found.versions[0]
+        self.assertIsNone(item(vault.data, self.name).past)
+        vault.put(Content(self.name, b"t", {b"notes": (SEALED, b"2")}))
+        found = {each.value.field: each for each in item(vault.data, self.name).kept}
         self.assertEqual(
-            [(each.name, value.value(each)) for each in version.attributes], [(b"label", b"2"), (b"notes", b"1"), (b"otp", b"new")]
+            {of: each.content for of, each in found.items()},
+            {SECRET_FIELD: b"s", (ATTRIBUTE_KIND, b"notes"): b"1", (ATTRIBUTE_KIND, b"otp"): b"new"},
         )
+        # With the plain attributes that the item had with the secret.
+        self.assertEqual([(each.name, each.value) for each in found[SECRET_FIELD].value.attributes], [(b"label", b"2")])
+        self.assertEqual({each.value.replaced for each in found.values()}, {item(vault.data, self.name).entry.modified})
 
     def test_an_attachment_is_stored_once_however_often_the_secret_changes_R_6_11(self) -> None:
         vault = self.changed(3, attributes={b"x/file": (0, b"f" * 9000)})
-        places = {each.place for version, _ in item(vault.data, self.name).versions for each in version.attributes}
+        places = {each.place for kept in item(vault.data, self.name).kept for each in kept.value.attributes}
         places |= {each.place for each in item(vault.data, self.name).entry.attributes}
         self.assertEqual(len(places), 1)
         vault.put(Content(self.name, b"4"))
         found = item(vault.data, self.name)
-        left = {each.place for version, _ in found.versions for each in version.attributes if each.place}
-        self.assertEqual(len(left), 1)
+        left = {each.place for kept in found.kept for each in kept.value.attributes if each.place}
         self.assertEqual({vault.reader.keyring.compartments[place.compartment].group for place in left if place}, {0})
         verify(vault.reader)
 
@@ -120,22 +112,14 @@ class Earlier(unittest.TestCase):
         vault = self.changed(2)
         vault.put(Content(self.name, b"3", {}, 5, DEVICE))
         found = item(vault.data, self.name)
-        compartments = [vault.reader.keyring.compartments[version.place.compartment] for version, _ in found.versions]
+        compartments = [vault.reader.keyring.compartments[place.compartment] for kept in found.kept for place in kept.value.places]
         self.assertEqual([(each.group, each.accessibility, each.device) for each in compartments], [(0, 5, DEVICE)] * 3)
         self.assertEqual(verdict(vault.data, opened=lambda data: Reader(data, Factors(raw_key=RAW))), "device-bound")
 
     def test_removal_takes_them_along_R_6_12(self) -> None:
         vault = self.changed(2).remove(self.name)
-        self.assertEqual((vault.reader.commit.earlier, vault.reader.commit.items, vault.reader.commit.tombstones), (0, 0, 1))
-        records = vault.compact().data.count(RECORD)
-        self.assertEqual(records, 0)
-
-    def test_tombstones_are_dropped_after_180_days_and_raise_the_horizon(self) -> None:
-        vault = self.changed(0).remove(self.name)
-        removal = vault.reader.commit.clock
-        self.assertEqual((vault.compact().reader.commit.tombstones, vault.reader.commit.horizon), (1, 0))
-        vault.now.time += 181 * 86_400_000
-        self.assertEqual((vault.compact().reader.commit.tombstones, vault.reader.commit.horizon), (0, removal + 1))
+        self.assertEqual((vault.reader.commit.pasts, vault.reader.commit.items, vault.reader.commit.level), (0, 0, 0))
+        self.assertEqual(vault.compact().data.count(RECORD), 0)
 
 
 class Salvaging(unittest.TestCase):
@@ -145,7 +129,7 @@ class Salvaging(unittest.TestCase):
     def test_a_bit_in_the_header_costs_nothing(self) -> None:
         data = rich().data
         whole = self.lines(data)
-        self.assertEqual(sum(line.startswith("item ") for line in whole), 3)
+        self.assertEqual(sum(line.startswith("item ") for line in whole), 4)
         for place in (0, 7, 9, 13, 20, 40, 64, 80, 200, 4000, 4090):
             damaged = data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1 :]
             self.assertEqual(self.lines(damaged), ["header copy", *whole[1:]], place)
@@ -156,8 +140,18 @@ class Salvaging(unittest.TestCase):
         lines = self.lines(data)
         self.assertEqual(sorted(line.split()[0] for line in lines), ["generation", "header", "item", "lost"])
 
+    def test_a_damaged_vector_or_past_costs_no_item_R_5_37(self) -> None:
+        data = rich().data
+        opened = reader(data)
+        pasts = [entry.past for name, value, _ in opened.entries() if name[0] != FORGOTTEN if (entry := opened.entry(name, value)).past]
+        for reference in (opened.commit.vector, *pasts):
+            assert reference is not None
+            at = reference.offset + 50
+            lines = self.lines(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+            self.assertEqual(sum(line.startswith("item ") for line in lines), 4)
+
     def test_what_no_commit_reaches_is_not_proven_R_5_2(self) -> None:
-        vault = Vault(Content(key("a"), b"1"), keep=0).put(Content(key("a"), b"2"))
+        vault = Vault(Content(key("a"), b"1"), limit=0).put(Content(key("a"), b"2"))
         lines = self.lines(vault.data)
         self.assertEqual([line.split()[0] for line in lines], ["header", "generation", "item", "unproven"])
 
@@ -219,21 +213,5 @@ class Writing(unittest.TestCase):
             for _ in range(3):
                 history.change()
             before = history.reader()
-            after = Reader(
-                compact(before, history.maker.pick.randbytes, history.maker.now), unlocked(history.unlocks[0])[0], history.devices
-            )
-            keep = before.keyring.keep
-            self.assertEqual(self.contents(before, keep), self.contents(after, keep))
-
-    def contents(self, opened: Reader, keep: int) -> list[object]:
-        return [
-            (
-                each.key,
-                each.entry.id,
-                each.live.record,
-                each.live.large,
-                [value.record for _, value in each.versions[len(each.versions) - min(keep, len(each.versions)) :]],
-            )
-            for each in opened.walk()
-            if isinstance(each, Item)
-        ]
+            after = Reader(compact(history.transaction()), unlocked(history.unlocks[0])[0], history.devices)
+            self.assertEqual(plain_dump(before), plain_dump(after))

@@ -1,405 +1,313 @@
-"""Merging: section 8."""
+"""Merging under one key, what items hold: sections 6.4 and 8.1. Random histories are compared with the model in test_model.py."""
 
-import os
+import itertools
 import unittest
-from collections.abc import Callable
 from dataclasses import replace
 
-from tests.vaults import DEVICE, MAIN, SCOPED_SLOT, Vault, key, reader, rich
-from vaultfmt_reference import conflict
-from vaultfmt_reference.anchors import Anchor, compare
-from vaultfmt_reference.codec import NO_DEVICE, Refused
+from tests.branches import LABEL, NOTES, A, TwoBranches, content, holder, merged, said, secrets
+from tests.orders import plain_dump
+from tests.vaults import DEVICE, OTHER, RAW, Vault, key, reader
+from vaultfmt_reference.changes import Edit
+from vaultfmt_reference.codec import Refused
 from vaultfmt_reference.drafts import Content
-from vaultfmt_reference.exchange import History, Maker, unlocked
-from vaultfmt_reference.frames import Place, Reference
-from vaultfmt_reference.items import SEALED, Tombstone
-from vaultfmt_reference.merge import Result, adopt, merge
-from vaultfmt_reference.merging import merge_item
+from vaultfmt_reference.factors import Factors
+from vaultfmt_reference.items import SEALED
+from vaultfmt_reference.keyring import OWNERS
+from vaultfmt_reference.merge import merge
+from vaultfmt_reference.past import KEY_FIELD, PLACE_FIELD, SECRET_FIELD, Where
 from vaultfmt_reference.reader import Item, Reader
-from vaultfmt_reference.rewrite import add_scoped, rekey, remove_slot, rotate
-from vaultfmt_reference.sides import HeldItem, Side
+from vaultfmt_reference.replicas import Memory
+from vaultfmt_reference.sealing import content_of
 from vaultfmt_reference.verify import verify
-
-A = key("a")
-
-
-def merged(ours: Vault, theirs: Vault, takes_slots: bool = False) -> Result:
-    result = merge(ours.reader, theirs.reader, ours.random, ours.now, ours.own, takes_slots)
-    verify(reader(result.data))
-    return result
+from vaultfmt_reference.writer import Transaction
 
 
-def secrets(data: bytes) -> dict[bytes, bytes]:
-    return {each.key: each.live.record.secret for each in reader(data).walk() if isinstance(each, Item) and each.live.record}
+class Merging(TwoBranches):
+    # What is taken as it is
 
-
-def contents(opened: Reader) -> dict[bytes, object]:
-    side = Side.of(opened)
-    return {
-        item: (held.key, held.content, {each.content.secret for each in held.versions.values() if each.content})
-        for item, held in side.items.items()
-    }
-
-
-def conflicts(data: bytes, name: bytes) -> set[tuple[int, bytes, bytes]]:
-    content = next(held.content for held in Side.of(reader(data)).items.values() if held.key == name)
-    assert content is not None
-    found = content.attributes.get(conflict.NAME)
-    return {(each.kind, each.name, each.value) for each in conflict.decode(found[1])} if found else set()
-
-
-def earlier(data: bytes, name: bytes) -> list[bytes]:
-    held = next(held for held in Side.of(reader(data)).items.values() if held.key == name)
-    return [each.content.secret for _, each in sorted(held.versions.items()) if each.content]
-
-
-class Merging(unittest.TestCase):
-    def branches(self, *items: Content, keep: int = 3, compacted: bool = False) -> tuple[Vault, Vault]:
-        ours = Vault(*(items or (Content(A, b"0", {b"label": (0, b"0")}),)), keep=keep)
-        theirs = ours.branch("theirs")
-        theirs.now.time += 500
-        return ours, theirs
-
-    def both_ways(self, ours: Vault, theirs: Vault) -> bytes:
-        """The merge, which has to hold the same whichever side is ours."""
-        first, second = merged(ours, theirs), merged(theirs, ours)
-        self.assertEqual((first.what, second.what), ("merged", "merged"))
-        self.assertTrue(contents(reader(first.data)) == contents(reader(second.data)))
-        again = Vault.branch(ours, "again")
-        again.data = first.data
-        self.assertEqual(merged(again, theirs).what, "ours")
-        return first.data
-
-    def test_what_one_side_has_is_taken_unchanged_R_8_2(self) -> None:
+    def test_what_one_side_has_all_of_is_taken_unchanged_R_8_12(self) -> None:
         ours, theirs = self.branches()
         self.assertEqual(merged(ours, theirs).what, "same")
         theirs.put(Content(A, b"1"))
         result = merged(ours, theirs)
         self.assertEqual((result.what, result.data), ("theirs", theirs.data))
         self.assertEqual(merged(theirs, ours).what, "ours")
+        compacted = theirs.branch("compacted").compact()
+        self.assertEqual(merged(theirs, compacted).what, "equal")
 
-    def test_both_branches_descend_into_the_merge_R_8_3(self) -> None:
-        for compacted in (False, True):
-            ours, theirs = self.branches()
-            remembered = []
-            for number in range(3):
-                ours.put(Content(key(f"o{number}")))
-                remembered.append(ours.reader)
-            for number in range(5):
-                theirs.put(Content(key(f"t{number}")))
-                remembered.append(theirs.reader)
-            if compacted:
-                ours.compact()
-                theirs.compact()
-            opened = reader(self.both_ways(ours, theirs))
-            self.assertEqual(opened.commit.generation, max(ours.reader.commit.generation, theirs.reader.commit.generation) + 1)
-            for each in remembered:
-                self.assertEqual(compare(opened, Anchor(*each.state, each.keys.public)), "descends")
-            self.assertEqual(len(secrets(opened.data)), 9)
+    def test_the_commit_of_a_merge_R_8_22(self) -> None:
+        ours, theirs = self.branches()
+        ours.put(Content(key("o")))
+        for number in range(4):
+            theirs.put(Content(key(f"t{number}")))
+        opened, rows = reader(self.both_ways(ours, theirs)), list(ours.reader.vector.rows)
+        self.assertEqual(opened.commit.generation, theirs.reader.commit.generation + 1)
+        self.assertEqual((opened.commit.own_id, opened.commit.own_revision), (0, 0))
+        self.assertEqual(list(opened.vector.rows)[: len(rows)], rows)
+        self.assertEqual(opened.commit.clock, max(ours.reader.commit.clock, theirs.reader.commit.clock))
 
-    def test_fields_that_one_side_changed_are_that_sides_R_8_5(self) -> None:
+    # Items
+
+    def test_fields_that_one_side_changed_are_that_sides(self) -> None:
         ours, theirs = self.branches(Content(A, b"0", {b"label": (0, b"0"), b"notes": (SEALED, b"0")}))
         ours.put(Content(A, b"ours", {b"label": (0, b"0"), b"notes": (SEALED, b"0")}))
         theirs.put(Content(key("renamed"), b"0", {b"label": (0, b"theirs"), b"notes": (SEALED, b"0")}), old=A)
         data = self.both_ways(ours, theirs)
-        content = next(iter(Side.of(reader(data)).items.values())).content
-        self.assertEqual(content, Content(key("renamed"), b"ours", {b"label": (0, b"theirs"), b"notes": (SEALED, b"0")}))
-        self.assertEqual(conflicts(data, key("renamed")), set())
+        self.assertEqual(
+            content(data, key("renamed")), Content(key("renamed"), b"ours", {b"label": (0, b"theirs"), b"notes": (SEALED, b"0")})
+        )
+        self.assertEqual(said(data, key("renamed"), "marks"), set())
 
-    def test_of_one_field_on_both_the_greater_wins_and_nothing_is_lost(self) -> None:
+    def test_of_one_field_on_both_the_later_is_shown_and_the_other_is_left_to_settle(self) -> None:
         ours, theirs = self.branches()
         ours.put(Content(A, b"ours", {b"label": (0, b"ours")}))
         theirs.put(Content(A, b"theirs", {b"label": (0, b"theirs")}))
         data = self.both_ways(ours, theirs)
-        self.assertEqual(secrets(data)[A], b"theirs")
-        self.assertEqual(earlier(data, A), [b"0", b"ours"])
-        self.assertEqual(conflicts(data, A), {(conflict.ATTRIBUTE, b"label", b"ours"), (conflict.SECRET, b"", b"ours")})
+        self.assertEqual(content(data), Content(A, b"theirs", {b"label": (0, b"theirs")}))
+        self.assertEqual(said(data, A, "marks"), {(SECRET_FIELD, b"ours"), (LABEL, b"ours")})
+        self.assertEqual(said(data, A, "earlier"), {(SECRET_FIELD, b"0")})
 
-    def test_without_earlier_values_a_losing_secret_is_kept_in_conflict_R_8_6(self) -> None:
-        ours, theirs = self.branches(keep=0)
+    def test_equal_values_leave_nothing_to_settle_and_are_seen_by_bytes_R_6_23(self) -> None:
+        ours, theirs = self.branches()
+        for each in (ours, theirs):
+            each.put(Content(A, b"equal", {b"label": (0, b"equal")}))
+        self.assertEqual(said(self.both_ways(ours, theirs), A, "marks"), set())
+
+    def test_an_attributes_flags_are_part_of_its_value_R_6_23(self) -> None:
+        ours, theirs = self.branches()
+        ours.put(Content(A, b"0", {b"label": (0, b"x")}))
+        theirs.put(Content(A, b"0", {b"label": (2, b"x")}))
+        self.assertEqual(said(self.both_ways(ours, theirs), A, "marks"), {(LABEL, b"x")})
+
+    def test_settling_keeps_the_loser_as_an_earlier_value_R_6_25(self) -> None:
+        ours, theirs = self.branches()
         ours.put(Content(A, b"ours"))
         theirs.put(Content(A, b"theirs"))
-        data = self.both_ways(ours, theirs)
-        self.assertEqual(conflicts(data, A), {(conflict.SECRET, b"", b"ours")})
+        ours.data = merged(ours, theirs).data
+        taking = ours.branch("taking")
+        staying, transaction = ours.transaction(), taking.transaction()
+        staying.settle(A, [SECRET_FIELD])
+        ours.data = staying.commit()
+        transaction.settle(A, (), transaction.view(transaction.item(A)).marks)
+        taking.data = transaction.commit()
+        self.assertEqual((content(ours.data).secret, said(ours.data, A, "marks")), (b"theirs", set()))
+        self.assertEqual(said(ours.data, A, "earlier"), {(SECRET_FIELD, b"ours"), (SECRET_FIELD, b"0")})
+        self.assertEqual((content(taking.data).secret, said(taking.data, A, "marks")), (b"ours", set()))
+        self.assertEqual(said(taking.data, A, "earlier"), {(SECRET_FIELD, b"theirs"), (SECRET_FIELD, b"0")})
 
-    def test_accessibility_and_key_fields_that_lose_are_named(self) -> None:
+    def test_two_who_settle_alike_leave_nothing_to_settle_R_6_25(self) -> None:
+        """Staying makes no new dot if what is shown is open."""
         ours, theirs = self.branches()
-        ours.put(Content(key("o"), b"0", {b"label": (0, b"0")}, 2), old=A)
-        theirs.put(Content(key("t"), b"0", {b"label": (0, b"0")}, 5, DEVICE), old=A)
+        ours.put(Content(A, b"ours"))
+        theirs.put(Content(A, b"theirs"))
+        ours.data = theirs.data = merged(ours, theirs).data
+        for each in (ours, theirs):
+            transaction = each.transaction()
+            transaction.settle(A, [SECRET_FIELD])
+            each.data = transaction.commit()
         data = self.both_ways(ours, theirs)
-        lost = {(conflict.ACCESSIBILITY, b"", b"\2" + NO_DEVICE), (conflict.KEY_FIELD, b"account", b"o")}
-        self.assertEqual(conflicts(data, key("t")), lost)
+        self.assertEqual((content(data).secret, said(data, A, "marks")), (b"theirs", set()))
 
-    def test_a_deletion_holds_and_a_change_beats_it_R_8_7(self) -> None:
+    def test_a_removal_takes_only_what_it_has_seen_R_8_13(self) -> None:
         ours, theirs = self.branches(Content(A, b"0"), Content(key("b"), b"0"))
         ours.remove(A, key("b"))
         theirs.put(Content(key("b"), b"changed"))
         self.assertEqual(secrets(self.both_ways(ours, theirs)), {key("b"): b"changed"})
         for each in (ours, theirs):
+            each.now.time += 10**12
             each.compact()
-        data = self.both_ways(ours, theirs)
-        self.assertEqual(secrets(data), {key("b"): b"changed"})
-        dead = {each.item for each in reader(data).walk() if isinstance(each, Tombstone)}
-        self.assertEqual(len(dead), 1)
+        self.assertEqual(secrets(self.both_ways(ours, theirs)), {key("b"): b"changed"})
 
-    def test_a_deletion_holds_when_its_tombstone_is_gone(self) -> None:
-        ours, theirs = self.branches(Content(A, b"0"), Content(key("b"), b"0"))
+    def test_what_was_removed_does_not_return_from_a_third_copy(self) -> None:
+        ours, theirs, third = self.branches(count=3)
         ours.remove(A)
-        ours.now.time += 200 * 86_400_000
-        theirs.now.time += 200 * 86_400_000
-        ours.compact()
-        theirs.put(Content(key("new"))).compact()
-        result = merged(ours, theirs)
-        self.assertEqual(set(secrets(result.data)), {key("b"), key("new")})
-        self.assertEqual(len(result.named), 1)
+        third.put(Content(key("c")))
+        theirs.merge(ours).merge(third)
+        third.merge(theirs)
+        self.assertEqual(set(secrets(theirs.data)), {key("c")})
+        self.assertEqual(merged(ours, third).data, third.data)
 
-    def test_a_deletion_holds_whichever_of_two_common_ancestors_is_the_base_R_8_7(self) -> None:
-        """Each branch merged the other's first commit: both are common, and neither is the other's ancestor."""
-        for compacted in (False, True):
-            for number in range(6):
-                with self.subTest(number, compacted=compacted):
-                    two = Vault(Content(A, b"0"), seed=f"{number}")
-                    one = two.branch("one")
-                    two.put(Content(key("b")))
-                    one.now.time += 500
-                    one.put(Content(A, b"1"))
-                    deleting, other = one.branch("deleting"), two.branch("other")
-                    deleting.remove(A)
-                    deleting.data, other.data = merged(deleting, two).data, merged(other, one).data
-                    if compacted:
-                        deleting.compact()
-                        other.compact()
-                    self.assertEqual(set(secrets(self.both_ways(other, deleting))), {key("b")})
-
-    def test_a_deletion_holds_next_to_an_older_tombstone_R_8_7(self) -> None:
-        """The removal's own tombstone is gone, and one of an earlier removal has come in."""
-        ours, first = self.branches(Content(A, b"0"), Content(key("b"), b"0"))
-        first.remove(A)
-        ours.now.time += 1000
-        ours.put(Content(A, b"1"))
-        theirs = ours.branch("theirs")
-        theirs.put(Content(key("new"))).compact()
+    def test_a_change_against_a_removal_keeps_the_item_with_all_of_its_fields(self) -> None:
+        ours, theirs = self.branches(limit=0)
+        ours.put(Content(A, b"1", {b"label": (0, b"0")}))
         ours.remove(A)
-        ours.now.time += 200 * 86_400_000
-        ours.data = merged(ours.compact(), first).data
-        self.assertTrue(any(isinstance(each, Tombstone) for each in ours.reader.walk()))
-        result = self.both_ways(ours, theirs)
-        self.assertEqual(set(secrets(result)), {key("b"), key("new")})
+        theirs.put(Content(A, b"0", {b"label": (0, b"changed")}))
+        self.assertEqual(content(self.both_ways(ours, theirs)), Content(A, b"0", {b"label": (0, b"changed")}))
 
-    def test_a_removal_that_no_base_confirms_is_named_R_8_7(self) -> None:
-        """A merge gives two values one revision: the tombstone does not say which of them was removed."""
-        ours, theirs = self.branches()
-        ours.put(Content(A, b"0", {b"label": (0, b"ours")}))
-        theirs.put(Content(A, b"1", {b"label": (0, b"0")}))
-        ours.data = merged(ours, theirs).data
-        item = next(iter(Side.of(ours.reader).items))
-        theirs.compact().remove(A)
-        for first, second in ((ours, theirs), (theirs, ours)):
-            result = merged(first, second)
-            self.assertEqual((secrets(result.data), result.named), ({}, [item]))
+    def test_24_orders_of_a_settling_a_removal_and_two_changes_end_alike(self) -> None:
+        one, two, three, four = self.branches(count=4)
+        one.put(Content(A, b"1"))
+        two.put(Content(A, b"2"))
+        two.merge(one)
+        transaction = two.transaction()
+        transaction.settle(A, [SECRET_FIELD])
+        two.data = transaction.commit()
+        three.put(Content(A, b"3"))
+        four.remove(A)
+        ends = set()
+        for first, *rest in itertools.permutations((one, two, three, four)):
+            end = first.branch("end")
+            for each in rest:
+                end.merge(each)
+            ends.add(tuple(plain_dump(reader(end.data))))
+        self.assertEqual(len(ends), 1)
 
-    def test_of_one_revision_with_two_values_the_greater_holds_whatever_the_base_R_8_5(self) -> None:
-        """If one of them is named: otherwise machines that see different bases exchange the two for ever."""
+    def test_a_value_that_nobody_replaced_is_shown_rather_than_a_later_one_that_was(self) -> None:
+        """M-9: what was overwritten is in a copy whose replacement was removed."""
+        one, two, three = self.branches(count=3)
+        two.put(Content(A, b"small", {b"label": (0, b"0")}))
+        one.now.time += 100_000
+        one.put(Content(A, b"x", {b"label": (0, b"0")}))
+        three.merge(one)
+        three.put(Content(A, b"x", {b"label": (0, b"kept for this")}))
+        one.put(Content(A, b"y"))
+        one.remove(A)
+        end = one.branch("end").merge(three).merge(two)
+        self.assertEqual(content(end.data).secret, b"small")
+        self.assertIn((SECRET_FIELD, b"x"), said(end.data, A, "earlier"))
 
-        def held(value: bytes, secret: bytes, *lost: bytes) -> HeldItem:
-            entries = {conflict.Lost((1, DEVICE), conflict.ATTRIBUTE, each, b"label") for each in lost}
-            named = {conflict.NAME: (conflict.FLAGS, conflict.encode(entries))} if lost else {}
-            attributes = {b"label": (0, value)} | named
-            side, place = Side(Vault().reader), Place(Reference(), 1, 1)
-            return HeldItem(b"i" * 16, (2, DEVICE), 0, place, (), Content(A, secret, attributes), side, key=A)
-
-        first = held(b"less", b"s", b"more"), held(b"more", b"s")
-        second = held(b"less", b"s"), held(b"more", b"s", b"less")
-        for left, right in (first, second):
-            for base in (None, held(b"less", b"0"), held(b"more", b"0"), held(b"0", b"0")):
-                for one, two in ((left, right), (right, left)):
-                    content = merge_item(one, two, base).content
-                    assert content is not None
-                    lost = {each.value for each in conflict.decode(content.attributes[conflict.NAME][1])}
-                    self.assertEqual((content.attributes[b"label"], lost), ((0, b"more"), {b"less"}))
-
-    def test_two_new_items_with_one_key_are_both_kept_R_8_8(self) -> None:
-        ours, theirs = self.branches()
-        ours.put(Content(key("n"), b"ours"))
-        theirs.put(Content(key("n"), b"theirs"))
+    def test_an_attribute_that_one_side_dropped_does_not_return_with_the_others_change(self) -> None:
+        ours, theirs = self.branches(Content(A, b"0", {b"label": (0, b"gone"), b"notes": (SEALED, b"gone")}))
+        ours.put(Content(A, b"0"))
+        theirs.put(Content(A, b"1", {b"label": (0, b"gone"), b"notes": (SEALED, b"gone")}))
         data = self.both_ways(ours, theirs)
-        found = secrets(data)
-        found.pop(A)
-        kept = {held.id: held.key for held in Side.of(reader(data)).items.values()}
-        first = min(item for item, name in kept.items() if name != A)
-        self.assertEqual(kept[first], key("n"))
-        self.assertEqual(sorted(found.values()), [b"ours", b"theirs"])
-        other = next(name for name in found if name != key("n"))
-        self.assertRegex(other, rb"n \(conflict [0-9a-f]{8}\)")
-        # The addition is no change, and goes when it is not needed any more.
-        again, third = ours.branch("again"), ours.branch("third")
-        again.data = third.data = data
-        again.remove(key("n"))
-        third.put(Content(key("later")))
-        result = merged(third, again)
-        self.assertEqual(set(secrets(result.data)), {A, key("n"), key("later")})
+        self.assertEqual(content(data), Content(A, b"1"))
+        self.assertIn((NOTES, b"gone"), said(data, A, "earlier"))
 
-    def test_equal_contents_write_once_R_8_4(self) -> None:
-        ours, theirs = self.branches()
-        ours.put(Content(key("o")))
-        theirs.put(Content(key("t")))
-        one, two = merged(ours, theirs), merged(theirs, ours)
-        ours.data, theirs.data = one.data, two.data
-        results = merged(ours, theirs), merged(theirs, ours)
-        self.assertEqual([each.what for each in results], ["equal", "equal"])
-        unchanged = [result.data == old for result, old in zip(results, (one.data, two.data), strict=True)]
-        self.assertEqual(sorted(unchanged), [False, True])
-        ours.data, theirs.data = (each.data for each in results)
-        self.assertEqual({merged(ours, theirs).what, merged(theirs, ours).what}, {"ours", "theirs"})
-
-    def test_a_removed_slot_does_not_come_back_R_8_9(self) -> None:
-        ours, theirs = self.branches()
-        ours.data = add_scoped(ours.reader, SCOPED_SLOT, [b""], ours.random, ours.now)
-        theirs.data = ours.data
-        slot = next(slot.id for slot in ours.reader.header.slots if slot.kind == 0x82)
-        ours.data = remove_slot(ours.reader, slot, ours.random, ours.now)
-        theirs.put(Content(key("t"), b"t"))
-        for result in (merged(ours, theirs), merged(theirs, ours)):
-            opened = reader(result.data)
-            self.assertNotIn(slot, {each.id for each in opened.header.slots})
-            self.assertIn(slot, opened.keyring.removed)
-            before = {number for each in (ours, theirs) for number in each.reader.keyring.groups}
-            self.assertFalse(before & opened.keyring.groups.keys())
-            self.assertEqual(secrets(result.data)[key("t")], b"t")
-
-    def test_a_slot_of_one_side_is_taken_only_if_the_user_agrees(self) -> None:
-        ours, theirs = self.branches()
-        ours.put(Content(key("o")))
-        theirs.data = add_scoped(theirs.reader, SCOPED_SLOT, [b""], theirs.random, theirs.now)
-        slot = next(slot.id for slot in theirs.reader.header.slots if slot.kind == 0x82)
-        refused, taken = merged(ours, theirs), merged(ours, theirs, takes_slots=True)
-        self.assertIn(slot, reader(refused.data).keyring.removed)
-        self.assertEqual(refused.named, [slot])
-        self.assertIn(slot, {each.id for each in reader(taken.data).header.slots})
-
-    def test_a_name_that_one_side_changed_stays(self) -> None:
-        ours, theirs = self.branches()
-        slot = ours.reader.header.slots[0].id
-        ours.data = rekey(ours.reader, list(ours.reader.header.slots), ours.random, ours.now, DEVICE, {slot: b"renamed"})
-        theirs.put(Content(key("t")))
-        for result in (merged(ours, theirs), merged(theirs, ours)):
-            opened = reader(result.data)
-            self.assertEqual(opened.owner_part(opened.header.slots[0]).name, b"renamed")
-
-    def test_groups_of_one_name_become_one_R_8_10(self) -> None:
-        ours, theirs = self.branches()
-        ours.put(Content(key("o", b"work"), b"o"))
-        theirs.put(Content(key("t", b"work"), b"t"))
-        data = self.both_ways(ours, theirs)
-        self.assertEqual(sorted(group.name for group in reader(data).keyring.groups.values()), [b"", b"work"])
-        self.assertEqual(len(secrets(data)), 3)
-
-    def test_one_number_with_two_keys_is_refused(self) -> None:
-        ours, theirs = self.branches()
-        ours.put(Content(key("o")))
-        forge = theirs.put(Content(key("t"))).compact().forge()
-        opened = theirs.reader
-        number = next(iter(opened.keyring.groups))
-        other = replace(opened.keyring.groups[number], name=b"other")
-        forge.keyring = replace(forge.keyring, groups=forge.keyring.groups)
-        theirs_ring = replace(opened.keyring, groups={number: other})
-        theirs_reader = theirs.reader
-        theirs_reader.keyring = theirs_ring
-        with self.assertRaises(Refused):
-            merge(ours.reader, theirs_reader, ours.random, ours.now)
-
-    def test_a_branch_under_a_rotated_key_is_refused_R_8_1(self) -> None:
-        ours, theirs = self.branches()
-        theirs.put(Content(key("planted")))
-        ours.data = rotate(ours.reader, [(MAIN, None)], ours.random, ours.now)
-        for first, second in ((ours, theirs), (theirs, ours)):
-            with self.assertRaises(Refused) as caught:
-                merged(first, second)
-            self.assertEqual(caught.exception.verdict, "foreign")
-
-    def test_what_went_on_under_a_rotated_key_comes_in_as_earlier_values_if_asked_for(self) -> None:
-        ours, theirs = self.branches(Content(A, b"0"), Content(key("b"), b"0"))
-        theirs.now.time += 10**12
-        theirs.put(Content(A, b"leaked"), Content(key("planted"), b"p")).remove(key("b"))
-        ours.data = rotate(ours.reader, [(MAIN, None)], ours.random, ours.now)
-        before = ours.reader
-        result = adopt(before, theirs.reader, ours.random, ours.now, ours.own)
-        opened = reader(result.data)
-        verify(opened)
-        self.assertEqual(secrets(result.data), {A: b"0", key("b"): b"0", key("planted"): b""})
-        self.assertEqual((earlier(result.data, A), earlier(result.data, key("planted"))), ([b"leaked"], [b"p"]))
-        self.assertEqual(len(result.named), 1)
-        self.assertLess(opened.commit.clock, theirs.reader.commit.clock)
-        self.assertEqual(compare(opened, Anchor(*theirs.reader.state, theirs.reader.keys.public)), "foreign")
-        again = adopt(opened, theirs.reader, ours.random, ours.now)
-        self.assertEqual(again.data, opened.data)
-        with self.assertRaises(Refused):
-            adopt(theirs.reader, opened, ours.random, ours.now)
-
-    def test_the_setting_and_removed_slots_are_united_R_8_11(self) -> None:
-        ours, theirs = self.branches()
+    def test_what_was_forgotten_stays_so_and_its_bytes_go_R_6_20(self) -> None:
+        ours, theirs = self.branches(Content(A, b"leaked"))
+        for secret in (b"two", b"leaked", b"three"):
+            ours.put(Content(A, secret))
+        theirs.merge(ours)
         transaction = ours.transaction()
-        transaction.set_keep(9)
+        view, item = transaction.view(transaction.item(A)), transaction.item(A)
+        leaked = {named for named in view.earlier if content_of(item.id, SECRET_FIELD, item.values[named]) == b"leaked"}
+        self.assertEqual((len(leaked), len(view.kept)), (1, 3))
+        transaction.forget(A, leaked)
         ours.data = transaction.commit()
-        theirs.put(Content(key("t")))
-        for result in (merged(ours, theirs), merged(theirs, ours)):
-            self.assertEqual(reader(result.data).keyring.keep, 9)
-
-    def test_rich_vaults_merge(self) -> None:
-        ours = rich([b"work"])
-        theirs = ours.branch("theirs")
-        ours.put(Content(key("first"), b"o", {b"x/file": (0, b"h" * 7000)}))
-        theirs.put(Content(key("first"), b"t", {b"x/file": (0, b"i" * 8000)})).remove(key("third"))
+        theirs.put(Content(A, b"four"))
         data = self.both_ways(ours, theirs)
-        self.assertEqual(len(secrets(data)), 2)
+        self.assertEqual(reader(data).commit.forgotten, 2)
+        self.assertEqual(said(data, A, "earlier"), {(SECRET_FIELD, b"two"), (SECRET_FIELD, b"three")})
+
+    def test_equal_earlier_values_are_kept_under_their_newest_8_dots_R_6_26(self) -> None:
+        vault = Vault(Content(A, b"0"))
+        for number in range(12):
+            vault.put(Content(A, b"%d" % (number % 2)))
+        vault.put(Content(A, b"last"))
+        view = vault.transaction().view(vault.transaction().item(A))
+        self.assertEqual((len(view.kept), len(view.earlier)), (12, 2))
+        for number in range(12):
+            vault.put(Content(A, b"%d" % (number % 2)))
+        vault.put(Content(A, b"last"))
+        view = vault.transaction().view(vault.transaction().item(A))
+        self.assertEqual((len(view.kept), len(view.earlier)), (8 + 8 + 1, 2))
+
+    def test_what_an_item_had_with_a_mark_is_its_makers_whatever_was_merged_in_between(self) -> None:
+        one, two, three = self.branches(count=3)
+        one.put(Content(A, b"1", {b"label": (0, b"of one")}))
+        two.put(Content(A, b"0", {b"label": (0, b"of two")}))
+        three.put(Content(A, b"3", {b"label": (0, b"0")}))
+        found = set()
+        for first, second, third in itertools.permutations((one, two, three)):
+            end = first.branch("end").merge(second).merge(third)
+            item = next(each for each in end.reader.walk() if isinstance(each, Item))
+            found |= {each.value.attributes for each in item.kept if each.content == b"1" and each.value.field == SECRET_FIELD}
+        self.assertEqual([[(each.name, each.value) for each in attributes] for attributes in found], [[(b"label", b"of one")]])
+
+    # Readers
+
+    def test_a_value_is_not_read_in_a_place_where_it_was_not_set_R_8_16(self) -> None:
+        """One side moved the item to the build's group, the other set a secret in the old one."""
+        ours, theirs = self.branches(Content(A, b"old"), scoped=[b"ci"])
+        moved = key("a", b"ci")
+        ours.put(Content(moved, b"old"), old=A)
+        theirs.put(Content(A, b"for admins"))
+        data = self.both_ways(ours, theirs)
+        self.assertEqual(secrets(data), {A: b"for admins"})
+        self.assertEqual(said(data, A, "marks"), {(PLACE_FIELD, Where(b"ci", 1))})
+        opened = Reader(data, Factors(raw_key=OTHER))
+        self.assertEqual([each.live.reason for each in opened.walk() if isinstance(each, Item)], ["no-key"])
+
+    def test_a_sealed_attribute_is_shown_only_in_its_own_place(self) -> None:
+        ours, theirs = self.branches(Content(A, b"0", {b"notes": (SEALED, b"old")}), scoped=[b"ci"])
+        moved = key("a", b"ci")
+        theirs.now.time -= 500
+        theirs.put(Content(A, b"0", {b"notes": (SEALED, b"for admins")}))
+        ours.now.time += 5000
+        ours.put(Content(moved, b"new", {b"notes": (SEALED, b"old")}), old=A)
+        data = self.both_ways(ours, theirs)
+        self.assertEqual(content(data, moved), Content(moved, b"new", {b"notes": (SEALED, b"old")}))
+        self.assertEqual(said(data, moved, "marks"), {(NOTES, b"for admins")})
+
+    def test_what_is_not_shown_is_the_owners_R_6_10(self) -> None:
+        ours, theirs = self.branches(Content(A, b"0", {b"notes": (SEALED, b"0"), b"x/file": (SEALED, b"0" * 5000)}))
+        ours.put(Content(A, b"1", {b"notes": (SEALED, b"1"), b"x/file": (SEALED, b"1" * 5000)}))
+        theirs.put(Content(A, b"2", {b"notes": (SEALED, b"2"), b"x/file": (SEALED, b"2" * 5000)}))
+        opened = reader(self.both_ways(ours, theirs))
+        item = next(each for each in opened.walk() if isinstance(each, Item))
+        places = [place for kept in item.kept for place in kept.value.places]
+        self.assertEqual({opened.keyring.compartments[place.compartment].group for place in places}, {OWNERS})
+        self.assertEqual(len(places), 6)
+
+    def test_of_another_devices_item_one_record_is_shown_whole(self) -> None:
+        ours, theirs, third = self.branches(Content(A, b"0", {b"notes": (SEALED, b"0")}, 5, DEVICE), count=3)
+        ours.put(Content(A, b"1", {b"notes": (SEALED, b"0")}, 5, DEVICE))
+        theirs.put(Content(A, b"0", {b"notes": (SEALED, b"2")}, 5, DEVICE))
+        ends = []
+        for first, second in ((ours, theirs), (theirs, ours)):
+            # On a machine that has not the device's secret.
+            opened = [Reader(each.data, Factors(raw_key=RAW)) for each in (first, second)]
+            ends.append(merge(opened[0], opened[1], third.random, third.now).data)
+        for data in ends:
+            verify(reader(data))
+            self.assertEqual(content(data), Content(A, b"1", {b"notes": (SEALED, b"0")}, 5, DEVICE))
+            self.assertIn((NOTES, b"2"), said(data, A, "marks"))
+        self.assertEqual(plain_dump(reader(ends[0])), plain_dump(reader(ends[1])))
+
+    # Names
+
+    def test_of_two_items_with_one_key_the_least_id_has_it_plain_R_6_15(self) -> None:
+        ours, theirs = self.branches()
+        for each, secret in ((ours, b"1"), (theirs, b"2")):
+            each.put(Content(key("twin"), secret))
+        data = self.both_ways(ours, theirs)
+        twins = [each for each in reader(data).walk() if isinstance(each, Item) and each.item_key == key("twin")]
+        self.assertEqual([each.is_plain for each in twins], [True, False])
+        self.assertLess(twins[0].entry.id, twins[1].entry.id)
+        self.assertEqual(twins[1].key, key("twin")[:-1] + b"\2" + twins[1].entry.id)
+        vault = holder(data).remove(key("twin"))
+        self.assertEqual([each.key for each in vault.reader.walk() if isinstance(each, Item)][1:], [key("twin")])
+        verify(vault.reader)
+
+    def test_a_rename_to_a_key_that_another_machine_gave_needs_no_record(self) -> None:
+        ours, theirs = self.branches(Content(A, b"0"), Content(key("b"), b"1"))
+        ours.put(Content(key("same"), b"0"), old=A)
+        theirs.put(Content(key("same"), b"1"), old=key("b"))
+        self.assertEqual(sorted(secrets(self.both_ways(ours, theirs)).values()), [b"0", b"1"])
 
 
-class Random(unittest.TestCase):
-    """Histories of several machines that change, compact and merge at random."""
+class Devices(unittest.TestCase):
+    def test_a_machine_without_the_secret_renames_and_does_not_move(self) -> None:
+        vault = Vault(Content(A, b"bound", {}, 5, DEVICE))
+        opened = Reader(vault.data, Factors(raw_key=RAW))
+        transaction = Transaction(opened, vault.random, vault.now, Memory())
+        item = transaction.item(A)
+        name = replace(item.values[KEY_FIELD, next(iter(item.siblings.values())).fields[KEY_FIELD]], value=key("b"))
+        transaction.edit(item.id, Edit({KEY_FIELD: name}))
+        data = transaction.commit()
+        self.assertEqual(secrets(data), {key("b"): b"bound"})
+        moving = Transaction(Reader(data, Factors(raw_key=RAW)), vault.random, vault.now, Memory())
+        place = replace(item.values[PLACE_FIELD, next(iter(item.siblings.values())).fields[PLACE_FIELD]], where=Where(b"", 1))
+        moving.edit(item.id, Edit({PLACE_FIELD: place}))
+        with self.assertRaises(Refused) as caught:
+            moving.commit()
+        self.assertEqual(caught.exception.verdict, "device-bound")
 
-    def play(self, seed: str) -> None:
-        maker = Maker(seed)
-        first = History(maker)
-        machines = []
-        for _ in range(3):
-            machine = object.__new__(History)
-            own = maker.pick.choice([NO_DEVICE, *first.devices])
-            machine.__dict__ = first.__dict__ | {"unlocks": list(first.unlocks), "own": own}
-            machines.append(machine)
 
-        def take(ours: History, theirs: History) -> str:
-            result = merge(ours.reader(), theirs.reader(), maker.pick.randbytes, maker.now, ours.own, takes_slots=True)
-            before, ours.data = ours.reader(), result.data
-            opened = ours.reader()
-            verify(opened)
-            for each in (before, theirs.reader()) if result.what in ("merged", "theirs") else ():
-                self.assertIn(compare(opened, Anchor(*each.state, each.keys.public)), ("descends", "same"))
-            return result.what
-
-        def remove_other_slot(machine: History) -> None:
-            opened = machine.reader()
-            others = [slot.id for slot in opened.header.slots if slot.id != opened.slot.id]
-            if others:
-                machine.data = remove_slot(opened, maker.pick.choice(others), maker.pick.randbytes, maker.now, machine.own)
-
-        steps: list[Callable[[History], object]] = [History.change] * 8 + [History.compact, History.rename_slot] * 2 + [remove_other_slot]
-        for _ in range(8):
-            machine, other = maker.pick.sample(machines, 2)
-            maker.pick.choice([*steps, *[lambda each, other=other: take(each, other)] * 5])(machine)
-        one, two = (merge(x.reader(), y.reader(), maker.pick.randbytes, maker.now, x.own, True) for x, y in (machines[:2], machines[1::-1]))
-        if one.what == "merged":
-            left, right = (Reader(each.data, unlocked(first.unlocks[0])[0], first.devices) for each in (one, two))
-            self.assertTrue(contents(left) == contents(right))
-        for _ in machines:
-            for ours in machines:
-                for theirs in machines:
-                    if ours is not theirs:
-                        take(ours, theirs)
-        self.assertEqual(len({machine.reader().state for machine in machines}), 1)
-
-    def test_machines_converge(self) -> None:
-        # A range of seeds, as in `VAULTFMT_SEQUENCES=1000-2000 ./test tests.test_merge.Random`.
-        first, _, end = os.environ.get("VAULTFMT_SEQUENCES", "0-8").partition("-")
-        for number in range(int(first), int(end)):
-            with self.subTest(number):
-                self.play(f"converge/{number}")
+class Scoped(unittest.TestCase):
+    def test_a_scoped_holder_cannot_merge(self) -> None:
+        vault = Vault(Content(A, b"0"), scoped=[b"ci"])
+        with self.assertRaises(Refused) as caught:
+            merge(reader(vault.data, OTHER), vault.reader, vault.random, vault.now)
+        self.assertEqual(caught.exception.verdict, "not-an-owner")

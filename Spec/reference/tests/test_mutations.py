@@ -7,14 +7,15 @@ from random import Random
 from tests.vaults import RAW, reader, rich, verdict
 from vaultfmt_reference.anchors import Anchor, compare
 from vaultfmt_reference.codec import Refused
+from vaultfmt_reference.dots import Vector
 from vaultfmt_reference.dump import check
 from vaultfmt_reference.factors import Factors
 from vaultfmt_reference.reader import Reader
 from vaultfmt_reference.salvage import salvage
 from vaultfmt_reference.verify import verify
 
-PARTS = ["header", "page", "keyring", "history", "core", "versions 0", "proof", "commit-frame", "page-frame"]
-PARTS += [f"{kind} {number}" for kind in ("record", "record-frame") for number in range(7)]
+PARTS = ["header", "page", "keyring", "vector", "core", "past 0", "past 1", "proof", "commit-frame", "page-frame"]
+PARTS += [f"{kind} {number}" for kind in ("record", "record-frame") for number in range(10)]
 
 
 def mutated(data: bytes, pick: Random) -> bytes:
@@ -43,8 +44,8 @@ class Mutations(unittest.TestCase):
         found = verdict(data)
         with contextlib.suppress(Refused):
             opened = reader(data)
-            check(opened, Anchor(1, bytes(32), bytes(32)))
-            compare(opened, Anchor(1, bytes(32), opened.keys.public))
+            check(opened, Anchor(bytes(32), bytes(32), Vector({1: 1})))
+            compare(opened, Anchor(opened.keys.public, bytes(32), Vector({1: 1})))
             verify(opened)
         with contextlib.suppress(Refused):
             list(salvage(data, Factors(raw_key=RAW), {}))

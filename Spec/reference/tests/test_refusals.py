@@ -1,217 +1,69 @@
 """Each requirement of a reader, by a vault in which only that is wrong."""
 
 import unittest
-from collections.abc import Callable
 from dataclasses import replace
 
-from tests.vaults import key, rich, verdict
-from vaultfmt_reference.codec import GREATEST, Extension, u8, u16, u32, u64, varint
-from vaultfmt_reference.forge import Forge, Sealing, flip, patch
+from tests.faults import (
+    FAILED,
+    HEADER,
+    MALFORMED,
+    Build,
+    altered,
+    at,
+    attributes,
+    bound,
+    compartment,
+    core,
+    entry,
+    extension,
+    first_dot,
+    first_of,
+    flagged,
+    forgotten,
+    forgotten_dot,
+    forgotten_key,
+    further,
+    group_compartment,
+    item_id,
+    keyring,
+    longer,
+    move_compartment,
+    nth,
+    opaque,
+    overs,
+    own_commit,
+    page,
+    past_of,
+    place,
+    provider,
+    raw_value,
+    record,
+    rows,
+    same,
+    sealing,
+    short_prefix,
+    siblings,
+    slots,
+    slotted,
+    split,
+    stretched,
+    twin,
+    twin_of_greater,
+    unused_dot,
+    values,
+    with_key,
+    with_value,
+)
+from tests.vaults import key, reader, rich, verdict
+from vaultfmt_reference.codec import GREATEST, Extension, Refused, u8, u16, u32
+from vaultfmt_reference.dots import Stored
+from vaultfmt_reference.forge import flip, patch
 from vaultfmt_reference.frames import Place, Reference
-from vaultfmt_reference.items import Attribute, Entry, ItemKey
-from vaultfmt_reference.keyring import Compartment, Group, HandOver, Keyring
-from vaultfmt_reference.objects import AttributeRecord, ItemRecord, Page
-from vaultfmt_reference.slots import NewSlot, OwnerPart, Slot, front, seal_owner_part
-
-FAILED, MALFORMED, HEADER = "authentication-failed", "structure-invalid", "header-invalid"
-Build = Callable[[Forge], bytes]
-
-
-def altered(name: str, alter: Callable[[bytes], bytes]) -> Build:
-    return lambda forge: forge.build({name: alter})
-
-
-def core(**changes: object) -> Build:
-    return lambda forge: forge.build(core=lambda commit: replace(commit, **changes))  # type: ignore[arg-type]
-
-
-def entry(alter: Callable[[Entry], Entry], item: bytes = b"second") -> Build:
-    """Of one item; its id is taken from its account."""
-
-    def build(forge: Forge) -> bytes:
-        chosen = next(each.id for name, each in forge.entries.items() if item in name and isinstance(each, Entry))
-        return forge.build(entry=lambda each: alter(each) if each.id == chosen else each)
-
-    return build
-
-
-def keyring(alter: Callable[[Keyring], Keyring]) -> Build:
-    def build(forge: Forge) -> bytes:
-        forged = alter(forge.keyring).encode()
-        return forge.build({"keyring": lambda _: forged})
-
-    return build
-
-
-def slots(*made: Callable[[Forge, Slot], bytes], extensions: bytes = b"", count: int = 0, extension_count: int = 0) -> Build:
-    """The header with these slots, each made from the first."""
-
-    def build(forge: Forge) -> bytes:
-        first = forge.header.slots[0]
-        content = b"".join(make(forge, first) for make in made) + extensions
-        length = forge.header.length
-
-        def alter(before: bytes) -> bytes:
-            return (before[:64] + u8(count or len(made)) + u8(extension_count) + bytes(2) + content).ljust(length - 64, b"\0")
-
-        return forge.build({"header": alter})
-
-    return build
-
-
-def same(_forge: Forge, slot: Slot) -> bytes:
-    return slot.raw
-
-
-def opaque(kind: int, factors: int, payload: int = 100, owner: int = 168, parameters: bytes = b"?") -> Callable[[Forge, Slot], bytes]:
-    """A slot that nobody can open; its owner part is right if it has the least length."""
-
-    def make(forge: Forge, _slot: Slot) -> bytes:
-        before = front(forge.random(16), kind, factors, parameters, payload, owner) + bytes(32 + 24 + payload)
-        sealed = seal_owner_part(forge.keys, before, OwnerPart(b"other"), forge.random(24))
-        return before + sealed.ljust(owner, b"\0")
-
-    return make
-
-
-def known(new: NewSlot) -> Callable[[Forge, Slot], bytes]:
-    return lambda forge, _slot: new.seal(forge.keys, {}, 1, bytes(16), forge.random).raw
-
-
-def stretched(memory: int, passes: int, lanes: int) -> Callable[[Forge, Slot], bytes]:
-    """A passphrase slot with these figures, which nobody can open."""
-    return opaque(1, 1, 48, 168, u32(memory) + u32(passes) + u32(lanes) + bytes(32))
-
-
-def extension(name: bytes = b"a", value: bytes = b"", flags: int = 0) -> bytes:
-    return u8(flags) + u8(len(name)) + name + u16(len(value)) + value
-
-
-def page(alter: Callable[[Page], Page]) -> Build:
-    """The page, encoded again."""
-
-    def build(forge: Forge) -> bytes:
-        return forge.build({"page": lambda body: alter(Page.decode(body, 0)).encode()})
-
-    return build
-
-
-def with_key(new: bytes) -> Build:
-    """The second item under another key."""
-
-    def alter(before: Page) -> Page:
-        values = dict(zip(before.keys, before.values, strict=True))
-        old = next(each for each in values if b"second" in each)
-        values[new] = values.pop(old)
-        return Page(0, sorted(values), [values[each] for each in sorted(values)], [])
-
-    return page(alter)
-
-
-def attributes(*made: Attribute) -> Build:
-    return entry(lambda each: replace(each, attributes=made))
-
-
-def record(number: int, alter: Callable[[ItemRecord], ItemRecord], step: int = 0) -> Build:
-    return altered(f"record {number}", lambda body: alter(ItemRecord.decode(body)).encode(step))
-
-
-def sealing(name: str, alter: Callable[[Sealing], Sealing]) -> Build:
-    return lambda forge: forge.build(sealing={name: alter})
-
-
-def bound(old: bytes, new: bytes) -> Callable[[Sealing], Sealing]:
-    def alter(given: Sealing) -> Sealing:
-        assert old in given.bound
-        return replace(given, bound=given.bound.replace(old, new))
-
-    return alter
-
-
-def compartment(alter: Callable[[Compartment], Compartment], is_bound: bool = False) -> Build:
-    def change(held: Keyring) -> Keyring:
-        found = next(each for each in held.compartments.values() if each.is_bound == is_bound and each.group)
-        made = alter(found)
-        return replace(held, compartments=held.compartments | {found.number: made})
-
-    return keyring(change)
-
-
-def place(alter: Callable[[Place], Place], item: bytes = b"second") -> Build:
-    return entry(lambda each: replace(each, place=alter(each.place)), item)
-
-
-def at(**changes: object) -> Build:
-    """The second item's reference to its record."""
-    return place(lambda each: replace(each, record=replace(each.record, **changes)))  # type: ignore[arg-type]
-
-
-def raw_value(alter: Callable[[bytes], bytes]) -> Build:
-    def change(before: Page) -> Page:
-        values = [alter(value) if b"second" in name else value for name, value in zip(before.keys, before.values, strict=True)]
-        return replace(before, values=values)
-
-    return page(change)
-
-
-def tombstone(alter: Callable[[bytes], bytes]) -> Build:
-    return page(lambda each: replace(each, values=[*each.values[:-1], alter(each.values[-1])]))
-
-
-def overs(count: int) -> list[HandOver]:
-    return [HandOver(bytes(32), 1, bytes(32), bytes(64))] * count
-
-
-def history(alter: Callable[[bytes], bytes]) -> Build:
-    return altered("history", alter)
-
-
-def longer(value: bytes) -> bytes:
-    """The offset, a varint, with a byte more than it takes."""
-    end = next(index for index, byte in enumerate(value) if byte < 0x80)
-    return value[:end] + bytes([value[end] | 0x80, 0]) + value[end + 1 :]
-
-
-def short_prefix(body: bytes) -> bytes:
-    """The page's prefix, which is empty, as if there was none to share: one entry under a prefix of no bytes."""
-    held = Page.decode(body, 0)
-    out = u8(0) + varint(1) + varint(0) + varint(len(held.keys[0])) + held.keys[0] + varint(len(held.values[0])) + held.values[0]
-    return out + bytes(-(len(out) + 48) % 256)
-
-
-def provider(name: bytes) -> Callable[[Forge, Slot], bytes]:
-    parameters = u8(len(name)) + name + u16(0)
-    return lambda forge, _: front(forge.random(16), 1, 0x10, parameters, 48, 168) + bytes(32 + 24 + 48 + 168)
-
-
-def first_of(held: dict[int, Group]) -> Group:
-    return next(iter(held.values()))
-
-
-def removed(forge: Forge, slot: bytes) -> bytes:
-    return keyring(lambda held: replace(held, removed={slot: 1}))(forge)
-
-
-def group_compartment(forge: Forge) -> int:
-    return next(number for number, each in forge.keyring.compartments.items() if each.group and not each.is_bound)
-
-
-def move_compartment(forge: Forge, item: bytes) -> bytes:
-    """The second item under the compartment of another, or of group 0."""
-    if item:
-        held = next(each for name, each in forge.entries.items() if item in name and isinstance(each, Entry))
-        number = held.place.compartment
-    else:
-        number = next(number for number, each in forge.keyring.compartments.items() if not each.group)
-    return place(lambda each: replace(each, compartment=number))(forge)
-
-
-def both(forge: Forge) -> bytes:
-    dead = next(name[1:] for name, each in forge.entries.items() if isinstance(each, bytes))
-    old, body = next((at, each) for at, each in forge.bodies.items() if b"second" in each[1])
-    forge.bodies[old] = dead, body[1]
-    return entry(lambda each: replace(each, id=dead))(forge)
-
+from vaultfmt_reference.items import Attribute, ItemKey
+from vaultfmt_reference.objects import AttributeRecord
+from vaultfmt_reference.past import PastValue, Where
+from vaultfmt_reference.slots import front
+from vaultfmt_reference.verify import verify
 
 CASES: dict[str, tuple[Build, str]] = {
     # Numbers and text
@@ -282,12 +134,15 @@ CASES: dict[str, tuple[Build, str]] = {
     # Associated data
     "R-4.1 a record's item": (sealing("record 5", lambda given: replace(given, bound=given.bound[:-32] + bytes(32))), FAILED),
     "R-4.1 a page's offset": (sealing("page", bound(b"vaultfmt-1 page", b"vaultfmt-1 leaf")), FAILED),
-    "R-4.1 a keyring's label": (sealing("keyring", bound(b"keyring", b"history")), FAILED),
-    "R-4.1 a history's length": (sealing("history", bound(b"vHIS", b"vKEY")), FAILED),
+    "R-4.1 a keyring's label": (sealing("keyring", bound(b"keyring", b"keyrang")), FAILED),
+    "R-4.1 a vector's type": (sealing("vector", bound(b"vVEC", b"vKEY")), FAILED),
+    "R-4.1 a past under the index key": (
+        lambda forge: forge.build(sealing={"past 0": lambda given: replace(given, key=forge.keys.index)}), FAILED,
+    ),
     "R-4.1 a commit's label": (sealing("commit", bound(b"commit", b"commas")), FAILED),
     # Records
     "R-5.1 a length that is no step": (altered("record 5", lambda body: body + bytes(1)), MALFORMED),
-    "R-5.3 another item's key": (record(5, lambda one: replace(one, key=key("other", b"work"))), MALFORMED),
+    "R-5.3 a key that is none": (record(5, lambda one: replace(one, key=b"\x01")), MALFORMED),
     "R-5.4 a form of later formats": (altered("record 5", patch(0, u8(2))), "unsupported-form"),
     "R-5.4 an attribute's form": (
         altered("record 5", lambda _: AttributeRecord(key("second", b"work"), 0x20, b"a", bytes(5000)).encode()),
@@ -307,16 +162,51 @@ CASES: dict[str, tuple[Build, str]] = {
     "R-5.10 a key without bytes": (with_key(b""), MALFORMED),
     "R-5.11 padding that is too long": (altered("page", lambda body: body + bytes(256)), MALFORMED),
     "R-11.1 a leaf without entries": (altered("page", lambda _: bytes(208)), MALFORMED),
-    # Versions
-    "R-5.13 another item's": (altered("versions 0", flip(0)), MALFORMED),
-    "R-5.13 another number": (entry(lambda each: replace(each, earlier=1), b"first"), MALFORMED),
-    "R-5.13 as new as the item": (
-        lambda forge: forge.build(version=lambda each: replace(each, revision=forge.commit.clock - each.revision % 2)),
-        MALFORMED,
+    # Pasts
+    "R-5.26 another item's": (past_of(b"first", lambda each: replace(each, item=bytes(16))), MALFORMED),
+    "R-5.27 values out of order": (values(b"first", lambda every: every[::-1]), MALFORMED),
+    "R-5.27 a value twice": (values(b"first", lambda every: every[:1] + every), MALFORMED),
+    "R-5.27 siblings out of order": (siblings(lambda every: every[::-1]), MALFORMED),
+    "R-5.27 a dot that nothing has": (altered("past 0", unused_dot), MALFORMED),
+    "R-5.28 neither open nor earlier": (values(b"first", flagged(0, 0)), MALFORMED),
+    "R-5.28 earlier and forgotten": (values(b"first", flagged(0, 10)), MALFORMED),
+    "R-5.28 a reserved flag": (values(b"first", flagged(0, 18)), MALFORMED),
+    "R-5.28 shown without siblings": (values(b"first", flagged(0, 5)), MALFORMED),
+    "R-5.28 open, and replaced": (values(b"first", flagged(0, 3)), MALFORMED),
+    "R-5.28 a plain attribute that is earlier": (with_value(field=(1, b"label"), flags=2, value=b"x"), MALFORMED),
+    "R-5.28 a field of the entry": (
+        lambda forge: values(
+            b"first", lambda every: [*every, PastValue((2, b""), first_dot(forge), 1, value=key("x"))]
+        )(forge), MALFORMED,
     ),
-    "R-6.6 a version in a group's compartment": (
-        lambda forge: forge.build(version=lambda each: replace(each, place=replace(each.place, compartment=group_compartment(forge)))),
-        MALFORMED,
+    "R-5.29 a value that nobody has": (siblings(lambda every: [replace(each, earlier=()) for each in every]), MALFORMED),
+    "R-5.29 earlier next to siblings": (values(b"twice", flagged(0, 2)), MALFORMED),
+    "R-5.29 shown, and not the entry's": (values(b"twice", flagged(1, 5)), MALFORMED),
+    "R-5.29 a sibling without a key": (siblings(nth(0, lambda each: replace(each, fields=each.fields[:1]))), MALFORMED),
+    "R-5.29 a sibling with two secrets": (siblings(nth(0, lambda each: replace(each, fields=tuple({*each.fields, 0, 1, 2})))), MALFORMED),
+    "R-5.29 an earlier value that is a field": (siblings(nth(0, lambda each: replace(each, earlier=(each.fields[0],)))), MALFORMED),
+    "R-5.29 an earlier key": (siblings(nth(0, lambda each: replace(each, earlier=(0, 4)))), MALFORMED),
+    "R-5.29 one sibling too few": (siblings(lambda every: every[:1]), MALFORMED),
+    "R-5.29 another created": (siblings(lambda every: [replace(each, created=each.created + 1) for each in every]), MALFORMED),
+    "R-5.29 another modified": (siblings(nth(-1, lambda each: replace(each, modified=each.modified + 1))), MALFORMED),
+    "R-5.30 a key with a group": (with_value(field=(2, b""), flags=1, value=key("x", b"g")), MALFORMED),
+    "R-5.30 a place of a device without one": (with_value(field=(3, b""), flags=1, where=Where(b"", 5)), MALFORMED),
+    "R-5.30 a record without the attribute": (
+        values(b"first", lambda every: [*every, PastValue((1, b"otp"), every[-1].dot, 1, 0x11, place=every[0].place)]), MALFORMED,
+    ),
+    "R-6.6 a past in a group's compartment": (
+        lambda forge: values(
+            b"first", nth(0, lambda each: replace(each, place=replace(each.place, compartment=group_compartment(forge))))
+        )(forge), MALFORMED,
+    ),
+    "R-6.8 a past's dot from the future": (
+        lambda forge: values(b"first", nth(-1, lambda each: replace(each, dot=Stored(forge.commit.clock + 1, 1))))(forge), MALFORMED,
+    ),
+    "R-6.7 a past's position beyond the rows": (
+        values(b"first", nth(-1, lambda each: replace(each, dot=Stored(each.dot.revision, 9)))), MALFORMED,
+    ),
+    "R-6.19 a value that is forgotten and still there": (
+        lambda forge: forgotten_dot(forge, forge.pasts[item_id(forge, b"first")].values[0].dot), MALFORMED,
     ),
     # The keyring
     "R-5.14 a group of number 0": (keyring(lambda held: replace(held, groups={0: first_of(held.groups)} | held.groups)), MALFORMED),
@@ -324,28 +214,42 @@ CASES: dict[str, tuple[Build, str]] = {
         keyring(lambda held: replace(held, groups=held.groups | {GREATEST: replace(first_of(held.groups), number=GREATEST)})),
         MALFORMED,
     ),
-    "R-5.14 a device twice": (keyring(lambda held: replace(held, devices=held.devices * 2)), MALFORMED),
-    "R-5.14 the device zero": (keyring(lambda held: replace(held, devices=[bytes(16)])), MALFORMED),
     "R-5.14 a compartment of no group": (compartment(lambda each: replace(each, group=12)), MALFORMED),
     "R-5.14 accessibility 0": (compartment(lambda each: replace(each, accessibility=0)), MALFORMED),
     "R-5.14 accessibility 8": (compartment(lambda each: replace(each, accessibility=8), True), MALFORMED),
     "R-5.14 a device without this device only": (compartment(lambda each: replace(each, accessibility=3), True), MALFORMED),
     "R-5.14 this device only without a device": (compartment(lambda each: replace(each, accessibility=4)), MALFORMED),
     "R-5.14 accessibility 2 in group 0": (compartment(lambda each: replace(each, group=0, accessibility=2)), MALFORMED),
-    "R-5.14 a removed slot in the header": (lambda forge: removed(forge, forge.header.slots[0].id), MALFORMED),
-    "R-5.14 a removal without a revision": (keyring(lambda held: replace(held, removed={bytes(16): 0})), MALFORMED),
-    "R-6.8 a removal from the future": (keyring(lambda held: replace(held, removed={bytes(16): GREATEST})), MALFORMED),
-    "R-6.8 a setting from the future": (keyring(lambda held: replace(held, keep_revision=GREATEST)), MALFORMED),
-    "R-11.1 a setting of 51": (keyring(lambda held: replace(held, keep=51)), MALFORMED),
+    "R-6.8 a setting from the future": (keyring(lambda held: replace(held, limit_dot=Stored(GREATEST, 1))), MALFORMED),
+    "R-6.8 a vault key from the future": (keyring(lambda held: replace(held, key_dot=Stored(GREATEST, 1))), MALFORMED),
+    "R-1.10 a setting of position 0 above the floor": (keyring(lambda held: replace(held, limit_dot=Stored(5, 0))), MALFORMED),
+    "R-6.7 a setting of a position beyond the rows": (
+        keyring(lambda held: replace(held, limit_dot=Stored(held.limit_dot.revision, 3))), MALFORMED,
+    ),
+    "R-11.1 a setting of 51": (keyring(lambda held: replace(held, limit=51)), MALFORMED),
     "R-11.1 17 hand-overs": (keyring(lambda held: replace(held, hand_overs=overs(17))), MALFORMED),
-    "R-11.1 1025 devices": (keyring(lambda held: replace(held, devices=[u32(n + 1) + bytes(12) for n in range(1025)])), MALFORMED),
-    # The history
-    "R-5.16 a floor of 0": (history(patch(0, u64(0))), MALFORMED),
-    "R-5.16 an ancestor as new as the commit": (lambda forge: forge.build({"history": patch(16, u64(forge.commit.generation))}), MALFORMED),
-    "R-5.16 another predecessor": (lambda forge: forge.build(core=lambda one: replace(one, chain_before=bytes(32))), MALFORMED),
-    "R-5.16 no history": (core(history=Reference()), MALFORMED),
-    "R-11.1 1365 ancestors": (history(patch(8, u32(1365))), MALFORMED),
-    "section 5.5 more new ancestors than there are": (history(patch(12, u32(1000))), MALFORMED),
+    "R-5.31 no slots": (keyring(lambda held: replace(held, slots={})), MALFORMED),
+    "R-5.31 another slot than the header's": (slotted(lambda each: replace(each, id=bytes(16))), MALFORMED),
+    "R-5.31 contents before the making": (slotted(lambda each: replace(each, changed=Stored(each.made.revision - 1, 1))), MALFORMED),
+    "R-5.31 a grant of a group that does not exist": (slotted(lambda each: replace(each, grants={7: each.made})), MALFORMED),
+    "R-5.31 a grant to a full slot": (
+        lambda forge: slotted(lambda each: replace(each, grants={first_of(forge.keyring.groups).number: each.made}))(forge), MALFORMED,
+    ),
+    "R-5.32 a hand-over of a key to itself": (
+        keyring(lambda held: replace(held, hand_overs=[replace(overs(1)[0], following=bytes(32))])), MALFORMED,
+    ),
+    "R-5.32 a hand-over twice": (keyring(lambda held: replace(held, hand_overs=overs(1) * 2)), MALFORMED),
+    "R-5.32 a floor of 2^63": (keyring(lambda held: replace(held, hand_overs=[replace(overs(1)[0], floor=1 << 63)])), MALFORMED),
+    # The vector
+    "R-5.33 no rows": (rows(lambda every: []), MALFORMED),
+    "R-5.33 an id of 0": (rows(lambda every: [(0, every[0][1]), *every[1:]]), MALFORMED),
+    "R-5.33 an id twice": (rows(lambda every: [every[0], (every[0][0], every[1][1])]), MALFORMED),
+    "R-5.33 a row at the floor": (rows(lambda every: [(every[0][0], 0), *every[1:]]), MALFORMED),
+    "R-5.34 an unknown form": (altered("vector", patch(0, b"\2")), MALFORMED),
+    "R-5.35 a clock that is no row's": (rows(lambda every: [(replica, revision - 1) for replica, revision in every]), MALFORMED),
+    "R-5.35 the own id without a row": (own_commit(lambda commit: replace(commit, own_id=77)), MALFORMED),
+    "R-5.35 the own id is split": (lambda forge: own_commit(lambda commit: commit)(split(forge)), MALFORMED),
+    "R-6.7 a dot that the state has not seen": (rows(lambda every: [(every[0][0], 1), *every[1:]]), MALFORMED),
     # The commit
     "R-5.18 the owner MAC": (altered("proof", flip(0)), FAILED),
     "R-5.21 generation 0": (core(generation=0), MALFORMED),
@@ -362,17 +266,20 @@ CASES: dict[str, tuple[Build, str]] = {
     "R-5.22 a flag of 2": (core(flags=2), MALFORMED),
     "R-5.24 another header": (core(header_hash=bytes(32)), FAILED),
     "R-5.25 other items": (core(items=2), MALFORMED),
-    "R-5.25 other tombstones": (core(tombstones=0), MALFORMED),
-    "R-5.25 other versions": (core(earlier=1), MALFORMED),
+    "R-5.25 other forgotten values": (core(forgotten=0), MALFORMED),
+    "R-5.25 other pasts": (core(pasts=1), MALFORMED),
+    "R-5.22 more pasts than items": (core(pasts=9), MALFORMED),
+    "R-5.22 no vector": (core(vector=Reference()), MALFORMED),
+    "R-5.38 an own revision without an own id": (core(own_revision=1), MALFORMED),
+    "R-5.38 an own revision that is not the clock": (core(own_id=1, own_revision=1), MALFORMED),
     "R-11.1 no clock": (core(clock=0), MALFORMED),
-    "R-11.1 a horizon of 2^63": (core(horizon=1 << 63), MALFORMED),
+    "R-5.38 a floor beyond the clock": (core(floor=GREATEST), MALFORMED),
     # Items
     "R-6.1 a zero before another byte": (with_key(b"\x01\0\1\0\0\0\0\0\0\0"), MALFORMED),
     "R-6.1 sync of 2": (with_key(ItemKey(1, (b"", b"")).encode()[:-1] + b"\2"), MALFORMED),
     "R-6.1 a field of 4097 bytes": (with_key(ItemKey(1, (b"k" * 4097, b""), b"work").encode()), MALFORMED),
-    "R-6.1 a key of 8193 bytes": (with_key(ItemKey(1, (b"k" * 4096, b"l" * 4088), b"work").encode()), MALFORMED),
+    "R-6.1 a key of 8177 bytes": (with_key(ItemKey(1, (b"k" * 4096, b"l" * 4069), b"work").encode()), MALFORMED),
     "R-6.2 17 fields": (with_key(ItemKey(6, (b"",) * 16, b"work").encode()), MALFORMED),
-    "R-6.2 a class of 6, whose record is another's": (with_key(ItemKey(6, (b"a",) * 15, b"work").encode()), MALFORMED),
     "R-6.3 a sealed value in the page": (attributes(Attribute(b"a", 1, b"")), MALFORMED),
     "R-6.3 257 bytes in the page": (attributes(Attribute(b"a", 0, bytes(257))), MALFORMED),
     "R-6.3 256 bytes in the record": (record(5, lambda one: replace(one, attributes={b"a": (0x10, bytes(256))})), MALFORMED),
@@ -398,21 +305,44 @@ CASES: dict[str, tuple[Build, str]] = {
     "R-6.6 a compartment that does not exist": (place(lambda each: replace(each, compartment=5)), MALFORMED),
     "R-6.6 another group's compartment": (lambda forge: move_compartment(forge, b"first"), MALFORMED),
     "R-6.6 the owners' compartment": (lambda forge: move_compartment(forge, b""), MALFORMED),
-    "R-6.7 a device that is not in the list": (entry(lambda each: replace(each, device=2)), MALFORMED),
-    "R-6.7 a version's device": (lambda forge: forge.build(version=lambda each: replace(each, device=2)), MALFORMED),
-    "R-6.8 revision 0": (entry(lambda each: replace(each, revision=0)), MALFORMED),
+    "R-6.7 a position beyond the rows": (entry(lambda each: replace(each, dot=Stored(each.dot.revision, 3))), MALFORMED),
+    "R-1.10 position 0 above the floor": (entry(lambda each: replace(each, dot=Stored(each.dot.revision, 0))), MALFORMED),
+    "R-6.8 revision 0": (entry(lambda each: replace(each, dot=Stored(0, 1))), MALFORMED),
+    "R-6.15 a twin of no item": (lambda forge: with_key(twin(forge, b"second", key("nobody", b"work")))(forge), MALFORMED),
+    "R-6.15 a twin of a greater id": (twin_of_greater, MALFORMED),
+    "R-6.16 no further dots": (further(b"\0"), MALFORMED),
+    "R-6.16 a further dot that is the entry's": (entry(lambda each: replace(each, further=((each.dot, (0,)),))), MALFORMED),
+    "R-6.16 a dot without a field": (entry(lambda each: replace(each, further=((Stored(each.dot.revision - 1, 1), ()),))), MALFORMED),
+    "R-6.16 a field with two dots": (
+        entry(lambda each: replace(each, further=tuple((Stored(each.dot.revision - less, 1), (0,)) for less in (1, 2)))), MALFORMED,
+    ),
+    "R-6.16 further dots out of order": (
+        entry(lambda each: replace(each, further=tuple((Stored(each.dot.revision - less, 1), (less,)) for less in (2, 1)))), MALFORMED,
+    ),
+    "R-6.16 a bit for a field that there is not": (further(b"\1\1\1\x08"), MALFORMED),
+    "R-6.16 a secret that there is not has a dot": (
+        entry(lambda each: replace(each, has_secret=False, further=((Stored(each.dot.revision - 1, 1), (2,)),))), MALFORMED,
+    ),
+    "R-6.17 something to settle without a past": (entry(lambda each: replace(each, to_settle=True)), MALFORMED),
+    "R-6.17 a record that nothing needs": (entry(lambda each: replace(each, has_secret=False)), MALFORMED),
+    "R-6.17 no record for the secret": (place(lambda each: Place(Reference(), 0, each.compartment)), MALFORMED),
+    "R-6.18 a time beyond its limit": (entry(lambda each: replace(each, modified=1 << 61)), MALFORMED),
+    "section 6.3 a reserved flag": (raw_value(lambda value: value[:-2] + bytes([value[-2] | 16]) + value[-1:]), MALFORMED),
     "R-6.8 a revision from the future": (
-        lambda forge: entry(lambda each: replace(each, revision=forge.commit.clock + 1))(forge),
+        lambda forge: entry(lambda each: replace(each, dot=Stored(forge.commit.clock + 1, 1)))(forge),
         MALFORMED,
     ),
     "R-6.8 a record revision of 0": (place(lambda each: replace(each, revision=0)), MALFORMED),
-    "R-6.14 a tombstone with a short key": (with_key(b"\x7e" + bytes(15)), MALFORMED),
-    "R-6.14 a removal before the item": (tombstone(lambda value: value[:9] + value[:8] + value[17:]), MALFORMED),
-    "R-6.7 a tombstone's device": (tombstone(lambda value: value[:8] + b"\2" + value[9:]), MALFORMED),
-    "R-6.7 a tombstone's other device": (tombstone(lambda value: value[:-1] + b"\2"), MALFORMED),
-    "R-5.16 an ancestor without a clock": (history(patch(24, u64(0))), MALFORMED),
-    "R-6.14 a tombstone that goes on": (tombstone(lambda value: value + b"\0"), MALFORMED),
-    "R-6.14 an id that is both": (both, MALFORMED),
+    "R-6.14 a short key": (forgotten(b"\x7e" + bytes(15)), MALFORMED),
+    "R-6.14 a value": (page(lambda each: replace(each, values=[*each.values[:-1], b"\0"])), MALFORMED),
+    "R-6.14 a kind of 2": (forgotten_key(tail=b"\2"), MALFORMED),
+    "R-6.14 a secret with a name": (forgotten_key(tail=b"\0x"), MALFORMED),
+    "R-6.14 an attribute without one": (forgotten_key(tail=b"\1"), MALFORMED),
+    "R-6.14 a name of 256 bytes": (forgotten_key(tail=b"\1" + b"n" * 256), MALFORMED),
+    "R-6.14 a name that is not UTF-8": (forgotten_key(tail=b"\1\xff"), MALFORMED),
+    "R-6.14 a replica id of 0 above the floor": (forgotten_key(replica=0), MALFORMED),
+    "R-6.8 a forgotten value from the future": (forgotten_key(GREATEST), MALFORMED),
+    "R-6.7 a forgotten value of an id without a row": (forgotten_key(replica=5), MALFORMED),
     # The search
     "R-7.1 a forged commit after the newest": (lambda forge: forge.build({"proof": flip(0)}), FAILED),
     "section 7.1 no commit": (altered("file", lambda data: data[:-512] + bytes(512)), FAILED),
@@ -442,3 +372,10 @@ class Refusals(unittest.TestCase):
         for name, build in fine.items():
             with self.subTest(name):
                 self.assertEqual(verdict(build(rich().forge())), "success")
+
+    def test_an_entry_that_has_not_what_its_item_shows_is_found_by_verification_R_6_22(self) -> None:
+        """Of two secrets the one that is open is shown: here the other one is in the entry."""
+        data = values(b"twice", lambda every: nth(2, lambda each: replace(each, flags=4))(flagged(1, 1)(every)))(rich().forge())
+        self.assertEqual(verdict(data), "success")
+        with self.assertRaises(Refused):
+            verify(reader(data))

@@ -8,15 +8,16 @@ from pathlib import Path
 
 from . import age
 from .anchors import Anchor
-from .codec import NO_DEVICE, Refused
+from .codec import Refused
 from .dump import check
 from .example import example, example_vault
 from .exchange import make, make_merges
-from .factors import Factors, Policy, Unwrap
+from .factors import STRETCHED, Factors, Policy, Stretching, Unwrap
 from .header import Header
 from .merge import adopt, merge
 from .reader import Reader
 from .salvage import salvage
+from .slots import NewSlot
 from .verify import verify
 
 USAGE = """usage: run check [OPTION VALUE]… FILE       reads a vault; without arguments, requests from standard input
@@ -25,7 +26,7 @@ USAGE = """usage: run check [OPTION VALUE]… FILE       reads a vault; without 
        run merge [OPTION VALUE]… OURS THEIRS RESULT
                                             merges two copies; without arguments, requests from standard input
        run random SEED FIRST COUNT DIR      writes random vaults as vectors, from number FIRST on
-       run merges SEED FIRST COUNT DIR      writes random merges: base, ours, theirs and a dump of the result
+       run merges SEED FIRST COUNT DIR      writes random merges: ours, theirs and what becomes of them
        run example RAW-KEY FILE             prints a vault like the one in Spec/example.md
        run example-vault FILE               writes that one; its raw key is 00 01 02 … 1f"""
 
@@ -38,7 +39,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--external", type=external, metavar="NAME:KEYS")
     parser.add_argument("--age-identity", metavar="IDENTITY")
     parser.add_argument("--device", type=device, action="append", default=[], metavar="ID:SECRET")
-    parser.add_argument("--anchor", type=anchor, metavar="GENERATION:CHAIN:OWNER")
+    parser.add_argument("--anchor", type=Anchor.parse, metavar="OWNER:CHAIN:FLOOR:ID=REVISION,…")
     for name in ("memory", "passes", "lanes", "total"):
         parser.add_argument("--limit-" + name, type=int, default=getattr(Policy, name))
     parser.add_argument("file")
@@ -53,11 +54,6 @@ def unhexed(value: str) -> bytes:
 def device(value: str) -> tuple[bytes, bytes]:
     number, _, secret = value.partition(":")
     return bytes.fromhex(number), bytes.fromhex(secret)
-
-
-def anchor(value: str) -> Anchor:
-    generation, chain, owner = value.split(":")
-    return Anchor(int(generation), bytes.fromhex(chain), bytes.fromhex(owner))
 
 
 def external(value: str) -> tuple[bytes, Unwrap]:
@@ -106,26 +102,31 @@ def merged(arguments: list[str]) -> list[str]:
     parser = argparse.ArgumentParser(prog="vaultfmt_reference merge", allow_abbrev=False, parents=[options()], conflict_handler="resolve")
     parser.add_argument("theirs")
     parser.add_argument("result")
-    parser.add_argument("--take-slots", action="store_true")
     parser.add_argument("--accept-old-keys", action="store_true")
     given = parser.parse_args(arguments)
-    device = next((number for number, _ in given.device), NO_DEVICE)
     try:
         ours = opened(given)
         given.file = given.theirs
         theirs = opened(given)
-        # As if it were done right after the later of both: which tombstones are old depends on the time.
+        # As if it were done right after the later of both.
         at = max(ours.commit.clock, theirs.commit.clock) >> 16
-        try:
-            result = merge(ours, theirs, secrets.token_bytes, lambda: at, device, given.take_slots)
-        except Refused as refused:
-            if refused.verdict != "foreign" or not given.accept_old_keys:
-                raise
-            result = adopt(ours, theirs, secrets.token_bytes, lambda: at, device)
+        if ours.keys.public != theirs.keys.public and given.accept_old_keys:
+            result = adopt(ours, theirs, secrets.token_bytes, lambda: at)
+        else:
+            result = merge(ours, theirs, secrets.token_bytes, lambda: at, spare=spare(ours, given))
     except Refused as refused:
         return [f"refused {refused.verdict}"]
     Path(given.result).write_bytes(result.data)
     return [result.what]
+
+
+def spare(reader: Reader, given: argparse.Namespace) -> NewSlot | None:
+    """For a merge that would leave no full slot: one for the factors at hand (R-8.20), if they are no provider's."""
+    if given.external or given.age_identity:
+        return None
+    factors = Factors(given.passphrase, given.key_file, given.raw_key)
+    stretching = reader.slot.parameters.stretching if factors.kinds & STRETCHED else None
+    return NewSlot(factors, stretching and Stretching(stretching.memory, stretching.passes, stretching.lanes), name=b"added by a merge")
 
 
 def main(arguments: list[str]) -> None:

@@ -3,23 +3,37 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .codec import SECTOR, Refused
+from .codec import SECTOR, Refused, require
+from .dots import Dot, Vector, vector_of
 from .keyring import HandOver
-from .objects import State
 from .reader import Reader
 from .state import Opened
 
 
 @dataclass(frozen=True)
 class Anchor:
-    generation: int
+    """Of a state whose proof was checked."""
+
+    public: bytes
     chain: bytes
-    # The owners' public key, that of the state itself where it is not given.
-    public: bytes | None = None
+    vector: Vector
+
+    @classmethod
+    def of(cls, reader: Reader) -> "Anchor":
+        return cls(reader.keys.public, reader.state[1], reader.vector.copy())
 
     @property
-    def state(self) -> State:
-        return self.generation, self.chain
+    def text(self) -> str:
+        """As a request has it (Spec/vectors/README.md)."""
+        rows = ",".join(f"{replica}={revision}" for replica, revision in self.vector.rows.items())
+        return f"{self.public.hex()}:{self.chain.hex()}:{self.vector.floor}:{rows or '-'}"
+
+    @classmethod
+    def parse(cls, said: str) -> "Anchor":
+        public, chain, floor, rows = said.split(":")
+        pairs = [row.split("=") for row in rows.split(",") if rows != "-"]
+        vector = Vector({int(replica): int(revision) for replica, revision in pairs}, int(floor))
+        return cls(bytes.fromhex(public), bytes.fromhex(chain), vector)
 
 
 def commits(reader: Reader) -> Iterator[Opened]:
@@ -34,80 +48,102 @@ def commits(reader: Reader) -> Iterator[Opened]:
         opened = before if before is not None and before.state == opened.before else None
 
 
-@dataclass
-class Ancestry:
-    """The ancestors of a state (section 7.2)."""
+@dataclass(frozen=True)
+class Handing:
+    """A hand-over whose signature is valid. Without a vector it cannot be read."""
 
-    floor: int = 1
-    in_file: list[State] = field(default_factory=list)
-    in_history: list[State] = field(default_factory=list)
-    # Whether the walk reached the first commit of the file.
-    is_whole: bool = True
+    over: HandOver
+    vector: Vector | None
+    reason: str = ""
 
-    @classmethod
-    def of(cls, reader: Reader) -> "Ancestry":
-        history, walked = reader.history(), list(commits(reader))
-        return cls(
-            history.floor if history else 1,
-            [each.state for each in walked[1:]],
-            history.states if history else [],
-            walked[-1].start == reader.header.body,
-        )
+    def covers(self, dot: Dot) -> bool:
+        return self.vector is None or self.vector.has_seen(dot)
 
-    def __contains__(self, state: State) -> bool:
-        return state in self.in_history or state in self.in_file
 
-    def has_passed(self, generation: int, newest: int) -> bool:
-        """Whether the walk came as far back as a generation."""
-        return min([newest, *(each for each, _ in self.in_file)]) <= generation
+def handings(reader: Reader) -> list[Handing]:
+    """R-7.8: those with a valid signature, and those of which nobody can tell."""
+    found = []
+    for over in reader.keyring.hand_overs:
+        try:
+            rows = reader.hand_over_rows(over)
+        except Refused as refused:
+            found.append(Handing(over, None, refused.verdict))
+            continue
+        if over.is_valid(reader.keys.vault, rows):
+            found.append(Handing(over, vector_of(rows, over.floor)))
+    return found
 
-    def lacks(self, state: State, newest: int) -> str:
-        """The verdict on a state that is not an ancestor."""
-        if not self.is_whole and not self.has_passed(state[0], newest):
-            raise Refused("authentication-failed", "what is before a commit cannot be read (R-7.6)")
-        return "unprovable" if state[0] < self.floor else "forked"
+
+def leads(overs: list[Handing], start: bytes, end: bytes) -> bool:
+    """Whether hand-overs lead from one key to another."""
+    seen, todo = set[bytes](), {start}
+    while todo:
+        seen |= todo
+        todo = {each.over.following for each in overs if each.over.public in todo} - seen
+    return end in seen
+
+
+def across_keys(overs: list[Handing], anchor: Anchor, public: bytes) -> str:
+    if not leads(overs, anchor.public, public):
+        return "foreign"
+    own = [each for each in overs if each.over.public == anchor.public and leads(overs, each.over.following, public)]
+    rows = [Dot(revision, replica) for replica, revision in anchor.vector.rows.items()]
+    return "descends" if all(any(each.covers(dot) for each in own) for dot in rows) else "forked"
+
+
+def relation(ours: Vector, theirs: Vector) -> str:
+    """How a state stands to one that is remembered: "same", "descends", "older" or "forked"."""
+    has_all, is_all = theirs.includes(ours), ours.includes(theirs)
+    return ("same" if is_all else "descends") if has_all else "older" if is_all else "forked"
 
 
 def compare(reader: Reader, anchor: Anchor) -> str:
     """R-7.6."""
-    ancestry = Ancestry.of(reader)
-    if anchor.public not in (None, reader.keys.public):
-        verdict = handed_over(reader, anchor, ancestry)
-        if verdict:
-            return verdict
-    if anchor.state == reader.state:
-        return "same"
-    if anchor.generation > reader.commit.generation:
-        return "older"
-    return "descends" if anchor.state in ancestry else ancestry.lacks(anchor.state, reader.commit.generation)
+    public = reader.keys.public
+    if anchor.public != public:
+        overs = handings(reader)
+        verdict = across_keys(overs, anchor, public)
+        sound = [each for each in overs if each.vector is not None]
+        is_sure = verdict == across_keys(sound, anchor, public)
+        reason = next((each.reason for each in overs if each.vector is None), "")
+        require(is_sure, "a hand-over that cannot be read (R-7.6)", reason)
+        return verdict
+    return "same" if anchor.chain == reader.state[1] else relation(anchor.vector, reader.vector)
 
 
-def handed_over(reader: Reader, anchor: Anchor, ancestry: Ancestry) -> str:
-    """R-7.8: "foreign" or "unprovable", or nothing if hand-overs lead from the anchor's key to the state's."""
-    verdict = "foreign"
-    for start, hand_over in enumerate(reader.keyring.hand_overs):
-        if hand_over.public != anchor.public:
-            continue
-        found = follow(reader, anchor, ancestry, reader.keyring.hand_overs[start:])
-        if not found:
-            return ""
-        verdict = "unprovable" if found == "unprovable" else verdict
-    return verdict
+# What a user has dropped: R-7.23
 
 
-def follow(reader: Reader, anchor: Anchor, ancestry: Ancestry, hand_overs: list[HandOver]) -> str:
-    following = [*(each.public for each in hand_overs[1:]), reader.keys.public]
-    if not all(each.is_valid(reader.keys.vault, public) for each, public in zip(hand_overs, following, strict=True)):
-        return "foreign"
-    generations = [each.generation for each in hand_overs]
-    if generations != sorted(set(generations)):
-        return "foreign"
-    first = (hand_overs[0].generation, hand_overs[0].chain)
-    if anchor.state != first and anchor.generation >= first[0]:
-        return "foreign"
-    lacking = [state for state in (anchor.state, *((each.generation, each.chain) for each in hand_overs)) if state not in ancestry]
-    # All of them, so that a past that cannot be read is an error whatever else there is.
-    verdicts = {ancestry.lacks(state, reader.commit.generation) for state in lacking}
-    if verdicts <= {"unprovable"}:
-        return "unprovable" if lacking else ""
-    return "foreign"
+@dataclass
+class Dropped:
+    """For each id, up to which revision the user has taken it, and up to which it was remembered."""
+
+    rows: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def accept(self, anchor: Anchor, reader: Reader) -> None:
+        """The user takes a state under the same key that is older than what is remembered, or forked."""
+        state = reader.vector
+        for replica, revision in anchor.vector.rows.items():
+            if not state.has_seen(Dot(revision, replica)):
+                self.rows.append((replica, state.rows.get(replica, 0), revision))
+
+    def found(self, reader: Reader) -> set[int]:
+        """The ids of which a state has something that was dropped."""
+        last = last_rows(reader)
+        return {replica for replica, low, _ in self.rows if last.get(replica, 0) > low}
+
+    def agree(self, reader: Reader) -> None:
+        """The user takes such a state after all."""
+        last = last_rows(reader)
+        self.rows = [
+            (replica, max(low, last.get(replica, 0)), high) for replica, low, high in self.rows if last.get(replica, 0) < high
+        ]
+
+
+def last_rows(reader: Reader) -> dict[int, int]:
+    """The greatest revision of each id, under the state's key or one that handed over to it."""
+    last = dict(reader.vector.rows)
+    for over in reader.keyring.hand_overs:
+        for replica, revision in vector_of(reader.hand_over_rows(over), over.floor).rows.items():
+            last[replica] = max(revision, last.get(replica, 0))
+    return last

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 MAGIC = b"\x89VAULT\r\n"
 VERSION = 1
-# Pages, versions, keyrings and histories are a multiple of the first; a commit begins at a multiple of the second.
+# Pages, pasts, keyrings and vectors are a multiple of the first; a commit begins at a multiple of the second.
 STEP, SECTOR = 256, 512
 GREATEST = (1 << 63) - 1
 NO_DEVICE = bytes(16)
@@ -23,14 +23,15 @@ class Limit:
     EXTENSIONS, EXTENSION_NAME, EXTENSION_VALUE = 16, 64, 4096
     RECORD_LEAST, RECORD, SECRET = 208, 20 << 20, 16 << 20
     ATTRIBUTES, ATTRIBUTE, ATTRIBUTE_IN_PAGE, ATTRIBUTE_IN_RECORD = 64, 16 << 20, 256, 4096
-    KEY_LEAST, KEY, FIELD, FIELDS = 4, 8192, 4096, 16
+    KEY_LEAST, KEY, PAGE_KEY, FIELD, FIELDS = 4, 8176, 8192, 4096, 16
     PAGE, PAGE_GOAL, ENTRIES, LEVEL = 65_536, 2048, 4096, 15
-    VERSIONS_FRAME, VERSIONS = 2 << 20, 50
-    KEYRING, DEVICES, GROUPS, COMPARTMENTS = 4 << 20, 1024, 1024, 8192
-    REMOVED_SLOTS, HAND_OVERS = 256, 16
-    HISTORY, ANCESTORS, ANCESTORS_KEPT, ANCESTORS_MERGED = 65_536, 1364, 1000, 126
+    FIELD_DOTS = 67
+    PAST, PAST_VALUES, SIBLINGS, PAST_DOTS, EARLIER, EQUAL = 2 << 20, 4096, 256, 4352, 50, 8
+    KEYRING, GROUPS, COMPARTMENTS, HAND_OVERS = 4 << 20, 1024, 8192, 16
+    VECTOR, ROWS, OWN_ROWS = 4 << 20, 262_000, 64
     COMMIT, SMALL_COMMIT, TRANSACTION = 512, 32_768, 268_435_456
     RESERVE, HEADS = 262_144, 63
+    TIME = 1 << 61
 
 
 class Refused(Exception):
@@ -55,6 +56,11 @@ def at_most(value: int, greatest: int, what: str) -> int:
 def number_of(value: int, what: str) -> int:
     """A generation, a revision, a clock, or the number of a group or compartment: 1 to 2^63 - 1."""
     require(1 <= value <= GREATEST, f"{what} is {value}, not from 1 to 2^63 - 1 (R-11.1)")
+    return value
+
+
+def time_of(value: int) -> int:
+    require(-Limit.TIME <= value < Limit.TIME, "a time is out of range (R-11.1)")
     return value
 
 
@@ -91,6 +97,10 @@ def varint(value: int) -> bytes:
 
 def zigzag(value: int) -> bytes:
     return varint(value << 1 if value >= 0 else ~(value << 1))
+
+
+def bitmap(chosen: Iterable[int], count: int) -> bytes:
+    return sum(1 << number for number in chosen).to_bytes(-(-count // 8), "little")
 
 
 def counted(data: bytes) -> bytes:
@@ -147,6 +157,16 @@ class Cursor:
     def count(self, greatest: int, what: str) -> range:
         return range(at_most(self.varint(), greatest, what))
 
+    def time_after(self, milliseconds: int) -> int:
+        """A time, given as its difference to another (R-6.18)."""
+        return time_of(self.zigzag() + milliseconds)
+
+    def bitmap(self, count: int) -> list[int]:
+        """Which of so many things (section 1)."""
+        bits = int.from_bytes(self.take(-(-count // 8)), "little")
+        require(bits >> count == 0, "a reserved bit of a bitmap (R-1.2)")
+        return [number for number in range(count) if bits >> number & 1]
+
     def reserved(self, count: int) -> None:
         require(not any(self.take(count)), "padding or a reserved byte is not zero (R-1.2)")
 
@@ -168,11 +188,11 @@ def text(data: bytes) -> bytes:
     return data
 
 
-def ascending(items: Iterable[bytes | int | tuple[int, int]], what: str) -> None:
+def ascending(items: Iterable[Any], what: str) -> None:
     """Strictly, so that nothing appears twice."""
-    last: bytes | int | tuple[int, int] | None = None
+    last = None
     for item in items:
-        require(last is None or item > last, f"{what} are out of order, or one appears twice")  # type: ignore[operator]
+        require(last is None or item > last, f"{what} are out of order, or one appears twice")
         last = item
 
 
@@ -193,7 +213,7 @@ def is_step(length: int) -> bool:
 
 
 def pad_step(length: int) -> int:
-    """The body of a page, versions frame, keyring or history: the frame is 48 bytes longer, and a multiple of 256 (R-5.11)."""
+    """The body of a page, past, keyring or vector: the frame is 48 bytes longer, and a multiple of 256 (R-5.11)."""
     return rounded_up(length + 48, STEP) - 48
 
 

@@ -57,12 +57,14 @@ class Keys:
     index: bytes
     public: bytes
     vault_key: bytes = field(default=b"", repr=False)
+    # Seals pasts; empty for a scoped holder.
+    past: bytes = field(default=b"", repr=False)
     grants: dict[int, bytes] = field(default_factory=dict, repr=False)
 
     @classmethod
     def owners(cls, vault: bytes, epoch: bytes, vault_key: bytes) -> "Keys":
         public = signature.public_key(derive(vault_key, "signing"))
-        return cls(vault, derive(vault_key, "index", epoch), public, vault_key)
+        return cls(vault, derive(vault_key, "index", epoch), public, vault_key, derive(vault_key, "past", epoch))
 
     @property
     def is_owner(self) -> bool:
@@ -73,6 +75,9 @@ class Keys:
         assert self.is_owner
         return derive(self.vault_key, label)
 
+    def of_frame(self, kind: str) -> bytes:
+        return self.past if kind == "past" else self.index
+
     def locator(self, nonce: bytes, locator: bytes) -> bytes:
         """Hides a record's locator, or shows it (section 5.1)."""
         mask = derive(self.of_owner("locator"), "locator mask", nonce)
@@ -81,11 +86,11 @@ class Keys:
     def seal_at(self, kind: str, tag: bytes, offset: int, nonce: bytes, body: bytes) -> bytes:
         """The frame of anything but a record."""
         head = tag + u32(8 + NONCE + len(body) + TAG)
-        return head + nonce + seal(self.index, nonce, associated(kind, self.vault, u64(offset), head), body)
+        return head + nonce + seal(self.of_frame(kind), nonce, associated(kind, self.vault, u64(offset), head), body)
 
     def unseal_at(self, kind: str, offset: int, frame: bytes) -> bytes:
         bound = associated(kind, self.vault, u64(offset), frame)
-        return unseal(self.index, frame[8:32], bound, frame[32:], f"the {kind} at {offset}")
+        return unseal(self.of_frame(kind), frame[8:32], bound, frame[32:], f"the {kind} at {offset}")
 
 
 def device_key(secret: bytes, vault: bytes) -> bytes:

@@ -1,30 +1,48 @@
-"""What a writer makes of an item: its records, sealed and not yet in the file, and its entry."""
+"""What a writer writes: the revisions of a commit, an item as its user sees it, and records that are not in the file yet."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Self
 
 from .codec import NO_DEVICE, is_step, require, u32
 from .crypto import NONCE, associated, hashed, seal
 from .frames import Place, Reference
-from .items import IN_RECORD, OWN_RECORD, SEALED, Attribute, Entry, ItemKey, place_of
-from .objects import AttributeRecord, ItemRecord, Version
+from .holding import Held, sync_key
+from .items import ItemKey, place_of
 from .output import Output
-from .ring import Ring
+from .past import ATTRIBUTE_KIND, KEY_FIELD, PLACE_FIELD, SECRET_FIELD, Field, Where
+from .ring import Random, Ring
 
 Attributes = dict[bytes, tuple[int, bytes]]
 Now = Callable[[], int]
 
 
 class Revisions:
-    """R-1.8."""
+    """R-1.8: those of one commit, each the one before plus 1. `random` draws bytes."""
 
-    def __init__(self, clock: int, now: Now) -> None:
-        self.clock, self.now = clock, now
+    def __init__(self, clock: int, now: Now, random: Random) -> None:
+        self.clock, self.now, self.random = clock, now, random
+        self.is_new = True
 
     def next(self) -> int:
-        self.clock = max(self.now() << 16, self.clock + 1)
+        if self.is_new:
+            self.clock = max(self.now() << 16, self.clock + 1) + int.from_bytes(self.random(2), "little") % 32_768
+            self.is_new = False
+        else:
+            self.clock += 1
         require(self.clock < 1 << 63, "the clock is at its end (R-1.8)", "limit")
+        return self.clock
+
+    def of_record(self) -> int:
+        return self.next()
+
+
+class Unchanged(Revisions):
+    """Of a commit that makes no change: its records have the clock (section 6.3)."""
+
+    def next(self) -> int:
+        raise AssertionError("a commit that makes no change has no dots (R-1.9)")
+
+    def of_record(self) -> int:
         return self.clock
 
 
@@ -33,68 +51,24 @@ class Content:
     """What an item is, as its user sees it. Flags are those with a meaning (01, 02, 04)."""
 
     key: bytes
-    secret: bytes = b""
+    # None for an item without one.
+    secret: bytes | None = b""
     attributes: Attributes = field(default_factory=dict)
     accessibility: int = 1
     device: bytes = NO_DEVICE
 
     @property
-    def sealed(self) -> Attributes:
-        return {name: (flags, value) for name, (flags, value) in self.attributes.items() if flags & SEALED}
-
-    @property
-    def recorded(self) -> Attributes:
-        """Those in the item's record."""
-        placed = {name: (flags, place_of(flags, len(value)), value) for name, (flags, value) in self.attributes.items()}
-        return {name: (flags | place, value) for name, (flags, place, value) in placed.items() if place == IN_RECORD}
-
-    @property
-    def record(self) -> bytes:
-        return ItemRecord(self.key, self.secret, self.recorded).encode()
-
-
-@dataclass
-class Draft:
-    """An item's entry, while it is being made."""
-
-    key: bytes
-    id: bytes
-    revision: int
-    device: int
-    place: Place
-    attributes: tuple[Attribute, ...]
-    created: int
-    modified: int
-    versions: list[Version] = field(default_factory=list)
-    # Where the versions are written, if they did not change.
-    written: Reference | None = None
-
-    @classmethod
-    def of(cls, key: bytes, entry: Entry, versions: list[Version]) -> Self:
-        return cls(
-            key, entry.id, entry.revision, entry.device, entry.place, entry.attributes, entry.created, entry.modified, versions,
-            entry.versions,
-        )  # fmt: skip
-
-    @property
-    def places(self) -> list[Place]:
-        live = [self.place, *(each.place for each in self.attributes if each.place)]
-        return live + [place for version in self.versions for place in version.places]
-
-    def placed(self, where: Callable[[Place], Place]) -> None:
-        """With all references to records replaced."""
-
-        def moved(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
-            return tuple(replace(each, place=where(each.place)) if each.place else each for each in attributes)
-
-        self.place, self.attributes = where(self.place), moved(self.attributes)
-        self.versions = [replace(each, place=where(each.place), attributes=moved(each.attributes)) for each in self.versions]
-
-    def entry(self) -> Entry:
-        return Entry(
-            self.place, self.id, self.revision, self.device, self.created, self.modified, self.attributes, len(self.versions),
-            self.written if self.versions else None,
-        )  # fmt: skip
+    def writes(self) -> dict[Field, Held]:
+        """Each field, with the place of an attribute's value (R-6.3)."""
+        group = ItemKey.decode(self.key).group
+        where = Where(group, self.accessibility, self.device)
+        fields = {KEY_FIELD: Held(value=sync_key(self.key)), PLACE_FIELD: Held(where=where)}
+        if self.secret is not None:
+            fields[SECRET_FIELD] = Held(value=self.secret, is_bound=where.is_bound)
+        for name, (flags, value) in self.attributes.items():
+            place = place_of(flags, len(value))
+            fields[ATTRIBUTE_KIND, name] = Held(flags | place, value, is_bound=where.is_bound and place != 0)
+        return fields
 
 
 class Shelf:
@@ -105,7 +79,7 @@ class Shelf:
 
     def seal(self, item: bytes, body: bytes, compartment: int) -> Place:
         assert is_step(len(body))
-        place = Place(Reference(0, len(body) + 80), self.revisions.next(), compartment)
+        place = Place(Reference(0, len(body) + 80), self.revisions.of_record(), compartment)
         nonce, vault = self.ring.random(NONCE), self.ring.keys.vault
         head = b"vREC" + u32(place.record.length)
         sealed = seal(self.ring.key(compartment), nonce, associated("record", vault, place.identity(item), head), body)
@@ -121,30 +95,3 @@ class Shelf:
         frames = sorted(self.frames.items(), key=lambda each: each[1][8:32]) if is_sorted else self.frames.items()
         written = {of_hash: output.append(frame) for of_hash, frame in frames}
         return lambda place: replace(place, record=written.get(place.record.hash, place.record))
-
-    def seal_content(
-        self, item: bytes, content: Content, old: Draft | None = None, before: Content | None = None
-    ) -> tuple[Place, tuple[Attribute, ...]]:
-        """The content's record and attributes. What `old` has of them already is kept."""
-        group = self.ring.group(ItemKey.decode(content.key).group)
-        compartment = self.ring.compartment(group, content.accessibility, content.device)
-        kept = {each.name: each for each in old.attributes if each.place} if old else {}
-        place = old.place if old and before and before.record == content.record and self.fits(old.place, compartment) else None
-        attributes = []
-        for name, (flags, value) in sorted(content.attributes.items()):
-            where = place_of(flags, len(value))
-            each = Attribute(name, flags | where, value if where == 0 else None)
-            if where == OWN_RECORD:
-                is_kept = before is not None and name in kept and before.attributes[name] == (flags, value)
-                there = kept[name].place if is_kept else None
-                if there is None or not self.fits(there, compartment):
-                    body = AttributeRecord(content.key, each.flags, name, value).encode()
-                    there = self.seal(item, body, compartment)
-                each = replace(each, place=there)
-            attributes.append(each)
-        return place or self.seal(item, content.record, compartment), tuple(attributes)
-
-    def fits(self, place: Place, compartment: int) -> bool:
-        """Whether a record may stay where it is: its compartment is for the same."""
-        here, there = (self.ring.keyring.compartments[each] for each in (place.compartment, compartment))
-        return (here.group, here.accessibility, here.device) == (there.group, there.accessibility, there.device)

@@ -3,9 +3,13 @@
 from collections.abc import Iterator
 
 from .anchors import Anchor, compare
-from .codec import NO_DEVICE, Extension, Refused
-from .items import Tombstone
-from .reader import WITHHELD, Item, Reader, Value
+from .codec import GREATEST, NO_DEVICE, Extension, Refused
+from .dots import SPLIT, Dot, Stored
+from .frames import Place
+from .items import FIRST_ATTRIBUTE, KEY, OWN_RECORD, PLACE, SECRET, Forgotten
+from .keyring import HandOver
+from .past import GONE, PLACE_KIND, SECRET_KIND, SHOWN, Field, Past
+from .reader import WITHHELD, Item, Kept, Reader, Value
 from .slots import SCOPED, Slot
 
 
@@ -25,7 +29,7 @@ def check(reader: Reader, anchor: Anchor | None = None) -> tuple[str, list[str]]
         for line in opening(reader, anchor):
             lines.append(line)
         for each in reader.walk():
-            lines += tombstone(each) if isinstance(each, Tombstone) else item(each)
+            lines += [forgotten(each)] if isinstance(each, Forgotten) else item(reader, each)
             failures += reasons(each) if isinstance(each, Item) else []
         lines.append("end")
     except Refused as refused:
@@ -45,20 +49,18 @@ def verdict_of(failures: list[str], tail: str) -> str:
 
 def reasons(each: Item) -> Iterator[str]:
     yield from each.live.reasons
-    if each.versions_reason:
-        yield each.versions_reason
-    for _, value in each.versions:
-        yield from value.reasons
+    if each.past_reason:
+        yield each.past_reason
+    for kept in each.kept:
+        yield from kept.reasons
 
 
 def opening(reader: Reader, anchor: Anchor | None) -> Iterator[str]:
     yield from state(reader)
-    history = reader.history()
-    if history is not None:
-        yield f"history {history.floor} {history.newest}"
-        yield from (f"ancestor {generation} {clock} {chain.hex()}" for generation, chain, clock in history.ancestors)
+    # With equal chain values an anchor takes no vector (R-5.37).
     if anchor is not None:
         yield f"anchor {compare(reader, anchor)}"
+    yield from rows("row", reader.vector.encoded_rows())
     yield from slots(reader)
     yield from keyring(reader)
 
@@ -66,15 +68,21 @@ def opening(reader: Reader, anchor: Anchor | None) -> Iterator[str]:
 def state(reader: Reader) -> list[str]:
     commit, access = reader.commit, "full" if reader.keys.is_owner else "scoped"
     return [
-        "vaultfmt-dump 2",
+        "vaultfmt-dump 3",
         f"vault {reader.header.vault.hex()}",
         f"access {access}",
         f"owner {reader.keys.public.hex()}",
         f"generation {commit.generation}",
         f"chain {reader.state[1].hex()}",
         f"before {commit.before} {commit.chain_before.hex()}",
-        f"clock {commit.clock} {commit.horizon}",
+        f"clock {commit.clock} {commit.floor}",
+        f"own {commit.own_id} {commit.own_revision}",
     ]
+
+
+def rows(what: str, encoded: list[tuple[int, int]]) -> Iterator[str]:
+    for replica, revision in encoded:
+        yield f"{what} {replica} {revision & GREATEST}" + (" split" if revision & SPLIT else "")
 
 
 def slots(reader: Reader) -> Iterator[str]:
@@ -84,7 +92,7 @@ def slots(reader: Reader) -> Iterator[str]:
         if reader.keys.is_owner:
             part = reader.owner_part(slot)
             granted = reader.grants(slot, part) if slot.kind == SCOPED else {}
-            yield f"slot-owner {hexed(part.name)} {part.revision} {device(part.device)} {hexed(part.data)}"
+            yield f"slot-owner {hexed(part.name)} {hexed(part.data)}"
             yield from (f"slot-grant {number}" for number in granted)
 
 
@@ -97,21 +105,31 @@ def slot_line(slot: Slot) -> str:
     return f"{front} known {costs}" + (f" {provider.name.hex()} {hexed(provider.parameters)}" if provider else "")
 
 
-def keyring(reader: Reader) -> list[str]:
-    held = reader.keyring
-    lines = [extension("header", each) for each in reader.header.extensions]
-    lines += [extension("keyring", each) for each in held.extensions]
-    lines.append(f"keep {held.keep} {held.keep_revision} {device(held.keep_device)}")
-    lines += [f"device {number} {each.hex()}" for number, each in enumerate(held.devices, 1)]
-    lines += [f"group {each.number} {hexed(each.name)}" for each in held.groups.values()]
+def keyring(reader: Reader) -> Iterator[str]:
+    held, dot = reader.keyring, reader.vector.dot
+    yield from (extension("header", each) for each in reader.header.extensions)
+    yield from (extension("keyring", each) for each in held.extensions)
+    yield f"limit {held.limit} {dot(held.limit_dot)}"
+    yield f"key-dot {dot(held.key_dot)}"
+    yield from (f"group {each.number} {hexed(each.name)}" for each in held.groups.values())
     for each in held.compartments.values():
-        lines.append(f"compartment {each.number} {each.group} {each.accessibility} {device(each.device)}")
-    lines += [f"removed-slot {slot.hex()} {revision}" for slot, revision in held.removed.items()]
-    following = [*(each.public for each in held.hand_overs[1:]), reader.keys.public]
-    for over, public in zip(held.hand_overs, following, strict=bool(held.hand_overs)) if held.hand_overs else []:
-        validity = "valid" if over.is_valid(reader.header.vault, public) else "invalid"
-        lines.append(f"hand-over {over.public.hex()} {over.generation} {over.chain.hex()} {validity}")
-    return lines
+        yield f"compartment {each.number} {each.group} {each.accessibility} {device(each.device)}"
+    for slot in held.slots.values():
+        yield f"slot-dots {slot.id.hex()} {dot(slot.made)} {dot(slot.changed)}"
+        yield from (f"slot-grant-dot {number} {dot(each)}" for number, each in slot.grants.items())
+    for over in held.hand_overs:
+        yield from hand_over(reader, over)
+
+
+def hand_over(reader: Reader, over: HandOver) -> Iterator[str]:
+    try:
+        covered = reader.hand_over_rows(over)
+    except Refused as refused:
+        yield f"hand-over {over.public.hex()} {over.following.hex()} {over.floor} {refused.verdict}"
+        return
+    validity = "valid" if over.is_valid(reader.header.vault, covered) else "invalid"
+    yield f"hand-over {over.public.hex()} {over.following.hex()} {over.floor} {validity}"
+    yield from rows("hand-over-row", covered)
 
 
 def extension(place: str, each: Extension) -> str:
@@ -119,34 +137,79 @@ def extension(place: str, each: Extension) -> str:
     return f"extension {place} {flags} {each.name.hex()} {hexed(each.value)}"
 
 
-def item(each: Item) -> list[str]:
+def item(reader: Reader, each: Item) -> Iterator[str]:
     entry = each.entry
-    lines = [f"item {each.key.hex()}", f"id {entry.id.hex()}", f"revision {entry.revision} {entry.device}"]
-    lines.append(f"times {entry.created} {entry.modified}")
-    lines += value_lines(each.live, is_version=False)
-    if each.versions_reason:
-        lines.append(f"versions-unavailable {entry.earlier} {each.versions_reason}")
-    for version, value in each.versions:
-        lines.append(f"version {version.revision} {version.device} {version.replaced} {version.modified}")
-        lines += value_lines(value, is_version=True)
-    return lines
+
+    def dot(stored: Stored) -> Dot:
+        return reader.vector.dot(stored)
+
+    yield f"item {each.key.hex()}"
+    yield f"id {entry.id.hex()}"
+    yield f"dot {dot(entry.dot)}"
+    yield f"times {entry.created} {entry.modified}"
+    of_secret = str(dot(entry.dot_of(SECRET))) if entry.has_secret else "-"
+    yield f"fields {dot(entry.dot_of(KEY))} {dot(entry.dot_of(PLACE))} {of_secret}"
+    if entry.to_settle:
+        yield "to-settle"
+    dots = [f" {dot(entry.dot_of(FIRST_ATTRIBUTE + number))}" for number in range(len(entry.attributes))]
+    yield from value_lines(each.live, dots, entry.has_secret)
+    if each.past_reason:
+        yield f"past-unavailable {each.past_reason}"
+    for kept in each.kept:
+        yield from kept_lines(kept, dot(kept.value.dot))
+    if each.past is not None:
+        yield from sibling_lines(reader, each.past)
 
 
-def value_lines(value: Value, is_version: bool) -> Iterator[str]:
-    yield f"record {value.place.revision} {value.place.compartment}"
-    for each in value.attributes:
+def value_lines(value: Value, dots: list[str], has_secret: bool = True) -> Iterator[str]:
+    """The record's line is that of the compartment, where an item has no record."""
+    yield record_line("record", value.place)
+    for each, dot in zip(value.attributes, dots, strict=True):
         found = value.value(each)
         front = f"{each.name.hex()} {each.flags}"
-        yield f"attribute-unavailable {front} {found}" if isinstance(found, str) else f"attribute {front} {hexed(found)}"
+        yield f"attribute-unavailable {front} {found}{dot}" if isinstance(found, str) else f"attribute {front} {hexed(found)}{dot}"
         if each.place is not None:
-            yield f"attribute-record {each.place.revision} {each.place.compartment}"
+            yield record_line("attribute-record", each.place)
     if value.record is None:
         yield f"secret-unavailable {value.reason}"
+    else:
+        yield f"secret {hexed(value.record.secret)}" if has_secret else "secret-none"
+
+
+def record_line(what: str, place: Place) -> str:
+    return f"{what} {place.revision} {place.compartment}"
+
+
+def named(field: Field) -> str:
+    return f"{field[0]} {hexed(field[1])}"
+
+
+def kept_lines(kept: Kept, dot: Dot) -> Iterator[str]:
+    value = kept.value
+    front = f"value {named(value.field)} {dot} {value.flags} {value.attribute}"
+    if value.flags & (SHOWN | GONE):
+        yield front
         return
-    if is_version:
-        yield f"key {value.record.key.hex()}"
-    yield f"secret {hexed(value.record.secret)}"
+    yield f"{front} {value.replaced}"
+    if kept.whole is not None and value.field[0] == SECRET_KIND:
+        yield from value_lines(kept.whole, [""] * len(value.attributes))
+        return
+    if value.place is not None:
+        yield record_line("attribute-record" if value.attribute & OWN_RECORD else "record", value.place)
+    if value.field[0] == PLACE_KIND and value.where is not None:
+        yield f"content {hexed(value.where.group)} {value.where.accessibility} {device(value.where.device)}"
+    else:
+        yield f"content-unavailable {kept.reason}" if kept.content is None else f"content {hexed(kept.content)}"
 
 
-def tombstone(each: Tombstone) -> list[str]:
-    return [f"tombstone {each.item.hex()} {each.revision} {each.device} {each.last} {each.last_device}"]
+def sibling_lines(reader: Reader, past: Past) -> Iterator[str]:
+    for each in past.siblings:
+        yield f"sibling {reader.vector.dot(each.dot)} {each.created} {each.modified}"
+        for what, numbers in (("field", each.fields), ("earlier", each.earlier)):
+            for number in numbers:
+                value = past.values[number]
+                yield f"sibling-{what} {named(value.field)} {reader.vector.dot(value.dot)}"
+
+
+def forgotten(each: Forgotten) -> str:
+    return f"forgotten {each.kind} {hexed(each.name)} {each.dot}"

@@ -7,15 +7,16 @@ from .codec import Cursor, u64
 from .crypto import derive, hashed
 from .drafts import Content
 from .factors import Factors, slot_key
-from .frames import COMMIT, HISTORY, KEYRING, KINDS, PAGE, RECORD, VERSIONS
+from .frames import COMMIT, KEYRING, KINDS, PAGE, PAST, RECORD, VECTOR
 from .items import ItemKey
 from .reader import Reader, open_record
+from .replicas import Memory
 from .rewrite import NewVault, compact, create
 from .slots import NewSlot
 from .verify import located
 from .writer import Transaction
 
-NAMES = {RECORD: "Record", PAGE: "Page", VERSIONS: "Versions", KEYRING: "Keyring", HISTORY: "History", COMMIT: "Commit"}
+NAMES = {RECORD: "Record", PAGE: "Page", PAST: "Past", KEYRING: "Keyring", VECTOR: "Vector", COMMIT: "Commit"}
 FRAME = ["4 type", "4 length", "24 nonce"]
 SEAL = ["-16 sealed body", "16 its tag"]
 HEADER = ["8 magic", "2 version", "2 reserved", "4 header length", "16 vault id", "32 epoch", "1 slots", "1 extensions", "2 reserved"]
@@ -24,7 +25,7 @@ SLOT = [
     *["32 commitment", "24 nonce of the payload", "48 sealed payload", "24 nonce of the owner part", "144 sealed owner part"],
 ]
 OWNER_PART = [
-    *["1 length of the name", "63 name", "32 wrapping key: none in a full slot", "8 revision", "16 device id"],
+    *["1 length of the name", "63 name", "32 wrapping key: none in a full slot", "24 reserved"],
     "2 length of the provider's data",
 ]
 ITEM_KEY = ["1 class", "0 service, ended by 0000", "0 account", "0 group", "1 sync"]
@@ -32,30 +33,38 @@ NARROW = ["v record: offset", "v length", "32 hash"]
 ATTRIBUTE = ["v attributes", "1 flags", "1 length of the name", "5 name", "v length of the value", "7 value"]
 WIDE = ["8 {}: offset", "4 length", "4 reserved", "32 hash"]
 
+
+def dot(what: str) -> list[str]:
+    return [f"8 {what}: revision", "v position"]
+
+
 BODIES = {
     RECORD: ["1 form", "v length of the item key", *ITEM_KEY, "v length of the secret", "p secret", "v attributes in the record"],
     PAGE: [
         *["1 level", "v entries", "v length of the prefix", "p prefix: with one entry, all of its key", "v length of the rest of the key"],
-        *["v length of the value", *NARROW, "16 item id", "8 revision", "v device", "8 record revision", "8 compartment", "v created"],
-        *["v modified", "1 earlier values", "v versions: offset", "v length", "32 hash", *ATTRIBUTE],
+        *["v length of the value", *NARROW, "16 item id", *dot("dot"), "8 record revision", "8 compartment"],
+        *["v created, from the least dot", "v modified, from the dot", "1 flags: field dots, and a past"],
+        *["v past: offset", "v length", "32 hash", *ATTRIBUTE, "1 further dots", "v less than the dot", "v position"],
+        "1 fields: key, place, label",
     ],
-    VERSIONS: [
-        *["16 item id", "1 versions", "8 revision", "v device", "v replaced", "v modified", *NARROW, "8 record revision"],
-        *["8 compartment: of group 0", *ATTRIBUTE],
+    PAST: [
+        *["16 item id", "v dots", *dot("dot"), "v values", "v dot: its index", "1 kind: secret", "1 flags: earlier", "v replaced"],
+        *[*NARROW, "8 record revision", "8 compartment: of group 0", *ATTRIBUTE, "v siblings: the one of the entry"],
     ],
     KEYRING: [
-        *["1 earlier values to keep", "8 revision of this setting", "16 device id", "v devices", "v groups", "8 group: number"],
+        *["1 earlier values to keep", *dot("dot of this setting"), *dot("dot of the vault key"), "v groups", "8 group: number"],
         *["v length of the name", "24 nonce", "48 sealed group key", "v compartments"],
         *["8 compartment: number", "8 group", "1 accessibility", "16 device id", "24 nonce", "48 sealed compartment key"] * 2,
-        *["v removed slots", "v hand-overs", "v extensions"],
+        *["v slots", "16 slot id", *dot("dot of its making"), *dot("dot of its contents"), "v grants", "v hand-overs", "v extensions"],
     ],
-    HISTORY: ["8 floor", "4 ancestors", "4 that came with this commit", *["8 ancestor: generation", "8 clock", "32 chain value"] * 2],
+    VECTOR: ["1 form: without a base", "v rows", "8 row: replica id", "8 revision"],
     COMMIT: [
         *["8 generation", "8 generation of the predecessor", "32 its chain value", "8 own offset", "8 start", "8 clock"],
-        *["8 tombstone horizon", "4 flags", "4 reserved", "8 root page: offset", "4 length", "1 level", "3 reserved", "32 hash"],
+        *["8 floor", "4 flags", "4 reserved", "8 root page: offset", "4 length", "1 level", "3 reserved", "32 hash"],
         *[each.format("keyring") for each in WIDE],
-        *[each.format("history") for each in WIDE],
-        *["32 header hash", "32 digest", "8 items", "8 tombstones", "8 earlier values", "8 live bytes", "40 reserved", "32 owner MAC"],
+        *[each.format("vector") for each in WIDE],
+        *["32 header hash", "32 digest", "8 items", "8 forgotten values", "8 items with a past", "8 live bytes"],
+        *["8 own id: none in a compaction", "8 own revision", "24 reserved", "32 owner MAC"],
         "64 no signature",
     ],
 }  # fmt: skip
@@ -86,10 +95,10 @@ def example_vault() -> bytes:
         return next(clock)
 
     key, attributes = ItemKey(1, (b"example.org", b"ann")).encode(), {b"label": (0, b"Example")}
-    new = NewVault([(NewSlot(factors, name=b"main"), None)], [Content(key, b"first", attributes)], keep=10)
-    transaction = Transaction(Reader(create(new, random, now), factors), random, now)
+    new, memory = NewVault([(NewSlot(factors, name=b"main"), None)], [Content(key, b"first", attributes)], limit=10), Memory()
+    transaction = Transaction(Reader(create(new, random, now, memory), factors), random, now, memory)
     transaction.put(Content(key, b"s3cret", attributes))
-    return compact(Reader(transaction.commit(), factors), random, now)
+    return compact(Transaction(Reader(transaction.commit(), factors), random, now, memory))
 
 
 def example(reader: Reader, data: bytes, raw_key: bytes) -> None:
@@ -148,7 +157,8 @@ def values(reader: Reader) -> dict[str, bytes]:
     owners = {f"{label} key": keys.of_owner(label) for label in ("locator", "owner", "slot owner", "keyring")}
     groups = {f"group key {number:016x}": keyring.group_key(keys, number) for number in keyring.groups}
     compartments = {f"in it {number:016x}": keyring.compartment_key(keys, number, {}) for number in keyring.compartments}
-    named = {"vault key": keys.vault_key, "index key": keys.index, **owners, "signing seed": keys.of_owner("signing")}
+    first = {"vault key": keys.vault_key, "index key": keys.index, "past key": keys.past}
+    named = first | owners | {"signing seed": keys.of_owner("signing")}
     named |= {"owners' public key": keys.public, "owners' group": keys.of_owner("earlier"), **groups, **compartments}
     return named | {"header hash (commit's)": reader.header.hash, "digest": reader.commit.digest, "chain": reader.state[1]}
 

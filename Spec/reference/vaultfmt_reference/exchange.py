@@ -7,14 +7,15 @@ from pathlib import Path
 from random import Random
 
 from .anchors import Anchor
-from .codec import NO_DEVICE, Extension, Refused
+from .codec import NO_DEVICE, Extension
 from .drafts import Content
 from .dump import check
 from .factors import EXTERNAL, Factors, Provider, Stretching, key_file
 from .items import BINARY, CLASSES, CONCEALED, SEALED, ItemKey
-from .merge import merge
+from .merge import adopt, merge
 from .reader import Reader
-from .rewrite import NewVault, add_scoped, compact, create, grant, rekey, remove_slot, rotate
+from .replicas import Memory
+from .rewrite import NewVault, add_scoped, add_slot, change_slot, compact, create, grant, remove_slot, rename_slot, rotate
 from .slots import SCOPED, NewSlot
 from .writer import Transaction
 
@@ -126,10 +127,12 @@ class History:
 
     def __init__(self, maker: Maker) -> None:
         self.maker, pick = maker, maker.pick
-        self.groups = list({pick.choice([b"", b"work", "grüße".encode(), maker.text()]) for _ in range(pick.randint(1, 4))})
+        self.groups = sorted({pick.choice([b"", b"work", "grüße".encode(), maker.text()]) for _ in range(pick.randint(1, 4))})
         self.devices = {maker.random(16): maker.random(32) for _ in maker.some(3)}
+        # The device whose secret this machine has, if only one.
         self.own = pick.choice([NO_DEVICE, *self.devices])
-        new = NewVault([], [], self.groups, self.devices, self.own, pick.choice([0, 1, 2, 10]))
+        self.memory = Memory()
+        new = NewVault([], [], self.groups, self.devices, pick.choice([0, 1, 2, 10]))
         self.unlocks: list[Unlocks] = []
         for number in range(pick.choice([1, 1, 1, 2, 3])):
             slot, way = maker.slot()
@@ -144,79 +147,142 @@ class History:
             item = maker.content(maker.key(pick.choice(self.groups)), list(self.devices))
             items[item.key] = item
         new.items = list(items.values())
-        self.data = create(new, pick.randbytes, maker.now)
+        self.data = create(new, pick.randbytes, maker.now, self.memory)
 
     def reader(self) -> Reader:
         return Reader(self.data, unlocked(self.unlocks[0])[0], self.devices)
 
     def transaction(self) -> Transaction:
-        return Transaction(self.reader(), self.maker.pick.randbytes, self.maker.now, self.own)
+        return Transaction(self.reader(), self.maker.pick.randbytes, self.maker.now, self.memory)
+
+    def branch(self) -> "History":
+        """A copy on another machine."""
+        other = object.__new__(History)
+        own = self.maker.pick.choice([NO_DEVICE, *self.devices])
+        other.__dict__ = self.__dict__ | {"unlocks": list(self.unlocks), "own": own, "memory": Memory()}
+        return other
 
     def step(self) -> None:
         """One change, of any kind."""
-        ways: list[Callable[[], None]] = [self.change] * 8 + [self.compact, self.rename_slot, self.regrant, self.rotate, self.drop_slot]
-        self.maker.pick.choice(ways)()
+        slots = [self.rename_slot, self.regrant, self.rotate, self.drop_slot, self.add_slot, self.change_slot]
+        ways: list[Callable[[], None]] = [*[self.change] * 8, *[self.settle] * 2, self.forget, self.restore, self.compact, self.meet]
+        self.maker.pick.choice(ways + slots)()
+
+    def meet(self) -> None:
+        """With a copy that changed on its own: what is left to settle comes from that."""
+        other = self.branch()
+        for each in (self, other):
+            for _ in range(self.maker.pick.randint(1, 2)):
+                self.maker.pick.choice([each.change, each.change, each.touch])()
+        self.data = merge(self.reader(), other.reader(), self.maker.pick.randbytes, self.maker.now, self.memory).data
 
     def change(self) -> None:
         pick, transaction = self.maker.pick, self.transaction()
         keys = transaction.live_keys()
         for key in pick.sample(keys, min(len(keys), pick.randint(0, 3))):
-            draft = transaction.draft(key)
-            assert draft is not None
-            old = transaction.content(draft)
+            old = transaction.content(transaction.item(key))
             if pick.random() < 0.2:
                 transaction.remove(key)
                 continue
             new = self.maker.changed(old, list(self.devices))
             if pick.random() < 0.2:
                 other = self.maker.key(pick.choice(self.groups))
-                new = replace(new, key=key if transaction.draft(other) else other)
-            transaction.put(new, key)
+                new = replace(new, key=old.key if transaction.find(other) else other)
+            transaction.change(transaction.item(key), new)
         for _ in range(pick.randint(0, 2)):
             content = self.maker.content(self.maker.key(pick.choice(self.groups)), list(self.devices))
-            if transaction.draft(content.key) is None:
+            if transaction.find(content.key) is None:
                 transaction.put(content)
         if pick.random() < 0.1:
-            transaction.set_keep(pick.choice([0, 1, 3, 50]))
+            transaction.set_limit(pick.choice([0, 1, 3, 50]))
+        self.data = transaction.commit()
+
+    def touch(self) -> None:
+        """The first item, so that two machines change the same one."""
+        transaction = self.transaction()
+        for key in transaction.live_keys()[:1]:
+            item = transaction.item(key)
+            transaction.change(item, self.maker.changed(transaction.content(item), list(self.devices)))
+        self.data = transaction.commit()
+
+    def settle(self) -> None:
+        """For each field what is shown stays, or something else is taken."""
+        transaction, pick = self.transaction(), self.maker.pick
+        for key in transaction.live_keys():
+            marks = sorted(transaction.view(transaction.item(key)).marks)
+            if marks and pick.random() < 0.7:
+                chosen = pick.choice(marks)
+                transaction.settle(key, [chosen[0]]) if pick.random() < 0.5 else transaction.settle(key, (), [chosen])
+        self.data = transaction.commit()
+
+    def forget(self) -> None:
+        transaction, pick = self.transaction(), self.maker.pick
+        for key in transaction.live_keys():
+            earlier = sorted(transaction.view(transaction.item(key)).earlier)
+            if earlier and pick.random() < 0.5:
+                transaction.forget(key, pick.sample(earlier, pick.randint(1, len(earlier))))
+        self.data = transaction.commit()
+
+    def restore(self) -> None:
+        transaction, pick = self.transaction(), self.maker.pick
+        for key in transaction.live_keys():
+            earlier = sorted(transaction.view(transaction.item(key)).earlier)
+            if earlier and pick.random() < 0.3:
+                transaction.restore(key, pick.choice(earlier))
         self.data = transaction.commit()
 
     def compact(self) -> None:
-        self.data = compact(self.reader(), self.maker.pick.randbytes, self.maker.now, self.own)
+        self.data = compact(self.transaction())
 
     def rename_slot(self) -> None:
-        reader = self.reader()
-        slot = self.maker.pick.choice(reader.header.slots)
-        names = {slot.id: b"renamed"}
-        self.data = rekey(reader, list(reader.header.slots), self.maker.pick.randbytes, self.maker.now, self.own, names)
+        transaction = self.transaction()
+        slot = self.maker.pick.choice(transaction.reader.header.slots)
+        self.data = rename_slot(transaction, slot.id, b"renamed")
+
+    def add_slot(self) -> None:
+        slot, way = self.maker.slot()
+        self.data = add_slot(self.transaction(), slot)
+        self.unlocks.append(way)
+
+    def change_slot(self) -> None:
+        """Other factors, under the same id."""
+        index = self.maker.pick.randrange(len(self.unlocks))
+        slot, way = self.maker.slot()
+        transaction = self.transaction()
+        self.data = change_slot(transaction, self.slot_of(transaction.reader, self.unlocks[index]), slot)
+        self.unlocks[index] = way
+
+    def slot_of(self, reader: Reader, way: Unlocks) -> bytes:
+        return next(slot.id for slot in reader.header.slots if opens(self.data, way, slot.id))
 
     def regrant(self) -> None:
-        reader, pick = self.reader(), self.maker.pick
+        transaction, pick = self.transaction(), self.maker.pick
         groups = pick.sample(self.groups, pick.randint(0, len(self.groups)))
-        scoped = [slot.id for slot in reader.header.slots if slot.kind == SCOPED]
+        scoped = [slot.id for slot in transaction.reader.header.slots if slot.kind == SCOPED]
         if scoped:
-            self.data = grant(reader, pick.choice(scoped), groups, pick.randbytes, self.maker.now, self.own)
+            self.data = grant(transaction, pick.choice(scoped), groups)
         else:
             slot, way = self.maker.slot()
-            self.data = add_scoped(reader, slot, groups, pick.randbytes, self.maker.now, self.own)
+            self.data = add_scoped(transaction, slot, groups)
             self.unlocks.append(way)
 
     def rotate(self) -> None:
         pick = self.maker.pick
         new: list[tuple[NewSlot, list[bytes] | None]] = []
-        self.unlocks, old = [], self.reader()
+        transaction = self.transaction()
+        self.unlocks, old = [], transaction.reader
         for number in range(pick.randint(1, 2)):
             slot, way = self.maker.slot()
             slot = replace(slot, id=old.slot.id if number == 0 else b"")
             new.append((slot, None if not new else pick.sample(self.groups, 1)))
             self.unlocks.append(way)
-        self.data = rotate(old, new, pick.randbytes, self.maker.now, self.own)
+        self.data = rotate(transaction, new, restart=pick.random() < 0.5)
 
     def drop_slot(self) -> None:
-        reader, pick = self.reader(), self.maker.pick
         if len(self.unlocks) > 1:
-            index = pick.randrange(1, len(self.unlocks))
-            slot = next(slot for slot in reader.header.slots if opens(self.data, self.unlocks[index], slot.id))
-            self.data = remove_slot(reader, slot.id, pick.randbytes, self.maker.now, self.own)
+            index = self.maker.pick.randrange(1, len(self.unlocks))
+            transaction = self.transaction()
+            self.data = remove_slot(transaction, self.slot_of(transaction.reader, self.unlocks[index]))
             del self.unlocks[index]
 
 
@@ -240,9 +306,10 @@ def make(seed: str, folder: Path, number: int) -> None:
         fields.append(("device", f"{device[0].hex()}:{device[1].hex()}"))
     anchor = None
     if pick.random() < 0.5:
-        state, public = pick.choice(past).state, pick.choice(past).keys.public
-        anchor = Anchor(*state, public)
-        fields.append(("anchor", f"{state[0]}:{state[1].hex()}:{public.hex()}"))
+        anchor = Anchor.of(pick.choice(past))
+        if pick.random() < 0.2:
+            anchor = replace(anchor, public=pick.choice(past).keys.public)
+        fields.append(("anchor", anchor.text))
     verdict, lines = check(reader, anchor)
     write_vector(folder / f"random-{number:05}.vector", verdict, fields, lines, history.data, f"vault {number} of seed {seed}")
 
@@ -255,31 +322,41 @@ def write_vector(path: Path, verdict: str, fields: Unlocks, lines: list[str], da
 
 
 def make_merges(seed: str, folder: Path, number: int) -> None:
-    """Two branches of one vault, and what this implementation makes of them: NAME-ours, -theirs and -merged."""
+    """Two branches of one vault, and what this implementation makes of them: NAME-ours, -theirs, and -merged or -adopted."""
     maker = Maker(f"{seed}/merge/{number}")
+    pick = maker.pick
     ours = History(maker)
-    theirs = object.__new__(History)
-    theirs.__dict__ = ours.__dict__ | {"unlocks": list(ours.unlocks), "own": maker.pick.choice([NO_DEVICE, *ours.devices])}
+    theirs = ours.branch()
+    # The first slot opens both files.
     for branch in (ours, theirs):
-        ways = [branch.change] * 8 + [branch.compact, branch.rename_slot, branch.regrant, branch.drop_slot]
-        for _ in range(maker.pick.randint(1, 4)):
-            maker.pick.choice(ways)()
+        ways = [branch.change] * 6 + [branch.touch] * 6 + [branch.settle, branch.forget, branch.restore, branch.compact, branch.rename_slot]
+        ways += [branch.regrant, branch.drop_slot, branch.add_slot, branch.meet]
+        for _ in range(pick.randint(1, 4)):
+            pick.choice(ways)()
+    if pick.random() < 0.1:
+        slot = replace(unlocking(ours), id=ours.reader().slot.id)
+        ours.data = rotate(ours.transaction(), [(slot, None)], restart=pick.random() < 0.5)
+        ours.change()
     # A machine has the secret of one device only.
     own = {ours.own: ours.devices[ours.own]} if ours.own != NO_DEVICE else {}
     fields = list(ours.unlocks[0]) + [("device", f"{device.hex()}:{secret.hex()}") for device, secret in own.items()]
     factors = unlocked(ours.unlocks[0])[0]
+    left, right = (Reader(data, factors, own) for data in (ours.data, theirs.data))
     made = {"ours": ours.data, "theirs": theirs.data}
-    for name, takes_slots in (("merged", False), ("taking", True)):
-        left, right = (Reader(data, factors, own) for data in (ours.data, theirs.data))
-        at = max(left.commit.clock, right.commit.clock) >> 16
-        try:
-            made[name] = merge(left, right, maker.pick.randbytes, lambda at=at: at, ours.own, takes_slots).data
-        except Refused as refused:
-            # Without a file, the merge is refused: two items of other devices can have one key.
-            assert refused.verdict in ("device-bound", "limit"), f"a merge of seed {seed}, number {number}: {refused}"
+    at = max(left.commit.clock, right.commit.clock) >> 16
+    if left.keys.public != right.keys.public:
+        made["adopted"] = adopt(left, right, pick.randbytes, lambda: at).data
+    else:
+        made["merged"] = merge(left, right, pick.randbytes, lambda: at).data
     for name, data in made.items():
         verdict, lines = check(Reader(data, factors, own))
         path = folder / f"merge-{number:05}-{name}.vector"
         write_vector(path, verdict, fields, lines, data, f"merge {number} of seed {seed}, {name}")
 
 
+def unlocking(history: History) -> NewSlot:
+    """A slot that the factors of the first one open."""
+    factors, key = unlocked(history.unlocks[0])
+    slot = history.reader().slot
+    kdf = slot.parameters.stretching
+    return NewSlot(factors, kdf and Stretching(kdf.memory, kdf.passes, kdf.lanes), slot.parameters.provider, key)

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from . import signature
-from .codec import SECTOR, require, u32
+from .codec import SECTOR, pad_step, require, u32
 from .crypto import NONCE, Keys, associated, derive, hashed, seal
-from .frames import HISTORY, KEYRING, PAGE, RECORD, VERSIONS, Place, Reference
+from .dots import VectorFrame
+from .frames import KEYRING, PAGE, PAST, RECORD, VECTOR, Place, Reference
 from .header import ENDING, Header, signed_header
-from .items import TOMBSTONE, Entry
+from .items import FORGOTTEN, Entry
 from .keyring import Keyring
-from .objects import Commit, History, Page, Version, chain_value, decode_versions, digest_of, encode_versions, signed_by_commit
+from .objects import Commit, Page, chain_value, digest_of, signed_by_commit
 from .output import needs_signature
+from .past import Past, PastValue
 from .reader import Reader
 
 Alter = Callable[[bytes], bytes]
@@ -33,7 +35,7 @@ class Forge:
     """Of a vault with one commit and at most one page.
 
     `alter` has functions by the name of a part: `header` (bytes 0 to L-64), `ending` (hash and MAC), `copy`, `record N` (a body),
-    `record-frame N`, `versions N`, `page`, `page-frame`, `keyring`, `keyring-frame`, `history`, `core`, `proof` (MAC and
+    `record-frame N`, `past N`, `page`, `page-frame`, `keyring`, `keyring-frame`, `vector`, `core`, `proof` (MAC and
     signature), `commit-frame`, `padding`, `file`; N counts from 0, in the order of the file. `sealing` has functions that alter
     key, associated data or nonce, by the same names.
     """
@@ -44,22 +46,23 @@ class Forge:
         self.keys: Keys = reader.keys
         self.header: Header = reader.header
         self.keyring: Keyring = reader.keyring
-        self.history: History | None = reader.history()
+        self.vector: VectorFrame = reader.vector_frame[1]
+        # The rows of the vector of each hand-over.
+        self.hand_overs = [reader.hand_over_rows(each) for each in reader.keyring.hand_overs]
         self.commit: Commit = reader.commit
         self.entries: dict[bytes, Entry | bytes] = {}
-        self.versions: dict[bytes, list[Version]] = {}
+        self.pasts: dict[bytes, Past] = {}
         self.bodies: dict[Place, tuple[bytes, bytes]] = {}
         for key, value, page in reader.entries():
-            if key[0] == TOMBSTONE:
+            if key[0] == FORGOTTEN:
                 self.entries[key] = value
                 continue
-            entry = Entry.decode(key, value, reader.keyring, reader.commit.clock)
+            entry = reader.entry(key, value)
             self.entries[key] = entry
             places = entry.places
-            if entry.versions:
-                body = reader.keys.unseal_at("versions", entry.versions.offset, reader.frame(entry.versions, VERSIONS))
-                self.versions[entry.id] = decode_versions(body, reader.keyring, reader.commit.clock)[1]
-                places += [place for version in self.versions[entry.id] for place in version.places]
+            if entry.past:
+                self.pasts[entry.id] = reader.past(entry, page)
+                places += self.pasts[entry.id].places
             for place in places:
                 self.bodies[place] = entry.id, reader.record_body(entry.id, place, page)
 
@@ -69,21 +72,26 @@ class Forge:
         sealing: dict[str, Callable[[Sealing], Sealing]] | None = None,
         core: Callable[[Commit], Commit] | None = None,
         entry: Callable[[Entry], Entry] | None = None,
-        version: Callable[[Version], Version] | None = None,
+        past: Callable[[Past], Past] | None = None,
     ) -> bytes:
-        """The file. `core`, `entry` and `version` alter what is decoded, of every entry and version."""
+        """The file. `core`, `entry` and `past` alter what is decoded, of every entry and past."""
         self.alter, self.sealing, self.used = alter or {}, sealing or {}, set[str]()
         self.hashes: list[bytes] = []
         covered = self.altered("header", self.header.raw[:-ENDING])
         raw = covered + self.altered("ending", signed_header(covered, self.keys.index)[-ENDING:])
         self.out = bytearray(raw + self.altered("copy", raw))
         moved = self.records()
-        page = self.page(moved, entry or (lambda each: each), version or (lambda each: each))
+        page = self.page(moved, entry or (lambda each: each), past or (lambda each: each))
+        overs = [
+            replace(each, vector=self.append(f"hand-over {number}", VECTOR, VectorFrame(None, [], rows).encode()))
+            for number, (each, rows) in enumerate(zip(self.keyring.hand_overs, self.hand_overs, strict=False))
+        ]  # fmt: skip
+        self.keyring = replace(self.keyring, hand_overs=overs + self.keyring.hand_overs[len(overs) :])
         keyring = self.append("keyring", KEYRING, self.keyring.encode())
-        history = self.append("history", HISTORY, self.history.encode()) if self.history else Reference()
+        vector = self.append("vector", VECTOR, self.vector.encode())
         self.out += self.altered("padding", bytes(-len(self.out) % SECTOR))
         commit = replace(
-            self.commit, offset=len(self.out), start=2 * len(raw), root=page, keyring=keyring, history=history,
+            self.commit, offset=len(self.out), start=2 * len(raw), root=page, keyring=keyring, vector=vector,
             header_hash=raw[-ENDING:-32], digest=digest_of(self.hashes),
         )  # fmt: skip
         data = self.altered("file", bytes(self.out) + self.commit_frame(core(commit) if core else commit))
@@ -103,9 +111,9 @@ class Forge:
 
     def append(self, name: str, tag: bytes, body: bytes) -> Reference:
         body = self.altered(name, body)
-        kind = name.partition(" ")[0]
+        kind = {b"vVEC": "vector", b"vPST": "past"}.get(tag, name)
         head, at = tag + u32(len(body) + 48), len(self.out).to_bytes(8, "little")
-        given = Sealing(self.keys.index, associated(kind, self.keys.vault, at, head), self.random(NONCE))
+        given = Sealing(self.keys.of_frame(kind), associated(kind, self.keys.vault, at, head), self.random(NONCE))
         return self.place(f"{name}-frame", head + b"".join(self.sealed(name, given, body)))
 
     def place(self, name: str, frame: bytes) -> Reference:
@@ -127,24 +135,27 @@ class Forge:
             moved[place] = replace(place, record=self.place(f"record-frame {number}", frame))
         return moved
 
-    def page(self, moved: dict[Place, Place], alter: Callable[[Entry], Entry], version: Callable[[Version], Version]) -> Reference:
+    def page(self, moved: dict[Place, Place], alter: Callable[[Entry], Entry], alter_past: Callable[[Past], Past]) -> Reference:
         values = {}
         for key, each in sorted(self.entries.items()):
             if isinstance(each, bytes):
                 values[key] = each
                 continue
-            held = replace(each, place=moved[each.place], attributes=self.moved(each.attributes, moved))
-            if each.versions:
-                versions = [
-                    version(replace(one, place=moved[one.place], attributes=self.moved(one.attributes, moved)))
-                    for one in self.versions[each.id]
-                ]
-                number = sum(1 for name in self.used if name.startswith("versions ") and not name.endswith("-frame"))
-                held = replace(held, versions=self.append(f"versions {number}", VERSIONS, encode_versions(each.id, versions)))
+            held = replace(each, place=moved.get(each.place, each.place), attributes=self.moved(each.attributes, moved))
+            if each.past:
+                past = self.pasts[each.id]
+                past = alter_past(replace(past, values=[self.moved_value(one, moved) for one in past.values]))
+                number = sum(1 for name in self.used if name.startswith("past ") and not name.endswith("-frame"))
+                body = past.encode()
+                held = replace(held, past=self.append(f"past {number}", PAST, body.ljust(pad_step(len(body)), b"\0")))
             values[key] = alter(held).encode()
         if not values:
             return Reference()
         return self.append("page", PAGE, Page(0, list(values), list(values.values()), []).encode())
+
+    def moved_value(self, value: PastValue, moved: dict[Place, Place]) -> PastValue:
+        place = moved[value.place] if value.place else None
+        return replace(value, place=place, attributes=self.moved(value.attributes, moved))
 
     def moved(self, attributes: tuple, moved: dict[Place, Place]) -> tuple:  # type: ignore[type-arg]
         return tuple(replace(each, place=moved[each.place]) if each.place else each for each in attributes)

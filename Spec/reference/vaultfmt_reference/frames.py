@@ -5,18 +5,18 @@ from typing import Self
 
 from .codec import STEP, Cursor, Limit, at_most, number_of, require, u32, u64, varint
 
-RECORD, PAGE, VERSIONS, KEYRING, HISTORY, COMMIT, CHUNK = b"vREC", b"vPAG", b"vVER", b"vKEY", b"vHIS", b"vCMT", b"vCHK"
+RECORD, PAGE, PAST, KEYRING, VECTOR, COMMIT, CHUNK = b"vREC", b"vPAG", b"vPST", b"vKEY", b"vVEC", b"vCMT", b"vCHK"
 
 # By type: the least and the greatest length, and what it is a multiple of (section 11).
 LENGTHS = {
     RECORD: (Limit.RECORD_LEAST, Limit.RECORD, 1),
     CHUNK: (Limit.RECORD_LEAST, Limit.RECORD, 1),
     PAGE: (STEP, Limit.PAGE, STEP),
-    VERSIONS: (STEP, Limit.VERSIONS_FRAME, STEP),
+    PAST: (STEP, Limit.PAST, STEP),
     KEYRING: (STEP, Limit.KEYRING, STEP),
-    HISTORY: (STEP, Limit.HISTORY, STEP),
+    VECTOR: (STEP, Limit.VECTOR, STEP),
 }
-KINDS = {PAGE: "page", VERSIONS: "versions", KEYRING: "keyring", HISTORY: "history", COMMIT: "commit"}
+KINDS = {PAGE: "page", PAST: "past", KEYRING: "keyring", VECTOR: "vector", COMMIT: "commit"}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,20 @@ from dataclasses import dataclass
 from typing import Self
 
 from .codec import (
-    MAGIC, VERSION, Cursor, Extension, Limit, Refused, ascending, refuse_critical, require, rounded_up, str8, u8, u16, u32,
+    MAGIC,
+    VERSION,
+    Cursor,
+    Extension,
+    Limit,
+    Refused,
+    ascending,
+    refuse_critical,
+    require,
+    rounded_up,
+    str8,
+    u8,
+    u16,
+    u32,
 )
 from .crypto import derive, hashed, is_same
 from .slots import Slot, check_costs

@@ -1,17 +1,16 @@
-"""Item keys, attributes, item entries and tombstones: section 6."""
+"""Item keys, attributes, item entries and forgotten values: section 6."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
-from .codec import (
-    Cursor, Limit, ascending, at_most, counted, number_of, require, short, text, u8, u64, varint, zigzag,
-)
+from .codec import Cursor, Limit, ascending, at_most, bitmap, counted, number_of, require, short, text, time_of, u8, varint, zigzag
+from .dots import Bounds, Dot, Stored, Vector
 from .frames import Place, Reference
 from .keyring import Keyring
 
 # Section 6.1
 
-TOMBSTONE = 0x7E
+FORGOTTEN = 0x7E
 CLASSES: dict[int, tuple[str, ...]] = {
     1: ("text", "text"),
     2: ("text", "text", "n32", "text", "text", "text", "text"),
@@ -61,6 +60,41 @@ class ItemKey:
         return cls(number, tuple(fields[:-1]), group, sync == 1)
 
 
+# Of an item whose key another one has plain, in the last byte of the key: its id follows.
+TWIN = 2
+ID = 16
+
+
+def page_key(key: bytes, twin: bytes = b"") -> bytes:
+    """The key of an item's entry: its item key, or that of the item of this id whose key another one has plain."""
+    return key[:-1] + u8(key[-1] | TWIN) + twin if twin else key
+
+
+def item_key(key: bytes, item: bytes) -> tuple[bytes, bool]:
+    """The item key of an entry, and whether the item has it plain (R-6.15)."""
+    is_twin = len(key) > ID and key[-ID:] == item and key[-ID - 1] in (TWIN, TWIN | 1)
+    return (key[: -ID - 1] + u8(key[-ID - 1] & 1), False) if is_twin else (key, True)
+
+
+# Which of the text and bytes fields shows that another item has the key; of the reserved classes the first.
+SUFFIXED = {1: 1, 2: 4, 3: 2, 4: 3, 5: 2}
+
+
+def listed_key(key: bytes, item: bytes, is_plain: bool) -> ItemKey:
+    """As a program lists it: the suffix is never stored."""
+    decoded = ItemKey.decode(key)
+    if is_plain:
+        return decoded
+    fields, at = list(decoded.fields), SUFFIXED.get(decoded.number, 0)
+    suffix = b" (conflict " + item[:4].hex().encode() + b")"
+    if at >= len(fields):  # Of the reserved classes, one whose only field is the group.
+        return decoded
+    value = fields[at]
+    assert isinstance(value, bytes)
+    fields[at] = value + suffix
+    return replace(decoded, fields=tuple(fields))
+
+
 def decode_field(cursor: Cursor, kind: str) -> Field:
     if kind == "n32":
         return int.from_bytes(cursor.take(4), "big")
@@ -100,7 +134,7 @@ def check_flags(flags: int) -> int:
 
 @dataclass(frozen=True)
 class Attribute:
-    """As a page or versions frame has it: `value` if it is there, `place` if it has a record of its own, neither if it
+    """As a page or past has it: `value` if it is there, `place` if it has a record of its own, neither if it
     is in the item's record."""
 
     name: bytes
@@ -165,80 +199,149 @@ def decode_recorded(cursor: Cursor) -> Recorded:
 
 # Section 6.3
 
+KEY, PLACE, SECRET, FIRST_ATTRIBUTE = 0, 1, 2, 3
+HAS_DOTS, TO_SETTLE, HAS_PAST, NO_SECRET = 1, 2, 4, 8
+
 
 @dataclass(frozen=True)
 class Entry:
-    """An item in a leaf."""
+    """An item in a leaf. Its fields are numbered: key, place, secret, then the attributes."""
 
     place: Place
     id: bytes
-    revision: int
-    device: int
+    dot: Stored
     created: int
     modified: int
     attributes: tuple[Attribute, ...]
-    earlier: int = 0
-    versions: Reference | None = None
+    to_settle: bool = False
+    has_secret: bool = True
+    past: Reference | None = None
+    # Dots that the entry's dot does not stand for, each with its fields.
+    further: tuple[tuple[Stored, tuple[int, ...]], ...] = ()
 
     def encode(self) -> bytes:
-        out = self.place.record.narrow() + self.id + u64(self.revision) + varint(self.device) + self.place.tail()
-        out += zigzag(self.created) + zigzag(self.modified) + u8(self.earlier)
-        out += self.versions.narrow() if self.versions else b""
-        return out + encode_attributes(self.attributes)
+        flags = (self.further != ()) * HAS_DOTS | self.to_settle * TO_SETTLE | (self.past is not None) * HAS_PAST
+        flags |= (not self.has_secret) * NO_SECRET
+        out = self.place.record.narrow() + self.id + self.dot.encode() + self.place.tail()
+        out += zigzag(self.created - self.least.time) + zigzag(self.modified - self.dot.time) + u8(flags)
+        out += self.past.narrow() if self.past else b""
+        return out + encode_attributes(self.attributes) + self.encode_dots()
+
+    def encode_dots(self) -> bytes:
+        out = u8(len(self.further)) if self.further else b""
+        for dot, fields in self.further:
+            out += varint(self.dot.revision - dot.revision) + varint(dot.position) + bitmap(fields, self.field_count)
+        return out
 
     @classmethod
-    def decode(cls, key: bytes, value: bytes, keyring: Keyring, clock: int) -> Self:
-        """With the checks of an entry (R-6.1, R-6.3, R-6.4, R-6.6 to R-6.8)."""
-        group = ItemKey.decode(key).group
+    def decode(cls, key: bytes, value: bytes, keyring: Keyring, bounds: Bounds) -> Self:
+        """With the checks of an entry that take no vector (R-6.1, R-6.3, R-6.4, R-6.6, R-6.8, R-6.15 to R-6.18)."""
         cursor = Cursor(value)
         record, item = Reference.from_narrow(cursor), cursor.take(16)
-        revision, device = number_of(cursor.number(8), "a revision"), cursor.varint()
-        place = Place.decode_tail(cursor, record)
-        created, modified, earlier = cursor.zigzag(), cursor.zigzag(), cursor.number(1)
-        at_most(earlier, Limit.VERSIONS, "an item's earlier values")
-        versions = Reference.from_narrow(cursor) if earlier else None
-        entry = cls(place, item, revision, device, created, modified, decode_attributes(cursor), earlier, versions)
+        group = ItemKey.decode(item_key(key, item)[0]).group
+        dot, place = Stored.decode(cursor), decode_place(cursor, record)
+        created, modified, flags = cursor.zigzag(), cursor.zigzag(), cursor.number(1)
+        require(flags <= 15, "an item's reserved flags (R-1.2)")
+        past = Reference.from_narrow(cursor) if flags & HAS_PAST else None
+        attributes = decode_attributes(cursor)
+        further: tuple[tuple[Stored, tuple[int, ...]], ...] = ()
+        if flags & HAS_DOTS:
+            further = decode_dots(cursor, dot, FIRST_ATTRIBUTE + len(attributes))
         cursor.finish()
-        require(max(revision, *(each.revision for each in entry.places)) <= clock, "a revision from the future (R-6.8)")
-        require(device <= len(keyring.devices), "an item's device is not in the list (R-6.7)")
-        for each in entry.places:
-            require(keyring.group_name(each.compartment) == group, "a compartment of another group, or none (R-6.6)")
+        to_settle, has_secret = flags & TO_SETTLE != 0, flags & NO_SECRET == 0
+        entry = cls(place, item, dot, 0, modified, attributes, to_settle, has_secret, past, further)
+        entry = replace(entry, created=time_of(created + entry.least.time), modified=time_of(modified + dot.time))
+        entry.check(group, keyring, bounds)
         return entry
+
+    def check(self, group: bytes, keyring: Keyring, bounds: Bounds) -> None:
+        require(not self.to_settle or self.past is not None, "something to settle, and no past (R-6.17)")
+        bounds.check([self.dot, *(dot for dot, _ in self.further)])
+        is_without = not any(SECRET in fields for _, fields in self.further)
+        require(self.has_secret or is_without, "the dot of a secret that the item does not have (R-6.16)")
+        is_needed = self.has_secret or any(each.flags & IN_RECORD for each in self.attributes)
+        require(self.has_record == is_needed, "an item without the record that it needs, or with one that it does not (R-6.17)")
+        for each in self.places:
+            require(each.revision <= bounds.clock, "a revision from the future (R-6.8)")
+        for each in (self.place, *self.places):
+            require(keyring.group_name(each.compartment) == group, "a compartment of another group, or none (R-6.6)")
+
+    @property
+    def has_record(self) -> bool:
+        return not self.place.record.is_absent
 
     @property
     def places(self) -> list[Place]:
         """Its record, and those of its large attributes."""
-        return [self.place, *(each.place for each in self.attributes if each.place)]
+        return [self.place] * self.has_record + [each.place for each in self.attributes if each.place]
+
+    @property
+    def field_count(self) -> int:
+        return FIRST_ATTRIBUTE + len(self.attributes)
+
+    @property
+    def least(self) -> Stored:
+        """The least dot in this entry."""
+        return min([self.dot, *(dot for dot, _ in self.further)])
+
+    def dot_of(self, number: int) -> Stored:
+        """Of a field's value."""
+        return next((dot for dot, fields in self.further if number in fields), self.dot)
+
+
+def decode_place(cursor: Cursor, record: Reference) -> Place:
+    """The record's revision is 0 where there is no record."""
+    place = Place(record, cursor.number(8), cursor.number(8))
+    if record.is_absent:
+        require(place.revision == 0, "a record revision without a record")
+        return place
+    number_of(place.revision, "a record revision")
+    return place
+
+
+def decode_dots(cursor: Cursor, dot: Stored, count: int) -> tuple[tuple[Stored, tuple[int, ...]], ...]:
+    """R-6.16."""
+    number = at_most(cursor.number(1), Limit.FIELD_DOTS, "the further dots of an item")
+    require(number > 0, "field dots that are none (R-6.16)")
+    further, taken, order = [], set[int](), []
+    for _ in range(number):
+        difference, position, fields = cursor.varint(), cursor.varint(), cursor.bitmap(count)
+        require(difference < dot.revision, "a field's dot is out of range (R-6.16)")
+        require((difference, position) != (0, dot.position), "a further dot that is the entry's (R-6.16)")
+        require(fields != [] and not taken & set(fields), "a dot without a field, or a field with two (R-6.16)")
+        taken |= set(fields)
+        order.append((difference, position))
+        further.append((Stored(dot.revision - difference, position), tuple(fields)))
+    ascending(order, "an item's field dots (R-6.16)")
+    return tuple(further)
 
 
 # Section 6.5
 
 
 @dataclass(frozen=True)
-class Tombstone:
-    item: bytes
-    # Of the removal.
-    revision: int
-    device: int
-    # That the item had.
-    last: int
-    last_device: int = 0
+class Forgotten:
+    """A value that was forgotten: of a secret (kind 0) or of the attribute of that name (kind 1)."""
+
+    kind: int
+    name: bytes
+    dot: Dot
 
     @property
     def key(self) -> bytes:
-        return u8(TOMBSTONE) + self.item
-
-    def encode(self) -> bytes:
-        return u64(self.revision) + varint(self.device) + u64(self.last) + varint(self.last_device)
+        revision, replica = (number.to_bytes(8, "big") for number in self.dot)
+        return u8(FORGOTTEN) + revision + replica + u8(self.kind) + self.name
 
     @classmethod
-    def decode(cls, key: bytes, value: bytes, keyring: Keyring, clock: int) -> Self:
+    def decode(cls, key: bytes, value: bytes, bounds: Bounds) -> Self:
         """R-6.14."""
-        require(len(key) == 17, "a tombstone's key (R-6.14)")
-        cursor = Cursor(value)
-        revision, device = number_of(cursor.number(8), "a revision"), cursor.varint()
-        last, last_device = number_of(cursor.number(8), "a revision"), cursor.varint()
-        cursor.finish()
-        require(last < revision <= clock, "a tombstone's revisions (R-6.8, R-6.14)")
-        require(max(device, last_device) <= len(keyring.devices), "a tombstone's device is not in the list (R-6.7)")
-        return cls(key[1:], revision, device, last, last_device)
+        cursor = Cursor(key[1:])
+        dot = Dot(number_of(int.from_bytes(cursor.take(8), "big"), "a revision"), int.from_bytes(cursor.take(8), "big"))
+        kind, name = cursor.number(1), text(cursor.take(cursor.rest))
+        require(value == b"" and kind <= 1 and (kind == 1) == (name != b"") and len(name) <= 255, "a forgotten value's form (R-6.14)")
+        require(dot.revision <= bounds.clock, "a revision from the future (R-6.8)")
+        require((dot.replica == 0) == (dot.revision <= bounds.floor), "a forgotten value's replica id (R-6.14)")
+        return cls(kind, name, dot)
+
+    def check(self, vector: Vector) -> None:
+        require(vector.has_seen(self.dot), "a dot that the state has not seen (R-6.7)")

@@ -4,10 +4,29 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from .codec import (
-    GREATEST, NO_DEVICE, Cursor, Extension, Limit, Refused, ascending, at_most, counted, number_of, padded, pad_step, refuse_critical,
-    require, str8, text, u8, u64, varint,
+    GREATEST,
+    NO_DEVICE,
+    Cursor,
+    Extension,
+    Limit,
+    Refused,
+    ascending,
+    at_most,
+    counted,
+    number_of,
+    pad_step,
+    padded,
+    refuse_critical,
+    require,
+    str8,
+    text,
+    u8,
+    u64,
+    varint,
 )
-from .crypto import NONCE, Keys, device_key, seal, unseal
+from .crypto import NONCE, Keys, device_key, hashed, seal, unseal
+from .dots import Bounds, Stored
+from .frames import Reference
 from .signature import is_valid, sign
 
 # The least accessibility that is for one device only.
@@ -50,63 +69,98 @@ class Compartment:
 
 
 @dataclass(frozen=True)
-class HandOver:
-    """A rotated key's word for the next (section 7.3)."""
+class Slotted:
+    """What the keyring says of a slot. `grants` are dots by group number."""
 
-    public: bytes
-    generation: int
-    chain: bytes
-    signature: bytes
+    id: bytes
+    made: Stored
+    changed: Stored
+    grants: dict[int, Stored] = field(default_factory=dict)
 
-    @staticmethod
-    def signed(vault: bytes, generation: int, chain: bytes, following: bytes) -> bytes:
-        return str8("vaultfmt-1 hand-over") + vault + u64(generation) + chain + following
-
-    @classmethod
-    def make(cls, keys: Keys, generation: int, chain: bytes, following: bytes) -> Self:
-        seed = keys.of_owner("signing")
-        return cls(keys.public, generation, chain, sign(seed, cls.signed(keys.vault, generation, chain, following)))
-
-    def is_valid(self, vault: bytes, following: bytes) -> bool:
-        return is_valid(self.public, self.signed(vault, self.generation, self.chain, following), self.signature)
+    @property
+    def dots(self) -> list[Stored]:
+        return [self.made, self.changed, *self.grants.values()]
 
     def encode(self) -> bytes:
-        return self.public + u64(self.generation) + self.chain + self.signature
+        out = self.id + self.made.encode() + self.changed.encode() + varint(len(self.grants))
+        return out + b"".join(u64(number) + dot.encode() for number, dot in sorted(self.grants.items()))
 
     @classmethod
     def decode(cls, cursor: Cursor) -> Self:
-        return cls(cursor.take(32), cursor.number(8), cursor.take(32), cursor.take(64))
+        slot, made, changed = cursor.take(16), Stored.decode(cursor), Stored.decode(cursor)
+        grants = [(cursor.number(8), Stored.decode(cursor)) for _ in cursor.count(Limit.GRANTS, "the grants of a slot")]
+        ascending((number for number, _ in grants), "a slot's grants (R-5.31)")
+        is_later = changed.revision > made.revision or changed == made
+        require(is_later, "a slot's contents are older than the slot (R-5.31)")
+        return cls(slot, made, changed, dict(grants))
+
+
+@dataclass(frozen=True)
+class HandOver:
+    """A rotated key's word for the next (section 7.3): up to which vector it holds."""
+
+    public: bytes
+    following: bytes
+    floor: int
+    vector: Reference
+    signature: bytes
+
+    @staticmethod
+    def signed(vault: bytes, rows: list[tuple[int, int]], floor: int, following: bytes) -> bytes:
+        """The rows as they are encoded, with the bit that says *split*."""
+        pairs = b"".join(u64(replica) + u64(revision) for replica, revision in sorted(rows))
+        return str8("vaultfmt-1 hand-over") + vault + hashed(pairs) + u64(floor) + following
+
+    @classmethod
+    def make(cls, keys: Keys, rows: list[tuple[int, int]], floor: int, vector: Reference, following: bytes) -> Self:
+        signature = sign(keys.of_owner("signing"), cls.signed(keys.vault, rows, floor, following))
+        return cls(keys.public, following, floor, vector, signature)
+
+    def is_valid(self, vault: bytes, rows: list[tuple[int, int]]) -> bool:
+        return is_valid(self.public, self.signed(vault, rows, self.floor, self.following), self.signature)
+
+    @property
+    def order(self) -> bytes:
+        return self.public + self.following + self.signature
+
+    def encode(self) -> bytes:
+        return self.public + self.following + u64(self.floor) + self.vector.narrow() + self.signature
+
+    @classmethod
+    def decode(cls, cursor: Cursor) -> Self:
+        public, following, floor = cursor.take(32), cursor.take(32), at_most(cursor.number(8), GREATEST, "a hand-over's floor")
+        require(public != following, "a hand-over of a key to itself (R-5.32)")
+        return cls(public, following, floor, Reference.from_narrow(cursor), cursor.take(64))
 
 
 @dataclass(frozen=True)
 class Keyring:
-    keep: int = 0
-    keep_revision: int = 0
-    keep_device: bytes = NO_DEVICE
-    devices: list[bytes] = field(default_factory=list)
+    limit: int = 0
+    limit_dot: Stored = Stored(1, 1)
+    # Of the rotation that made the vault key, or of the vault's creation.
+    key_dot: Stored = Stored(1, 1)
     groups: dict[int, Group] = field(default_factory=dict)
     compartments: dict[int, Compartment] = field(default_factory=dict)
-    # The revision of the removal, by slot id.
-    removed: dict[bytes, int] = field(default_factory=dict)
+    slots: dict[bytes, Slotted] = field(default_factory=dict)
     hand_overs: list[HandOver] = field(default_factory=list)
     extensions: list[Extension] = field(default_factory=list)
 
     def encode(self) -> bytes:
         groups = [u64(each.number) + counted(each.name) + each.wrapped for _, each in sorted(self.groups.items())]
         compartments = [each.clear + each.wrapped for _, each in sorted(self.compartments.items())]
-        removed = [slot + u64(revision) for slot, revision in sorted(self.removed.items())]
-        hand_overs = [each.encode() for each in self.hand_overs]
+        slots = [each.encode() for _, each in sorted(self.slots.items())]
+        hand_overs = [each.encode() for each in sorted(self.hand_overs, key=lambda each: each.order)]
         extensions = [each.encode() for each in self.extensions]
-        out = u8(self.keep) + u64(self.keep_revision) + self.keep_device
-        for pieces in (self.devices, groups, compartments, removed, hand_overs, extensions):
+        out = u8(self.limit) + self.limit_dot.encode() + self.key_dot.encode()
+        for pieces in (groups, compartments, slots, hand_overs, extensions):
             out += varint(len(pieces)) + b"".join(pieces)
         return padded(out)
 
     @classmethod
     def decode(cls, body: bytes) -> Self:
+        """With all that the keyring alone shows; what takes the header and the commit to check is `check_against`."""
         cursor = Cursor(body)
-        setting = at_most(cursor.number(1), Limit.VERSIONS, "the earlier values to keep"), cursor.number(8), cursor.take(16)
-        devices = [cursor.take(16) for _ in cursor.count(Limit.DEVICES, "the number of devices")]
+        setting = at_most(cursor.number(1), Limit.EARLIER, "the earlier values to keep"), Stored.decode(cursor), Stored.decode(cursor)
         groups = []
         for _ in cursor.count(Limit.GROUPS, "the number of groups"):
             number, name = cursor.number(8), text(cursor.counted(Limit.FIELD, "a group's name"))
@@ -116,20 +170,20 @@ class Keyring:
             number, group, accessibility, device = cursor.number(8), cursor.number(8), cursor.number(1), cursor.take(16)
             wrapped = cursor.take(112 if device != NO_DEVICE else 72)
             compartments.append(Compartment(number, group, accessibility, device, wrapped))
-        removed = [(cursor.take(16), cursor.number(8)) for _ in cursor.count(Limit.REMOVED_SLOTS, "the removed slots")]
+        slots = [Slotted.decode(cursor) for _ in cursor.count(Limit.SLOTS, "the number of slots")]
         hand_overs = [HandOver.decode(cursor) for _ in cursor.count(Limit.HAND_OVERS, "the hand-overs")]
         extensions = [Extension.decode(cursor) for _ in cursor.count(Limit.EXTENSIONS, "the number of extensions")]
         cursor.padding(pad_step(cursor.position))
         ascending((each.number for each in groups), "groups (R-5.14)")
         ascending((each.number for each in compartments), "compartments (R-5.14)")
-        ascending((slot for slot, _ in removed), "removed slots (R-5.14)")
+        ascending((each.id for each in slots), "slots (R-5.31)")
+        ascending((each.order for each in hand_overs), "hand-overs (R-5.32)")
         ascending((each.name for each in extensions), "extensions (R-3.22)")
         keyring = cls(
             *setting,
-            devices,
             {each.number: each for each in groups},
             {each.number: each for each in compartments},
-            dict(removed),
+            {each.id: each for each in slots},
             hand_overs,
             extensions,
         )
@@ -138,26 +192,30 @@ class Keyring:
         return keyring
 
     def check(self) -> None:
-        """R-5.14, but for what concerns the header and the clock."""
-        require(len({each.name for each in self.groups.values()}) == len(self.groups), "two groups have one name")
-        require(len(set(self.devices)) == len(self.devices) and NO_DEVICE not in self.devices, "a device appears twice, or is zero")
+        """R-5.14 and R-5.31, but for what concerns the header and the commit."""
+        require(len({each.name for each in self.groups.values()}) == len(self.groups), "two groups have one name (R-5.14)")
+        require(self.slots != {}, "a keyring without slots (R-5.31)")
         for number in (*self.groups, *self.compartments):
             number_of(number, "the number of a group or compartment")
         for each in self.compartments.values():
-            require(each.group in self.groups or each.group == OWNERS, "a compartment's group does not exist")
-            require(1 <= each.accessibility <= 7, "a compartment's accessibility")
-            require(each.is_bound == (each.accessibility >= THIS_DEVICE), "a compartment's device")
-            require(each.group != OWNERS or each.accessibility in (1, 5), "the accessibility of a compartment of group 0")
-        at_most(self.keep_revision, GREATEST, "the revision of a setting")
-        for revision in self.removed.values():
-            number_of(revision, "the revision of a removal")
-        for hand_over in self.hand_overs:
-            number_of(hand_over.generation, "the generation of a hand-over")
+            require(each.group in self.groups or each.group == OWNERS, "a compartment's group does not exist (R-5.14)")
+            require(1 <= each.accessibility <= 7, "a compartment's accessibility (R-5.14)")
+            require(each.is_bound == (each.accessibility >= THIS_DEVICE), "a compartment's device (R-5.14)")
+            is_usual = each.group != OWNERS or each.accessibility in (1, 5)
+            require(is_usual, "the accessibility of a compartment of group 0 (R-5.14)")
+        for slot in self.slots.values():
+            require(slot.grants.keys() <= self.groups.keys(), "a grant of a group that does not exist (R-5.31)")
 
-    def check_against(self, slots: set[bytes], clock: int) -> None:
-        """What takes the header and the commit to check."""
-        require(not slots & self.removed.keys(), "a removed slot is in the header (R-5.14)")
-        require(max(self.keep_revision, *self.removed.values(), 0) <= clock, "a revision from the future (R-6.8)")
+    @property
+    def dots(self) -> list[Stored]:
+        return [self.limit_dot, self.key_dot, *(dot for slot in self.slots.values() for dot in slot.dots)]
+
+    def check_against(self, kinds: dict[bytes, int], bounds: Bounds) -> None:
+        """`kinds` are those of the header's slots, by id: R-5.31, R-1.10, R-6.8."""
+        require(self.slots.keys() == kinds.keys(), "the keyring's slots are not the header's (R-5.31)")
+        is_plain = all(kinds[slot] != 1 or not each.grants for slot, each in self.slots.items())
+        require(is_plain, "a grant to a full slot (R-5.31)")
+        bounds.check(self.dots)
 
     # Looking up
 
@@ -170,12 +228,9 @@ class Keyring:
         return next((each for each in self.groups.values() if each.name == name), None)
 
     def is_for_owners(self, compartment: int) -> bool:
-        """Whether a version's record may be in it (R-6.6)."""
+        """Whether a past may have a record in it (R-6.6)."""
         found = self.compartments.get(compartment)
         return found is not None and (found.group == OWNERS or found.is_bound)
-
-    def device_id(self, position: int) -> bytes:
-        return self.devices[position - 1] if position else NO_DEVICE
 
     # Keys
 

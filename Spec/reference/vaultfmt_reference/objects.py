@@ -1,20 +1,45 @@
-"""The bodies of records, pages, versions, histories and commits: section 5."""
+"""The bodies of records, pages and commits: section 5."""
 
 from dataclasses import dataclass
 from os.path import commonprefix
 from typing import Self
 
 from .codec import (
-    GREATEST, SECTOR, Cursor, Limit, ascending, at_most, counted, is_step, number_of, pad_record, pad_step, padded, require,
-    short, str8, u8, u32, u64, varint, zigzag,
+    SECTOR,
+    Cursor,
+    Limit,
+    ascending,
+    at_most,
+    counted,
+    is_step,
+    number_of,
+    pad_record,
+    pad_step,
+    padded,
+    require,
+    short,
+    str8,
+    u8,
+    u32,
+    u64,
+    varint,
 )
 from .crypto import hashed
-from .frames import HISTORY, KEYRING, PAGE, Place, Reference
+from .dots import Bounds, Dot
+from .frames import KEYRING, PAGE, VECTOR, Reference
 from .items import (
-    IN_RECORD, MEANING, OWN_RECORD, TOMBSTONE, Attribute, ItemKey, Recorded, attribute_name, check_flags, decode_attributes,
-    decode_recorded, encode_attributes, encode_recorded,
+    FORGOTTEN,
+    IN_RECORD,
+    MEANING,
+    OWN_RECORD,
+    Attribute,
+    ItemKey,
+    Recorded,
+    attribute_name,
+    check_flags,
+    decode_recorded,
+    encode_recorded,
 )
-from .keyring import Keyring
 
 # Section 5.1
 
@@ -77,10 +102,11 @@ def record_start(body: bytes, form: int) -> tuple[Cursor, bytes]:
     return cursor, key
 
 
-def check_recorded(attributes: tuple[Attribute, ...], recorded: Recorded) -> None:
-    """R-6.5."""
+def check_recorded(attributes: tuple[Attribute, ...], recorded: Recorded, may_have_more: bool = False) -> None:
+    """R-6.5. A record of a device can have more than the entry lists: what was forgotten where nobody could open it."""
     expected = {each.name: each.flags for each in attributes if each.flags & IN_RECORD}
-    require({name: flags for name, (flags, _) in recorded.items()} == expected, "a record has other attributes (R-6.5)")
+    found = {name: flags for name, (flags, _) in recorded.items() if name in expected or not may_have_more}
+    require(found == expected, "a record has other attributes (R-6.5)")
 
 
 # Section 5.2
@@ -117,12 +143,12 @@ class Page:
         require(cursor.number(1) == level, "a page's level (R-5.7)")
         count = cursor.count(Limit.ENTRIES, "a page's entries")
         require(level > 0 or len(count) > 0, "a leaf without entries (R-11.1)")
-        prefix = cursor.counted(Limit.KEY, "a page's prefix")
+        prefix = cursor.counted(Limit.PAGE_KEY, "a page's prefix")
         keys, values, children = [], [], []
         if level > 0:
             children.append(Reference.from_narrow(cursor))
         for _ in count:
-            keys.append(prefix + cursor.counted(Limit.KEY - len(prefix), "a key"))
+            keys.append(prefix + cursor.counted(Limit.PAGE_KEY - len(prefix), "a key"))
             if level > 0:
                 children.append(Reference.from_narrow(cursor))
             else:
@@ -131,92 +157,11 @@ class Page:
         ascending(keys, "a page's keys (R-5.5)")
         require(prefix == common(keys), "a page's prefix (R-5.6)")
         for key in keys if level == 0 else []:
-            require(key != b"" and (1 <= key[0] <= 63 or key[0] == TOMBSTONE), "an entry of another kind (R-5.10)")
+            require(key != b"" and (1 <= key[0] <= 63 or key[0] == FORGOTTEN), "an entry of another kind (R-5.10)")
         return cls(level, keys, values, children)
 
 
-# Section 5.3
-
-
-@dataclass(frozen=True)
-class Version:
-    """An earlier value of an item."""
-
-    revision: int
-    device: int
-    replaced: int
-    modified: int
-    place: Place
-    attributes: tuple[Attribute, ...]
-
-    @property
-    def places(self) -> list[Place]:
-        return [self.place, *(each.place for each in self.attributes if each.place)]
-
-    def encode(self) -> bytes:
-        out = u64(self.revision) + varint(self.device) + zigzag(self.replaced) + zigzag(self.modified)
-        return out + self.place.record.narrow() + self.place.tail() + encode_attributes(self.attributes)
-
-    @classmethod
-    def decode(cls, cursor: Cursor, keyring: Keyring, clock: int) -> Self:
-        revision, device = number_of(cursor.number(8), "a revision"), cursor.varint()
-        replaced, modified = cursor.zigzag(), cursor.zigzag()
-        place = Place.decode_tail(cursor, Reference.from_narrow(cursor))
-        version = cls(revision, device, replaced, modified, place, decode_attributes(cursor))
-        require(max(revision, *(each.revision for each in version.places)) <= clock, "a revision from the future (R-6.8)")
-        require(device <= len(keyring.devices), "a version's device is not in the list (R-6.7)")
-        return version
-
-
-def encode_versions(item: bytes, versions: list[Version]) -> bytes:
-    return padded(item + u8(len(versions)) + b"".join(each.encode() for each in versions))
-
-
-def decode_versions(body: bytes, keyring: Keyring, clock: int) -> tuple[bytes, list[Version]]:
-    """The item's id, and its versions; those are compared with the item by whoever has it."""
-    cursor = Cursor(body)
-    item, count = cursor.take(16), at_most(cursor.number(1), Limit.VERSIONS, "the number of versions")
-    require(count > 0, "a versions frame without a version")
-    versions = [Version.decode(cursor, keyring, clock) for _ in range(count)]
-    cursor.padding(pad_step(cursor.position))
-    ascending(((each.revision, each.device) for each in versions), "versions (R-5.13)")
-    return item, versions
-
-
-# Section 5.5
-
 State = tuple[int, bytes]  # A generation and its chain value.
-Ancestor = tuple[int, bytes, int]  # And its clock.
-
-
-@dataclass(frozen=True)
-class History:
-    floor: int
-    ancestors: list[Ancestor]
-    # How many of them, the last ones, came with the first commit that names this history.
-    newest: int = 0
-
-    @property
-    def states(self) -> list[State]:
-        return [(generation, chain) for generation, chain, _ in self.ancestors]
-
-    def encode(self) -> bytes:
-        out = u64(self.floor) + u32(len(self.ancestors)) + u32(self.newest)
-        return padded(out + b"".join(u64(generation) + u64(clock) + chain for generation, chain, clock in self.ancestors))
-
-    @classmethod
-    def decode(cls, body: bytes) -> Self:
-        cursor = Cursor(body)
-        floor = number_of(cursor.number(8), "a history's floor (R-5.16)")
-        count = at_most(cursor.number(4), Limit.ANCESTORS, "a history's ancestors")
-        newest = at_most(cursor.number(4), count, "a history's newest ancestors")
-        ancestors: list[Ancestor] = []
-        for _ in range(count):
-            generation, clock = (number_of(cursor.number(8), f"an ancestor's {what}") for what in ("generation", "clock"))
-            ancestors.append((generation, cursor.take(32), clock))
-        cursor.padding(pad_step(cursor.position))
-        return cls(floor, ancestors, newest)
-
 
 # Section 5.6
 
@@ -231,22 +176,33 @@ class Commit:
     offset: int
     start: int
     clock: int
-    horizon: int
+    floor: int
     flags: int
     root: Reference
     level: int
     keyring: Reference
-    history: Reference
+    vector: Reference
     header_hash: bytes
     digest: bytes
     items: int
-    tombstones: int
-    earlier: int
+    forgotten: int
+    pasts: int
     live: int
+    # Of its writer; zero in a commit that makes no change.
+    own_id: int = 0
+    own_revision: int = 0
 
     @property
     def end(self) -> int:
         return self.offset + Limit.COMMIT
+
+    @property
+    def own(self) -> Dot | None:
+        return Dot(self.own_revision, self.own_id) if self.own_id else None
+
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(self.clock, self.floor)
 
     @property
     def is_synced(self) -> bool:
@@ -255,26 +211,27 @@ class Commit:
 
     def encode(self) -> bytes:
         out = u64(self.generation) + u64(self.before) + self.chain_before + u64(self.offset) + u64(self.start)
-        out += u64(self.clock) + u64(self.horizon) + u32(self.flags) + bytes(4)
-        out += self.root.wide(self.level) + self.keyring.wide() + self.history.wide() + self.header_hash + self.digest
-        return out + u64(self.items) + u64(self.tombstones) + u64(self.earlier) + u64(self.live) + bytes(40)
+        out += u64(self.clock) + u64(self.floor) + u32(self.flags) + bytes(4)
+        out += self.root.wide(self.level) + self.keyring.wide() + self.vector.wide() + self.header_hash + self.digest
+        out += u64(self.items) + u64(self.forgotten) + u64(self.pasts) + u64(self.live)
+        return out + u64(self.own_id) + u64(self.own_revision) + bytes(24)
 
     @classmethod
     def decode(cls, core: bytes) -> Self:
         cursor = Cursor(core)
         generation, before, chain_before = cursor.number(8), cursor.number(8), cursor.take(32)
-        offset, start, clock, horizon = (cursor.number(8) for _ in range(4))
+        offset, start, clock, floor = (cursor.number(8) for _ in range(4))
         flags = cursor.number(4)
         cursor.reserved(4)
         root, level = decode_wide(cursor, has_level=True)
-        keyring, history = decode_wide(cursor)[0], decode_wide(cursor)[0]
+        keyring, vector = decode_wide(cursor)[0], decode_wide(cursor)[0]
         header_hash, digest = cursor.take(32), cursor.take(32)
-        items, tombstones, earlier, live = (cursor.number(8) for _ in range(4))
-        cursor.reserved(40)
+        items, forgotten, pasts, live, own_id, own_revision = (cursor.number(8) for _ in range(6))
+        cursor.reserved(24)
         cursor.finish()
         return cls(
-            generation, before, chain_before, offset, start, clock, horizon, flags, root, level, keyring, history, header_hash,
-            digest, items, tombstones, earlier, live,
+            generation, before, chain_before, offset, start, clock, floor, flags, root, level, keyring, vector, header_hash,
+            digest, items, forgotten, pasts, live, own_id, own_revision,
         )  # fmt: skip
 
     def check(self, offset: int, body: int) -> None:
@@ -286,18 +243,19 @@ class Commit:
         require(is_first == (self.before == 0), "a predecessor of generation 1, or none of a later one (R-5.21)")
         require(not is_first or not any(self.chain_before), "the chain value before generation 1 (section 5.6)")
         number_of(self.clock, "a clock")
-        at_most(self.horizon, GREATEST, "a tombstone horizon")
+        require(self.floor <= self.clock, "the floor is beyond the clock (R-5.38)")
+        require(self.own_revision == (self.clock if self.own_id else 0), "a commit's own revision (R-5.38)")
         require(self.offset == offset, "a commit's own offset (R-5.22)")
         require(self.start % SECTOR == 0 and body <= self.start <= offset, "a commit's start (R-5.22)")
         require(not is_first or self.start == body, "generation 1 is not the first in the file (R-5.21)")
         require(self.is_synced or offset - self.start <= Limit.SMALL_COMMIT, "a large commit that was not synced (R-5.23)")
-        require(max(self.items, self.tombstones, self.earlier, self.live) <= self.end, "a commit's counts (R-5.22)")
+        counts = self.items, self.forgotten, self.pasts, self.live
+        require(max(counts) <= self.end and self.pasts <= self.items, "a commit's counts (R-5.22)")
         at_most(self.level, Limit.LEVEL, "the height of the tree")
         if not (self.root.is_absent and self.level == 0):
             self.root.check(PAGE, body, offset)
         self.keyring.check(KEYRING, body, offset)
-        if not self.history.is_absent:
-            self.history.check(HISTORY, body, offset)
+        self.vector.check(VECTOR, body, offset)
 
     def follows(self, before: State) -> bool:
         return (self.before, self.chain_before) == before

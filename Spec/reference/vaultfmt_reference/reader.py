@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from .codec import NO_DEVICE, Refused, require, u32
+from .codec import Refused, require, u32
 from .crypto import NONCE, Keys, associated, hashed, is_same, unseal
+from .dots import Vector, VectorFrame, read_rows, vector_of, with_own
 from .factors import Factors, Policy
-from .frames import HISTORY, KEYRING, PAGE, RECORD, VERSIONS, Place, Reference
+from .frames import KEYRING, PAGE, PAST, RECORD, VECTOR, Place, Reference
 from .header import Header
-from .items import IN_RECORD, TOMBSTONE, Attribute, Entry, Recorded, Tombstone
-from .keyring import Keyring
-from .objects import AttributeRecord, History, ItemRecord, Page, State, Version, check_recorded, decode_versions
+from .items import FORGOTTEN, IN_RECORD, Attribute, Entry, Forgotten, Recorded, item_key
+from .keyring import HandOver, Keyring
+from .objects import AttributeRecord, ItemRecord, Page, State, check_recorded
+from .past import GONE, SECRET_KIND, Past, PastValue
 from .slots import OwnerPart, Slot, decode_grants, keys_of, open_slot
 from .state import File, find_state
 
@@ -20,7 +23,7 @@ WITHHELD = ("no-key", "device-bound")
 
 @dataclass
 class Value:
-    """A live or earlier value: its secret and attributes, or why they cannot be read."""
+    """A shown or an earlier value: its secret and attributes, or why they cannot be read."""
 
     place: Place
     attributes: tuple[Attribute, ...]
@@ -47,13 +50,39 @@ class Value:
 
 
 @dataclass
+class Kept:
+    """A value in a past: its bytes, or why they cannot be read. Of a secret, the attributes of its time are in `whole`."""
+
+    value: PastValue
+    content: bytes | None = None
+    reason: str = ""
+    whole: Value | None = None
+
+    @property
+    def reasons(self) -> Iterator[str]:
+        if self.whole is not None:
+            yield from self.whole.reasons
+        elif self.reason:
+            yield self.reason
+
+
+@dataclass
 class Item:
     key: bytes
     entry: Entry
     live: Value
-    versions: list[tuple[Version, Value]]
-    # Why the earlier values cannot be listed.
-    versions_reason: str = ""
+    past: Past | None = None
+    kept: list[Kept] = field(default_factory=list)
+    # Why the past cannot be read.
+    past_reason: str = ""
+
+    @property
+    def item_key(self) -> bytes:
+        return item_key(self.key, self.entry.id)[0]
+
+    @property
+    def is_plain(self) -> bool:
+        return item_key(self.key, self.entry.id)[1]
 
 
 class Reader(File):
@@ -88,18 +117,18 @@ class Reader(File):
         self.state: State = found.opened.state
         body = keys.unseal_at("keyring", self.commit.keyring.offset, self.frame(self.commit.keyring, KEYRING))
         self.keyring = Keyring.decode(body)
-        self.keyring.check_against({slot.id for slot in header.slots}, self.commit.clock)
+        self.keyring.check_against({slot.id: slot.kind for slot in header.slots}, self.commit.bounds)
 
     # Slots, for owners
 
     def owner_part(self, slot: Slot) -> OwnerPart:
-        part = slot.open_owner_part(self.keys)
-        require(part.revision <= self.commit.clock, "a slot's revision is from the future (R-6.8)")
-        return part
+        return slot.open_owner_part(self.keys)
 
     def grants(self, slot: Slot, part: OwnerPart) -> dict[int, bytes]:
-        """What a scoped slot grants, whether its factors are known or not."""
-        return decode_grants(slot.open_payload(self.header.vault, part.wrapping_key))[2]
+        """What a scoped slot grants, whether its factors are known or not (R-3.15)."""
+        granted = decode_grants(slot.open_payload(self.header.vault, part.wrapping_key))[2]
+        require(granted.keys() == self.keyring.slots[slot.id].grants.keys(), "a slot has other groups than the keyring says (R-3.15)")
+        return granted
 
     # Frames
 
@@ -111,16 +140,29 @@ class Reader(File):
         self.reached[reference.offset] = reference.length
         return frame
 
-    def history(self) -> History | None:
-        """With R-5.16."""
-        commit, history = self.commit, None
-        if not commit.history.is_absent:
-            history = History.decode(self.keys.unseal_at("history", commit.history.offset, self.frame(commit.history, HISTORY)))
-            require(all(each[0] < commit.generation for each in history.ancestors), "an ancestor's generation (R-5.16)")
-        if commit.start == self.header.body and commit.generation > 1:
-            is_named = history is not None and (commit.before, commit.chain_before) in history.states
-            require(is_named, "the history does not contain the predecessor (R-5.16)")
-        return history
+    # What the state has seen
+
+    def open_vector(self, reference: Reference, before: int) -> bytes:
+        reference.check(VECTOR, self.header.body, before)
+        return self.keys.unseal_at("vector", reference.offset, self.frame(reference, VECTOR))
+
+    @cached_property
+    def vector_frame(self) -> tuple[Vector, VectorFrame]:
+        """The rows of the frame that the commit refers to, and how it has them."""
+        rows, frame = read_rows(self.commit.vector, self.commit.offset, self.commit.floor, self.open_vector)
+        return vector_of(rows, self.commit.floor), frame
+
+    @cached_property
+    def vector(self) -> Vector:
+        """The state's, with R-5.33 to R-5.35, and R-6.7 of the keyring."""
+        vector = with_own(self.vector_frame[0], self.commit.own, self.commit.clock)
+        for each in self.keyring.dots:
+            vector.dot(each)
+        return vector
+
+    def hand_over_rows(self, over: HandOver) -> list[tuple[int, int]]:
+        """As they are encoded."""
+        return read_rows(over.vector, self.commit.keyring.offset, over.floor, self.open_vector)[0]
 
     # The tree
 
@@ -143,69 +185,114 @@ class Reader(File):
             child.check(PAGE, self.header.body, reference.offset)
             yield from self.subtree(child, level - 1, first, last)
 
-    def walk(self) -> Iterator[Item | Tombstone]:
+    def walk(self) -> Iterator[Item | Forgotten]:
         """Everything that the tree holds, with secrets, in the order of keys."""
-        items = tombstones = earlier = 0
-        ids: tuple[set[bytes], set[bytes]] = set(), set()
+        items = pasts = 0
+        plain: dict[bytes, bytes] = {}
+        there, gone, forgotten = set[tuple[int, bytes, object]](), set[tuple[int, bytes, object]](), set[tuple[int, bytes, object]]()
+        is_whole = self.keys.is_owner
         for key, value, page in self.entries():
-            if key[0] == TOMBSTONE:
-                tombstones += 1
-                tombstone = Tombstone.decode(key, value, self.keyring, self.commit.clock)
-                ids[1].add(tombstone.item)
-                yield tombstone
+            if key[0] == FORGOTTEN:
+                listed = Forgotten.decode(key, value, self.commit.bounds)
+                listed.check(self.vector)
+                forgotten.add((listed.kind, listed.name, listed.dot))
+                yield listed
                 continue
-            entry = Entry.decode(key, value, self.keyring, self.commit.clock)
-            items, earlier = items + 1, earlier + entry.earlier
-            ids[0].add(entry.id)
-            yield self.item(key, entry, page)
-        require(not ids[0] & ids[1], "an id is both an item's and a tombstone's (R-6.14)")
-        counts = self.commit.items, self.commit.tombstones, self.commit.earlier
-        require((items, tombstones, earlier) == counts, "the commit states other numbers (R-5.25)")
+            entry = self.entry(key, value)
+            whole, is_plain = item_key(key, entry.id)
+            require(is_plain or plain.get(whole, entry.id) < entry.id, "a key that no item has plain before this one (R-6.15)")
+            if is_plain:
+                plain[whole] = entry.id
+            items, pasts = items + 1, pasts + (entry.past is not None)
+            item = self.item(key, entry, page)
+            there |= self.names(item)
+            gone |= {(*each.field, self.vector.dot(each.dot)) for each in (item.past.values if item.past else []) if each.flags & GONE}
+            is_whole = is_whole and item.past_reason == ""
+            yield item
+        counts = self.commit.items, self.commit.forgotten, self.commit.pasts
+        require((items, len(forgotten), pasts) == counts, "the commit states other numbers (R-5.25)")
+        require(not is_whole or (gone <= forgotten and not there & forgotten), "a value that was forgotten, or was not (R-6.19)")
+
+    def names(self, item: Item) -> set[tuple[int, bytes, object]]:
+        """Of the values whose bytes an item still has."""
+        entry, values = item.entry, item.past.values if item.past else []
+        found = {(1, each.name, self.vector.dot(entry.dot_of(number))) for number, each in enumerate(entry.attributes, 3)}
+        if entry.has_secret:
+            found.add((0, b"", self.vector.dot(entry.dot_of(2))))
+        return found | {(*each.field, self.vector.dot(each.dot)) for each in values if not each.flags & GONE}
 
     # Items
 
+    def entry(self, key: bytes, value: bytes) -> Entry:
+        entry = Entry.decode(key, value, self.keyring, self.commit.bounds)
+        for each in (entry.dot, *(dot for dot, _ in entry.further)):
+            self.vector.dot(each)
+        return entry
+
     def item(self, key: bytes, entry: Entry, page: int) -> Item:
-        """`page` is the offset before which its records and versions have to end."""
-        item = Item(key, entry, self.value(entry.id, entry.place, entry.attributes, page, key), [])
-        if entry.versions is not None:
+        """`page` is the offset before which its records and its past have to end."""
+        item = Item(key, entry, self.value(entry.id, entry.place, entry.attributes, page, entry.has_secret))
+        if entry.past is not None:
             try:
-                item.versions = [
-                    (version, self.value(entry.id, version.place, version.attributes, entry.versions.offset))
-                    for version in self.versions(entry, page)
-                ]
+                item.past = self.past(entry, page)
+                assert entry.past is not None
+                item.kept = [self.kept(entry.id, each, entry.past.offset) for each in item.past.values]
             except Refused as refused:
-                item.versions_reason = refused.verdict
+                item.past, item.past_reason = None, refused.verdict
         return item
 
-    def versions(self, entry: Entry, page: int) -> list[Version]:
+    def past(self, entry: Entry, page: int) -> Past:
         if not self.keys.is_owner:
-            raise Refused("no-key", "earlier values are the owners' (R-6.13)")
-        return self.open_versions(entry, page)
-
-    def open_versions(self, entry: Entry, page: int) -> list[Version]:
-        reference = entry.versions
+            raise Refused("no-key", "what an item keeps besides what it shows is the owners' (R-6.13)")
+        reference = entry.past
         assert reference is not None
-        reference.check(VERSIONS, self.header.body, page)
-        body = self.keys.unseal_at("versions", reference.offset, self.frame(reference, VERSIONS))
-        item, versions = decode_versions(body, self.keyring, self.commit.clock)
-        require((item, len(versions)) == (entry.id, entry.earlier), "versions of another item, or another number of them (R-5.13)")
-        shared = [each.place for each in entry.attributes if each.place]
-        for version in versions:
-            is_before = version.revision < entry.revision or (version.revision == entry.revision and version.device != entry.device)
-            require(is_before, "a version is as new as its item (R-5.13)")
-            own, *large = version.places
-            for place in (own, *(each for each in large if each not in shared)):
-                is_for_owners = self.keyring.is_for_owners(place.compartment)
-                require(is_for_owners, "a version in a compartment that is not the owners' (R-6.6)")
-        return versions
+        reference.check(PAST, self.header.body, page)
+        past = Past.decode(self.keys.unseal_at("past", reference.offset, self.frame(reference, PAST)))
+        past.check(entry, self.keyring, self.commit.bounds)
+        for each in past.dots:
+            self.vector.dot(each)
+        return past
 
-    def value(self, item: bytes, place: Place, attributes: tuple[Attribute, ...], before: int, key: bytes | None = None) -> Value:
-        """`key` is what a live item's record has to hold (R-5.3)."""
+    def kept(self, item: bytes, value: PastValue, before: int) -> Kept:
+        """A value of a past, with R-5.30."""
+        kept = Kept(value)
+        if value.place is None:
+            kept.content = value.where.encode() if value.where else value.value if value.has_content else None
+            return kept
+        if value.field[0] == SECRET_KIND:
+            kept.whole = self.value(item, value.place, value.attributes, before, is_part=True)
+            kept.content, kept.reason = kept.whole.record.secret if kept.whole.record else None, kept.whole.reason
+            return kept
+        try:
+            kept.content = self.attribute_content(item, value.field[1], value.attribute, value.place, before)
+        except Refused as refused:
+            kept.reason = refused.verdict
+        return kept
+
+    def attribute_content(self, item: bytes, name: bytes, flags: int, place: Place, before: int) -> bytes:
+        if not flags & IN_RECORD:
+            found = self.large(item, Attribute(name, flags, None, place), before)
+            if isinstance(found, str):
+                raise Refused(found, "an attribute's record")
+            return found
+        record = self.item_record(item, place, before)
+        require(record.attributes.get(name, (0, b""))[0] == flags, "a record without the attribute that it is for (R-5.30)")
+        return record.attributes[name][1]
+
+    def value(
+        self, item: bytes, place: Place, attributes: tuple[Attribute, ...], before: int, has_secret: bool = True, is_part: bool = False
+    ) -> Value:
+        """`is_part` is for a secret of a past: its record can hold further attributes (R-5.30)."""
         value = Value(place, attributes)
         try:
-            value.record = self.item_record(item, place, before)
-            require(key in (None, value.record.key), "a record of another item (R-5.3)")
-            check_recorded(attributes, value.record.attributes)
+            # Only what an item shows can lack a record (R-6.17); a past's reference to none is malformed (R-2.3).
+            if place.record.is_absent and not is_part:
+                value.record = ItemRecord(b"", b"", {})
+            else:
+                value.record = self.item_record(item, place, before)
+                may_have_more = is_part or self.keyring.compartments[place.compartment].is_bound
+                require(has_secret or may_have_more or value.record.secret == b"", "the secret of an item that has none (R-6.17)")
+                check_recorded(attributes, value.record.attributes, may_have_more)
         except Refused as refused:
             value.record, value.reason = None, refused.verdict
         for each in attributes:
@@ -241,7 +328,3 @@ def recorded(attributes: tuple[Attribute, ...], value: Value) -> Recorded:
     """The attributes that are in the record."""
     assert value.record is not None
     return {each.name: value.record.attributes[each.name] for each in attributes if each.flags & IN_RECORD}
-
-
-def device_of(keyring: Keyring, position: int) -> bytes:
-    return keyring.devices[position - 1] if position else NO_DEVICE

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from .codec import GREATEST, NO_DEVICE, Limit
+from .codec import GREATEST, NO_DEVICE, Refused
 from .crypto import NONCE, Keys
 from .keyring import OWNERS, Compartment, Group, Keyring, inner_layer, wrap_compartment, wrap_group
 
@@ -17,13 +17,11 @@ class Ring:
         self.keys, self.random, self.secrets = keys, random, secrets
         self.keyring = replace(
             keyring,
-            devices=list(keyring.devices),
             groups=dict(keyring.groups),
             compartments=dict(keyring.compartments),
-            removed=dict(keyring.removed),
+            slots=dict(keyring.slots),
             hand_overs=list(keyring.hand_overs),
         )
-        self.made: dict[int, bytes] = {}
 
     def number(self) -> int:
         """R-3.26."""
@@ -31,15 +29,6 @@ class Ring:
             number = int.from_bytes(self.random(8), "little") & GREATEST
             if number > 0 and number not in self.keyring.groups and number not in self.keyring.compartments:
                 return number
-
-    def position(self, device: bytes) -> int:
-        """Of a device in the list, or 0 for none, or for one that finds no room (R-5.15)."""
-        devices = self.keyring.devices
-        if device == NO_DEVICE or (device not in devices and len(devices) >= Limit.DEVICES):
-            return 0
-        if device not in devices:
-            devices.append(device)
-        return devices.index(device) + 1
 
     # Groups
 
@@ -58,10 +47,19 @@ class Ring:
     # Compartments
 
     def compartment(self, group: int, accessibility: int, device: bytes = NO_DEVICE) -> int:
-        """The one with the least number whose key is at hand, or a new one."""
-        for number, each in sorted(self.keyring.compartments.items()):
-            if (each.group, each.accessibility, each.device) == (group, accessibility, device) and self.can_open(number):
+        """The one with the least number whose key is at hand, or a new one. Of another device, the least there is: it says who can
+        read an item that has no record here."""
+        there = [
+            number for number, each in sorted(self.keyring.compartments.items())
+            if (each.group, each.accessibility, each.device) == (group, accessibility, device)
+        ]  # fmt: skip
+        for number in there:
+            if self.can_open(number):
                 return number
+        if device != NO_DEVICE and device not in self.secrets:
+            if not there:
+                raise Refused("device-bound", "a place of another device, which has no compartment")
+            return there[0]
         return self.add_compartment(Compartment(self.number(), group, accessibility, device), self.random(32))
 
     def owners(self, device: bytes) -> int:

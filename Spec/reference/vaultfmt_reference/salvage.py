@@ -6,7 +6,7 @@ from .codec import SECTOR, Refused
 from .factors import Factors, Policy
 from .frames import LENGTHS, RECORD
 from .header import Header, headers
-from .items import TOMBSTONE, Entry
+from .items import FORGOTTEN, Entry
 from .keyring import Keyring
 from .reader import Reader, open_record
 from .slots import keys_of, open_slot
@@ -80,10 +80,10 @@ def proven(reader: Salvage) -> Iterator[str]:
             continue
         pages += [(child, level - 1) for child in page.children]
         for key, value in zip(page.keys, page.values, strict=False):
-            if key[0] == TOMBSTONE:
+            if key[0] == FORGOTTEN:
                 continue
             try:
-                item = reader.item(key, Entry.decode(key, value, reader.keyring, reader.commit.clock), reference.offset)
+                item = reader.item(key, Entry.decode(key, value, reader.keyring, reader.commit.bounds), reference.offset)
             except Refused as refused:
                 yield f"lost item {key.hex()} {refused.verdict}"
                 continue

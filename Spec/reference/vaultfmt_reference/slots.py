@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
-from .codec import GREATEST, Cursor, Limit, Refused, ascending, at_most, number_of, require, str8, text, u8, u16, u32, u64
+from .codec import Cursor, Limit, Refused, ascending, at_most, number_of, require, str8, text, u8, u16, u32, u64
 from .crypto import NONCE, Keys, derive, is_same, seal, unseal
 from .factors import KNOWN, Factors, Parameters, Policy, Provider, Stretching, check_new, slot_key
 
@@ -163,8 +163,6 @@ def decode_grants(payload: bytes) -> tuple[bytes, bytes, dict[int, bytes]]:
 class OwnerPart:
     name: bytes = b""
     wrapping_key: bytes = bytes(32)
-    revision: int = 1
-    device: bytes = bytes(16)
     data: bytes = b""
 
     @property
@@ -173,7 +171,7 @@ class OwnerPart:
         return NONCE + len(self.encode()) + 16
 
     def encode(self) -> bytes:
-        out = u8(len(self.name)) + self.name.ljust(63, b"\0") + self.wrapping_key + u64(self.revision) + self.device
+        out = u8(len(self.name)) + self.name.ljust(63, b"\0") + self.wrapping_key + bytes(24)
         out += u16(len(self.data)) + self.data
         return out + bytes(-len(out) % 128)
 
@@ -185,12 +183,11 @@ class OwnerPart:
         cursor.reserved(64 - cursor.position)
         wrapping_key = cursor.take(32)
         require(kind & EPOCH != 0 or not any(wrapping_key), "a wrapping key in a slot that has none")
-        revision, device = cursor.number(8), cursor.take(16)
-        require(1 <= revision <= GREATEST, "a slot's revision (R-11.1)")
+        cursor.reserved(24)
         data = cursor.take(at_most(cursor.number(2), Limit.PROVIDER_DATA, "a provider's data"))
         require(len(plain) == cursor.position + -cursor.position % 128, "the length of an owner part")
         cursor.reserved(cursor.rest)
-        return cls(name, wrapping_key, revision, device, data)
+        return cls(name, wrapping_key, data)
 
 
 # Making
@@ -223,11 +220,11 @@ class NewSlot:
     def kind(self) -> int:
         return FULL if self.grants is None else SCOPED
 
-    def seal(self, keys: Keys, grants: dict[int, bytes], revision: int, device: bytes, random: Callable[[int], bytes]) -> Slot:
+    def seal(self, keys: Keys, grants: dict[int, bytes], random: Callable[[int], bytes]) -> Slot:
         if not self.id:
             check_new(self.factors.passphrase)
         parameters = Parameters(replace(self.stretching, salt=random(32)) if self.stretching else None, self.provider)
-        owner = OwnerPart(self.name, bytes(32), revision, device, self.data)
+        owner = OwnerPart(self.name, bytes(32), self.data)
         clear = front(self.id or random(16), self.kind, self.factors.kinds, parameters.encode(), PAYLOADS[self.kind], owner.length)
         material = self.factors.stretched(parameters.stretching) + (self.external_key or self.factors.key)
         key = slot_key(material, keys.vault, clear)

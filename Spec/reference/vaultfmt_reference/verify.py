@@ -5,19 +5,23 @@ from collections.abc import Iterator
 
 from .anchors import commits
 from .codec import Refused, require
-from .frames import CHUNK, KINDS, PAGE, RECORD, VERSIONS, Place, Reference
-from .objects import ATTRIBUTE, AttributeRecord, History, ItemRecord, Page
+from .dots import VectorFrame
+from .frames import CHUNK, KINDS, PAGE, PAST, RECORD, Place, Reference
+from .holding import ItemState, Named, decode_item
 from .keyring import Keyring
+from .objects import ATTRIBUTE, AttributeRecord, ItemRecord, Page
+from .past import ATTRIBUTE_KIND, SECRET_FIELD, Past, entry_fields
 from .reader import WITHHELD, Item, Reader, open_record
 from .slots import SCOPED
 from .state import Opened
+from .views import Viewing
 
 
 def verify(reader: Reader) -> Counter[str]:
     """Counts what it opened, by kind. `unopened` are records whose key is not at hand.
 
     As Spec/vectors/README.md lists it: the header's copy; the tail; every commit in the file with its proof, padding and digest;
-    everything that they appended; the history; the slots' owner parts; and everything that the state holds.
+    everything that they appended; the vectors; the slots' owner parts; and everything that the state holds.
     """
     counts: Counter[str] = Counter()
     header = reader.header
@@ -31,7 +35,6 @@ def verify(reader: Reader) -> Counter[str]:
         counts["commit"] += 1
         first = opened
     require(first.start == header.body, "what is before a commit cannot be read", "authentication-failed")
-    reader.history()
     check_slots(reader)
     check_contents(reader, counts)
     return counts
@@ -58,16 +61,17 @@ def open_frame(reader: Reader, offset: int, frame: bytes) -> str:
         return "unopened"
     if tag == RECORD:
         return open_dead_record(reader, offset, frame)
+    if tag == PAST and not reader.keys.is_owner:
+        return "unopened"
     body = reader.keys.unseal_at(KINDS[tag], offset, frame)
     if tag == PAGE:
         Page.decode(body, body[0])
-    elif tag == VERSIONS:
-        # Devices and compartments are those of another keyring.
-        require(len(body) > 17, "a versions frame")
+    elif tag == PAST:
+        Past.decode(body)
     elif KINDS[tag] == "keyring":
         Keyring.decode(body)
     else:
-        History.decode(body)
+        VectorFrame.decode(body)
     return KINDS[tag]
 
 
@@ -110,24 +114,48 @@ def check_slots(reader: Reader) -> None:
 def check_contents(reader: Reader, counts: Counter[str]) -> None:
     """R-5.25, R-6.9, and everything that the state refers to."""
     reader.reached.clear()
+    # The vectors are read again, as live bytes.
+    for name in ("vector", "vector_frame"):
+        reader.__dict__.pop(name, None)
+    require(reader.vector.rows != {}, "a state without rows (R-5.33)")
     ids: set[bytes] = set()
+    items, gone = list[Item](), set[Named]()
     for each in reader.walk():
         if not isinstance(each, Item):
-            counts["tombstone"] += 1
+            counts["forgotten"] += 1
+            gone.add((SECRET_FIELD if each.kind == 0 else (ATTRIBUTE_KIND, each.name), each.dot))
             continue
         counts["item"] += 1
         require(each.entry.id not in ids, "two items have one id (R-6.9)")
         ids.add(each.entry.id)
         for reason in failures(each):
             raise Refused(reason, f"an item of the record at {each.entry.place.record.offset}")
-        counts["version"] += len(each.versions)
+        counts["past"] += each.past is not None
+        items.append(each)
+    for over in reader.keyring.hand_overs:
+        reader.hand_over_rows(over)
     if reader.keys.is_owner:
-        named = reader.commit.keyring.length + reader.commit.history.length
-        live = reader.header.body + sum(reader.reached.values()) + named + len(reader.opened.frame)
+        for each in items:
+            check_shown(reader, each, gone)
+        live = reader.header.body + sum(reader.reached.values()) + reader.commit.keyring.length + len(reader.opened.frame)
         require(live == reader.commit.live, "the commit states other live bytes (R-5.25)")
 
 
+def check_shown(reader: Reader, each: Item, gone: set[Named]) -> None:
+    """R-6.22: that the entry has what the item shows, as far as that takes no record to tell."""
+    item = decode_item(each.key, each.entry, each.past, reader.keyring, reader.vector)
+    shown, where, _ = Viewing(item, of_item(item, gone)).shown()
+    has = {field: reader.vector.dot(stored) for field, stored, _ in entry_fields(each.entry)}
+    compartment = reader.keyring.compartments[each.entry.place.compartment]
+    is_there = (where.accessibility, where.device) == (compartment.accessibility, compartment.device)
+    require(shown == has and is_there, "an entry has something else than its item shows (R-6.22)")
+
+
+def of_item(item: ItemState, gone: set[Named]) -> frozenset[Named]:
+    return frozenset(item.names & gone)
+
+
 def failures(each: Item) -> Iterator[str]:
-    for reason in (*each.live.reasons, each.versions_reason, *(reason for _, value in each.versions for reason in value.reasons)):
+    for reason in (*each.live.reasons, each.past_reason, *(reason for kept in each.kept for reason in kept.reasons)):
         if reason and reason not in WITHHELD:
             yield reason

@@ -5,265 +5,235 @@ Locks, syncing and renaming are a process's business, and not here.
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Self
 
-from .codec import NO_DEVICE, Limit, Refused, refuse_read_only, require
-from .drafts import Content, Draft, Now, Revisions, Shelf
-from .frames import HISTORY, KEYRING, VERSIONS, Place, Reference
-from .header import Header
-from .items import MEANING, TOMBSTONE, Attribute, Entry, Tombstone
-from .keyring import OWNERS
-from .objects import Ancestor, Commit, History, Version, encode_versions
+from .changes import Edit, added, changed
+from .codec import Refused, refuse_read_only, require
+from .commits import Entries, core_of, frames_of, stays, written
+from .contents import Contents, forgotten_of
+from .dots import Dot, Vector
+from .drafts import Content, Now, Revisions, Shelf, Unchanged
+from .frames import KEYRING
+from .holding import Held, ItemState, Named
+from .items import MEANING, item_key
+from .keyring import HandOver, Keyring, Slotted
 from .output import Output, needs_signature
-from .reader import Reader, Value, open_record
+from .past import ATTRIBUTE_KIND, PLACE_FIELD, SECRET_FIELD, Field
+from .reader import Reader
+from .replicas import Memory
 from .ring import Random, Ring
-from .tree import Changes, Load, Node, changed, pages, write
+from .sealing import Move, Sealing, content_of, view_of
+from .tree import Changes, Node, pages, write
+from .tree import changed as changed_tree
+from .vectors import append_vector, vector_frames
+from .views import View, sameness
 
 
 class Transaction:
     """Changes on top of a state, for one commit in place."""
 
-    def __init__(self, reader: Reader, random: Random, now: Now, device: bytes = NO_DEVICE) -> None:
+    def __init__(self, reader: Reader, random: Random, now: Now, memory: Memory | None = None, contents: Contents | None = None) -> None:
+        """`contents` are those of a merge, on top of this state."""
         require(reader.keys.is_owner, "a scoped slot cannot write", "not-an-owner")
         refuse_read_only(reader.header.extensions + reader.keyring.extensions)
-        self.reader, self.random, self.now, self.device = reader, random, now, device
-        self.revisions = Revisions(reader.commit.clock, now)
+        self.reader, self.random, self.now, self.memory = reader, random, now, memory or Memory()
+        self.base = contents or Contents.of(reader)
+        self.contents = self.base.copy()
         self.ring = Ring(reader.keyring, reader.keys, random, reader.devices)
-        self.shelf = Shelf(self.ring, self.revisions)
-        self.entries: dict[bytes, tuple[Entry, int]] = {}
-        self.tombstones: dict[bytes, Tombstone] = {}
-        self.drafts: dict[bytes, Draft] = {}
-        self.changes: dict[bytes, Draft | Tombstone | None] = {}
-        self.horizon = reader.commit.horizon
-        for key, value, page in reader.entries():
-            if key[0] == TOMBSTONE:
-                self.tombstones[key[1:]] = Tombstone.decode(key, value, reader.keyring, reader.commit.clock)
-            else:
-                self.entries[key] = Entry.decode(key, value, reader.keyring, reader.commit.clock), page
+        self.revisions: Revisions = Unchanged(self.base.vector.clock, now, random)
+        self.fresh = self.memory.revisions(self.base.vector.clock, now, random)
+        self.own, self.first = 0, 0
+        # Items that this change gives another device.
+        self.binds: set[bytes] = set()
+
+    @classmethod
+    def fresh_one(cls, random: Random, now: Now, memory: Memory | None = None) -> Self:
+        """Of a vault that is being made: its contents are empty, and there is nothing that it is on top of."""
+        made = object.__new__(cls)
+        made.random, made.now, made.memory = random, now, memory or Memory()
+        none = Dot(0, 0)
+        made.base = Contents(Vector(), {}, set(), {}, 0, none, none)
+        made.contents = made.base.copy()
+        made.fresh = made.revisions = made.memory.revisions(0, now, random)
+        made.own, made.first, made.binds = 0, 0, set()
+        return made
+
+    # Dots
+
+    def dot(self) -> Dot:
+        """Of a further change. The first makes the commit one that has an own id."""
+        if self.own == 0:
+            self.contents.vector.split |= self.memory.check(self.base.vector)
+            self.own, self.revisions = self.memory.choose(self.base.vector, self.random), self.fresh
+        dot = Dot(self.revisions.next(), self.own)
+        self.first = self.first or dot.revision
+        return dot
 
     # Reading what is there
 
-    def draft(self, key: bytes) -> Draft | None:
-        if key in self.changes:
-            found = self.changes[key]
-            return found if isinstance(found, Draft) else None
-        if key not in self.entries:
-            return None
-        entry, page = self.entries[key]
-        if key not in self.drafts:
-            self.drafts[key] = Draft.of(key, entry, self.reader.open_versions(entry, page) if entry.versions else [])
-        return self.drafts[key]
+    def find(self, key: bytes) -> ItemState | None:
+        """By the page key: of several items with one key, that is the one that has it plain."""
+        number = self.contents.find(key)
+        return None if number is None else self.contents.items[number]
+
+    def item(self, key: bytes) -> ItemState:
+        found = self.find(key)
+        if found is None:
+            raise Refused("no-item", "no such item")
+        return found
 
     def live_keys(self) -> list[bytes]:
-        """Of the items that there are."""
-        kept = self.entries.keys() - self.changes.keys()
-        return sorted(kept | {key for key, change in self.changes.items() if isinstance(change, Draft)})
+        """The page keys of the items that there are."""
+        return sorted(self.contents.page_keys().values())
 
-    def content(self, draft: Draft) -> Content:
-        """`Refused` where a record cannot be opened."""
-        value = self.opened(draft.id, draft.place, draft.attributes, draft.key)
-        for reason in value.reasons:
-            raise Refused(reason, "a value that cannot be read")
-        assert value.record is not None
-        compartment = self.ring.keyring.compartments[draft.place.compartment]
-        attributes: dict[bytes, tuple[int, bytes]] = {}
-        for each in draft.attributes:
-            found = value.value(each)
-            assert isinstance(found, bytes)
-            attributes[each.name] = each.flags & MEANING, found
-        return Content(value.record.key, value.record.secret, attributes, compartment.accessibility, compartment.device)
+    def view(self, item: ItemState) -> View:
+        return view_of(item, self.contents.gone(item), self.contents.limit)
 
-    def opened(self, item: bytes, place: Place, attributes: tuple[Attribute, ...], key: bytes | None = None) -> Value:
-        if place.record.hash in self.shelf.frames:
-            raise Refused("busy", "a value that this transaction made; commit first")
-        return self.reader.value(item, place, attributes, self.reader.commit.offset, key)
-
-    def body(self, item: bytes, place: Place) -> bytes:
-        """Also of a record that is on the shelf."""
-        frame = self.shelf.frames.get(place.record.hash)
-        if frame is not None:
-            return open_record(self.reader.keys.vault, self.ring.key(place.compartment), item, place, frame)
-        return self.reader.record_body(item, place, self.reader.commit.offset)
+    def content(self, item: ItemState) -> Content:
+        """What an item shows. `Refused` where a record cannot be opened."""
+        view, values = self.view(item), dict[Field, bytes]()
+        for of, dot in view.shown.items():
+            if of != PLACE_FIELD:
+                values[of] = content_of(item.id, of, item.values[of, dot])
+        attributes = {
+            of[1]: (item.values[of, dot].flags & MEANING, values[of]) for of, dot in view.shown.items() if of[0] == ATTRIBUTE_KIND
+        }
+        key = item_key(self.contents.page_keys()[item.id], item.id)[0]
+        return Content(key, values.get(SECRET_FIELD), attributes, view.where.accessibility, view.where.device)
 
     # Changing
 
-    def put(self, content: Content, key: bytes = b"", item: bytes = b"", created: int | None = None) -> Draft:
+    def put(self, content: Content, key: bytes = b"", item: bytes = b"", created: int | None = None) -> ItemState:
         """Makes an item, or changes the one that has `key` (the content's, if not given)."""
-        old = self.draft(key or content.key)
+        old = self.find(key or content.key)
         require(old is not None or not key, "no such item", "no-item")
         if old is not None:
+            require(key in (b"", content.key) or self.find(content.key) is None, "another item has that key", "item-exists")
             return self.change(old, content)
-        now, item = self.now(), item or self.item_id()
-        place, attributes = self.shelf.seal_content(item, content)
-        draft = Draft(
-            content.key, item, self.revisions.next(), self.ring.position(self.device), place, attributes,
-            now if created is None else created, now,
-        )  # fmt: skip
-        self.changes[content.key] = draft
-        return draft
+        now, number = self.now(), item or self.random(16)
+        made = added(number, content.writes, self.dot(), now if created is None else created, now)
+        self.contents.items[number] = made
+        return made
 
-    def change(self, old: Draft, content: Content) -> Draft:
-        before, now = self.content(old), self.now()
-        if before == content:
-            return old
-        place, attributes = self.shelf.seal_content(old.id, content, old, before)
-        versions, keep = list(old.versions), self.ring.keyring.keep
-        is_replaced = any(content.attributes.get(name) != each for name, each in before.sealed.items())
-        if keep and (is_replaced or before.secret != content.secret):
-            versions.append(Version(old.revision, old.device, now, old.modified, old.place, old.attributes))
-            # A merge can leave a version of the item's own revision, by another device (R-5.13).
-            versions = sorted(versions, key=lambda each: (each.revision, each.device))[-keep:]
-        draft = replace(old, key=content.key, place=place, attributes=attributes, modified=now)
-        draft.versions = self.withdrawn(draft, versions, content.device if content.device != before.device else NO_DEVICE)
-        draft.written = old.written if draft.versions == old.versions else None
-        draft.revision, draft.device = self.revisions.next(), self.ring.position(self.device)
-        if old.key != content.key:
-            require(self.draft(content.key) is None, "another item has that key", "item-exists")
-            self.changes[old.key] = None
-        self.changes[content.key] = draft
-        return draft
+    def change(self, old: ItemState, content: Content) -> ItemState:
+        """Writes the fields that differ."""
+        before, after = self.content(old).writes, content.writes
+        edit = Edit({of: held for of, held in after.items() if before.get(of) != held}, absent=set(before.keys() - after.keys()))
+        return self.edit(old.id, edit) if edit.writes or edit.absent else old
 
-    def withdrawn(self, draft: Draft, versions: list[Version], newly_bound: bytes = NO_DEVICE) -> list[Version]:
-        """What only versions refer to, resealed for owners (R-6.10, R-6.11)."""
-        shared = [each.place for each in draft.attributes if each.place]
-        moved: dict[Place, Place] = {}
+    def edit(self, number: bytes, edit: Edit, dot: Dot | None = None) -> ItemState:
+        """Any change of an item."""
+        item = self.contents.items[number]
+        gone, view, limit = self.contents.gone(item), self.view(item), self.contents.limit
+        same = sameness(item, lambda of, held: content_of(number, of, held))
+        made, forgotten = changed(item, view, edit, dot or self.dot(), self.now(), gone, limit, same)
+        where = edit.writes.get(PLACE_FIELD)
+        if where is not None and where.where is not None and where.where.device != view.where.device and where.where.is_bound:
+            self.binds.add(number)
+        self.contents.items[number] = made
+        self.contents.forgotten |= forgotten
+        return made
 
-        def owners(place: Place) -> Place:
-            here = self.ring.keyring.compartments[place.compartment]
-            device = here.device if newly_bound == NO_DEVICE else newly_bound
-            if (here.group, here.device) == (OWNERS, device):
-                return place
-            if place not in moved:
-                moved[place] = self.resealed(draft.id, place, device)
-            return moved[place]
+    def settle(self, key: bytes, stay: Iterable[Field] = (), take: Iterable[Named] = ()) -> ItemState:
+        """R-6.25: what is shown stays, or a value that is left to settle is taken."""
+        item = self.item(key)
+        return self.edit(item.id, Edit({of: self.rewritten(item, (of, dot)) for of, dot in take}, settle=set(stay)))
 
-        def attribute(each: Attribute) -> Attribute:
-            is_moved = each.place is not None and each.place not in shared
-            return replace(each, place=owners(each.place)) if is_moved and each.place else each
+    def rewritten(self, item: ItemState, named: Named) -> Held:
+        """A value of the item, to be written under a new dot."""
+        held = item.values[named]
+        if held.where is not None:
+            return Held(where=held.where)
+        return Held(held.flags, content_of(item.id, named[0], held), is_bound=held.is_bound)
 
-        return [
-            replace(each, place=owners(each.place), attributes=tuple(map(attribute, each.attributes))) for each in versions
-        ]
+    def restore(self, key: bytes, named: Named) -> ItemState:
+        item = self.item(key)
+        return self.edit(item.id, Edit({named[0]: self.rewritten(item, named)}))
 
-    def resealed(self, item: bytes, place: Place, device: bytes) -> Place:
-        """Under group 0; what belongs to another device stays where it is."""
-        try:
-            body = self.body(item, place)
-        except Refused as refused:
-            if refused.verdict != "device-bound":
-                raise
-            return place
-        return self.shelf.seal(item, body, self.ring.owners(device))
+    def forget(self, key: bytes, chosen: Iterable[Named]) -> ItemState:
+        return self.edit(self.item(key).id, Edit(forget=set(chosen)))
 
-    def remove(self, key: bytes) -> Tombstone:
-        """R-6.12: with its versions."""
-        draft = self.draft(key)
-        if draft is None:
-            raise Refused("no-item", "no such item")
-        tombstone = Tombstone(draft.id, self.revisions.next(), self.ring.position(self.device), draft.revision, draft.device)
-        self.changes[key], self.changes[tombstone.key] = None, tombstone
-        return tombstone
+    def remove(self, key: bytes) -> None:
+        """R-6.12: with its past."""
+        del self.contents.items[self.item(key).id]
+        self.dot()
 
-    def set_keep(self, number: int) -> None:
-        self.ring.keyring = replace(self.ring.keyring, keep=number, keep_revision=self.revisions.next(), keep_device=self.device)
-
-    def item_id(self) -> bytes:
-        used = {entry.id for entry, _ in self.entries.values()} | self.tombstones.keys()
-        while (item := self.random(16)) in used:
-            pass
-        return item
+    def set_limit(self, number: int) -> None:
+        self.contents.limit, self.contents.limit_dot = number, self.dot()
 
     # Committing
 
-    def prune(self) -> None:
-        """Takes from the shelf what no item refers to any more."""
-        used = {place.record.hash for each in self.changes.values() if isinstance(each, Draft) for place in each.places}
-        self.shelf.frames = {of_hash: frame for of_hash, frame in self.shelf.frames.items() if of_hash in used}
-
     def commit(
-        self, merged: Iterable[Ancestor] = (), floor: int = 0, least: int = 0, clock: int = 0, is_synced: bool = False
+        self, least: int = 0, is_synced: bool = False, move: Move = stays, hand_overs: Callable[[Output], list[HandOver]] | None = None
     ) -> bytes:
-        """The file with one more commit. `merged` are the states of another branch, `least` a generation to go on from."""
-        reader = self.reader
-        self.prune()
-        output = Output(reader.data[: reader.commit.end], reader.keys, self.random)
-        where = self.shelf.append(output)
-        root, everything = self.write_tree(output, where)
+        """The file with one more commit. `least` is a generation to go on from; `move` brings records of another file, and
+        `hand_overs` are others than before."""
+        reader, contents = self.reader, self.contents
+        output, shelf = Output(reader.data[: reader.commit.end], reader.keys, self.random), Shelf(self.ring, self.revisions)
+        if self.own:
+            # Records take revisions too: the row is set when all are sealed.
+            contents.vector.rows.setdefault(self.own, 0)
+        sealing = Sealing(self.ring, shelf, contents.vector, move, contents.limit)
+        drafts = dict(self.changed_items())
+        made = {number: sealing.draft(each, contents.gone(each), number in self.binds) for number, each in drafts.items()}
+        self.finish()
+        where = shelf.append(output)
+        keys = contents.page_keys()
+        entries = {number: (keys[number], written(draft.placed(where), output).entry) for number, draft in made.items()}
+        entries |= {number: (keys[number], contents.written[number][1]) for number in contents.items.keys() - made.keys()}
+        root, live = self.write_tree(output, entries)
         keyring = reader.commit.keyring
-        if self.ring.keyring != reader.keyring:
-            keyring = output.append_sealed("keyring", KEYRING, self.ring.keyring.encode())
-        history = self.write_history(output, list(merged), floor)
-        core = core_of(everything, (root, reader.page), keyring, history, reader.header)
+        wanted = self.keyring(self.ring, hand_overs(output) if hand_overs else reader.keyring.hand_overs)
+        if wanted.encode() != reader.keyring.encode():
+            keyring = output.append_sealed("keyring", KEYRING, wanted.encode())
+        vector = append_vector(output, contents.vector, self.own, reader)
+        live |= vector_frames(output, vector, wanted)
         generation, chain = reader.state
         core = replace(
-            core, generation=max(generation, least) + 1, before=generation, chain_before=chain, horizon=self.horizon,
-            clock=max(self.revisions.clock, clock),
+            core_of(contents, entries, root, live, (keyring, vector), reader.header, self.own), generation=max(generation, least) + 1,
+            before=generation, chain_before=chain,
         )  # fmt: skip
         return output.commit(core, needs_signature(reader.header), is_synced)
 
-    def write_tree(self, output: Output, where: Callable[[Place], Place]) -> tuple[Node | None, dict[bytes, Draft | Tombstone]]:
-        changes: Changes = {}
-        for key, change in sorted(self.changes.items()):
-            if isinstance(change, Draft):
-                change.placed(where)
-                if change.versions and change.written is None:
-                    change.written = output.append_sealed("versions", VERSIONS, encode_versions(change.id, change.versions))
-                changes[key] = change.entry().encode()
-            elif change is None:
-                if key in self.entries or key[1:] in self.tombstones:
-                    changes[key] = None
-            else:
-                changes[key] = change.encode()
+    def finish(self) -> None:
+        """The own row: the last revision that this commit has made, also of a record."""
+        if self.own:
+            self.contents.vector.rows[self.own] = self.revisions.clock
+            self.memory.note(self.own, self.first, self.revisions.clock)
+
+    def changed_items(self) -> Iterable[tuple[bytes, ItemState]]:
+        written = self.contents.written
+        for number, item in sorted(self.contents.items.items()):
+            if number not in written or written[number][0] is not item:
+                yield number, item
+
+    def keyring(self, ring: Ring, overs: list[HandOver]) -> Keyring:
+        """With the slots and settings of the contents."""
+        contents, stored = self.contents, self.contents.vector.stored
+        names = {each.name: number for number, each in ring.keyring.groups.items()}
+        slots = {
+            number: Slotted(
+                number, stored(each.made), stored(each.changed), {names[name]: stored(dot) for name, dot in each.grants.items()}
+            )
+            for number, each in contents.slots.items()
+        }  # fmt: skip
+        return replace(
+            ring.keyring, limit=contents.limit, limit_dot=stored(contents.limit_dot), key_dot=stored(contents.key_dot), slots=slots,
+            hand_overs=overs,
+        )  # fmt: skip
+
+    def write_tree(self, output: Output, entries: Entries) -> tuple[Node | None, dict[int, int]]:
+        """The new root, and the frames of the state that it leads to, by offset."""
         reader = self.reader
+        before = {key: value for key, value, _ in reader.entries()}
+        after = {key: entry.encode() for key, entry in entries.values()} | {forgotten_of(each).key: b"" for each in self.contents.forgotten}
+        changes: Changes = {key: after.get(key) for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
         old = None if reader.commit.root.is_absent else Node(reader.commit.level, reader.commit.root)
-        root = changed(old, changes, reader.page)
+        root = changed_tree(old, changes, reader.page)
         if root is not None:
             write(root, output.append_page)
-        return root, self.everything()
-
-    def everything(self) -> dict[bytes, Draft | Tombstone]:
-        found: dict[bytes, Draft | Tombstone] = {each.key: each for each in self.tombstones.values()}
-        for key in self.live_keys():
-            draft = self.draft(key)
-            assert draft is not None
-            found[key] = draft
-        for key, change in self.changes.items():
-            if isinstance(change, Tombstone):
-                found[key] = change
-            elif change is None:
-                found.pop(key, None)
-        return found
-
-    def write_history(self, output: Output, merged: list[Ancestor], floor: int) -> Reference:
-        """In place the predecessors are in the file, and only another branch's states are added."""
-        if not merged:
-            return self.reader.commit.history
-        before = self.reader.history() or History(1, [])
-        new = [each for each in merged if each[:2] not in before.states]
-        history = folded(max(before.floor, floor), before.ancestors, new)
-        return output.append_sealed("history", HISTORY, history.encode())
-
-def core_of(
-    everything: dict[bytes, Draft | Tombstone], tree: tuple[Node | None, Load], keyring: Reference, history: Reference, header: Header
-) -> Commit:
-    """What follows from the contents. Generations, clock, place and digest are filled in elsewhere."""
-    root, load = tree
-    drafts = [each for each in everything.values() if isinstance(each, Draft)]
-    frames = {place.record for draft in drafts for place in draft.places} | set(pages(root, load))
-    frames |= {draft.written for draft in drafts if draft.versions and draft.written}
-    live = header.body + Limit.COMMIT + keyring.length + history.length + sum(each.length for each in frames)
-    reference, level = (root.reference, root.level) if root and root.reference else (Reference(), 0)
-    earlier = sum(len(each.versions) for each in drafts)
-    return Commit(
-        0, 0, b"", 0, 0, 0, 0, 0, reference, level, keyring, history, header.hash, b"", len(drafts), len(everything) - len(drafts),
-        earlier, live,
-    )  # fmt: skip
-
-
-def folded(floor: int, old: list[Ancestor], new: list[Ancestor], most: int = Limit.ANCESTORS) -> History:
-    """Whatever is left out raises the floor (R-5.17)."""
-    every = [*old, *new]
-    left, kept = every[: max(0, len(every) - most)], every[max(0, len(every) - most) :]
-    floor = max([floor, *(each[0] + 1 for each in left)])
-    return History(floor, kept, min(len(new), len(kept)))
-
+        live = {each.offset: each.length for each in pages(root, reader.page)}
+        for _, entry in entries.values():
+            live |= frames_of(entry, output)
+        return root, live
 

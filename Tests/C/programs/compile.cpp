@@ -16,7 +16,7 @@ int main() {
     factors.passphrase = vaultfmt_text("x");
     bool isRight = open_options.most_kdf_work == 16u << 20 && create_options.kdf_lanes == 1
         && slot_options.kdf_passes == 3 && details.created == VAULTFMT_UNSET && query.port == VAULTFMT_ANY
-        && key.port == 443 && create_options.kept_versions == 10 && provider.unwrap == nullptr && earlier.modified == 0
+        && key.port == 443 && create_options.kept_versions == 10 && provider.unwrap == nullptr && earlier.replaced == 0
         && attribute.states_flags == 0;
     return isRight && vaultfmt_open("/nonexistent/a.vault", &factors, nullptr, &vault) == VAULTFMT_NO_SUCH_FILE && vault == nullptr ? 0 : 1;
 }

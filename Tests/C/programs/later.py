@@ -9,12 +9,14 @@ import time
 from os import urandom
 from pathlib import Path
 
+from vaultfmt_reference.contents import SlotState
 from vaultfmt_reference.drafts import Content
 from vaultfmt_reference.factors import Factors
 from vaultfmt_reference.items import ItemKey
 from vaultfmt_reference.reader import Reader
 from vaultfmt_reference.rewrite import NewVault, create, rekey
 from vaultfmt_reference.slots import NewSlot, OwnerPart, Slot, front, seal_owner_part
+from vaultfmt_reference.writer import Transaction
 
 
 def now() -> int:
@@ -37,4 +39,8 @@ items = [
 new = NewVault([(NewSlot(key, name=b"main"), None)], items, groups=[b"", b"group"])
 opened = Reader(create(new, urandom, now), key)
 more = [later(opened, kind, factors) for kind, factors in ((0x01, 0x40), (0x03, 0x01), (0x83, 0x01), (0x04, 0x08))]
-path.write_bytes(rekey(opened, [*opened.header.slots, *more], urandom, now))
+transaction = Transaction(opened, urandom, now)
+for each in more:
+    dot = transaction.dot()
+    transaction.contents.slots[each.id] = SlotState(dot, dot)
+path.write_bytes(rekey(transaction, [*opened.header.slots, *more]))

@@ -71,7 +71,7 @@ struct AppendedTail: Sendable {
         unlink(path)
         let vault = try Vault.create(at: path, factors: try Keys.factors(0))
         for item in 0..<10 { try vault.set(try Model.key("\(item)"), secret: .init(text: "x")) }
-        let generation = vault.anchor.generation
+        let generation = vault.state.generation
         let end = try vault.withStore { (store) throws(VaultError) in Int64(store.state.commit.end) }
         try append(to: path, at: end, &numbers)
         let calls: [(name: String, run: () throws -> Void)] = [
@@ -115,9 +115,9 @@ struct AppendedTail: Sendable {
             guard expected == .isRefused, error.code == .authenticationFailed else { throw error }
             return
         }
-        guard expected != .isRefused else { throw Wrong("generation \(vault.anchor.generation) is served") }
-        guard vault.anchor.generation == generation else {
-            throw Wrong("generation \(vault.anchor.generation), not \(generation)")
+        guard expected != .isRefused else { throw Wrong("generation \(vault.state.generation) is served") }
+        guard vault.state.generation == generation else {
+            throw Wrong("generation \(vault.state.generation), not \(generation)")
         }
         guard try Model(reading: vault).items.count == 10 else { throw Wrong("not ten items") }
     }
@@ -130,8 +130,8 @@ struct AppendedTail: Sendable {
             let vault = try Vault.open(path, factors: try Keys.factors(0), options: options)
             try vault.set(try Model.key("new"), secret: .init(text: "x"))
             guard expected == .isServed else { throw Wrong("a writer goes on") }
-            guard vault.anchor.generation == generation + 1 else {
-                throw Wrong("generation \(vault.anchor.generation)")
+            guard vault.state.generation == generation + 1 else {
+                throw Wrong("generation \(vault.state.generation)")
             }
         } catch let error as VaultError {
             let right: VaultError.Code? =

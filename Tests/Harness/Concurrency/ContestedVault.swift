@@ -17,7 +17,7 @@ struct ContestedVault {
     func create() throws -> UInt64 {
         let vault = try Vault.create(at: path, factors: try Keys.factors(0))
         _ = try vault.addSlot(try Self.factors(Self.firstPassphrase), cost: .testing, name: "changing", allowWeak: true)
-        return vault.anchor.generation
+        return vault.state.generation
     }
 
     private static func factors(_ passphrase: String) throws(VaultError) -> Factors {
@@ -64,10 +64,10 @@ struct ContestedVault {
         switch numbers.below(20) {
         case 0:
             try vault.compact()
-            return SharedChange(start: start, generation: vault.anchor.generation, .compact)
+            return SharedChange(start: start, generation: vault.state.generation, .compact)
         case 1:
             try changePassphrase(vault, to: value)
-            return SharedChange(start: start, generation: vault.anchor.generation, .passphrase, new: value)
+            return SharedChange(start: start, generation: vault.state.generation, .passphrase, new: value)
         case 2, 3, 4:
             let old = try vault.transaction { (transaction) throws(VaultError) -> String in
                 let old = try found(name, transaction)
@@ -76,14 +76,14 @@ struct ContestedVault {
                 _ = try transaction.remove(try Model.key(name))
                 return old
             }
-            return SharedChange(start: start, generation: vault.anchor.generation, .remove, name, old: old)
+            return SharedChange(start: start, generation: vault.state.generation, .remove, name, old: old)
         default:
             let old = try vault.transaction { (transaction) throws(VaultError) -> String in
                 let old = try found(name, transaction)
                 for name in [name] + together { try transaction.set(try Model.key(name), secret: Secret(text: value)) }
                 return old
             }
-            return SharedChange(start: start, generation: vault.anchor.generation, .set, name, old: old, new: value)
+            return SharedChange(start: start, generation: vault.state.generation, .set, name, old: old, new: value)
         }
     }
 
@@ -120,7 +120,7 @@ struct ContestedVault {
                 rounds += 1
                 if rounds % 2 == 0 { try vault.refresh() } else { vault = try shared.opened(writable: false) }
                 let found = try contents(vault).map { "\($0.key)=\($0.value)" }.joined(separator: " ")
-                log.append("\(vault.anchor.generation) \(found)")
+                log.append("\(vault.state.generation) \(found)")
                 usleep(2000)
             }
             return 0
@@ -143,8 +143,8 @@ struct ContestedVault {
         var wrong: [String] = []
         let vault = try opened(writable: true)
         let (generation, state) = history.last
-        if vault.anchor.generation != generation {
-            wrong.append("the vault is at \(vault.anchor.generation), not \(generation)")
+        if vault.state.generation != generation {
+            wrong.append("the vault is at \(vault.state.generation), not \(generation)")
         }
         if try Self.contents(vault) != state { wrong.append("the vault does not hold what was put into it") }
         let verification = try vault.verify()

@@ -80,7 +80,7 @@ struct CrashChecker {
                 let disk = Disk(memory.merging([Workload.name: image]) { $1 })
                 let place = Store.Place(fileSystem: disk.startProcess(), cacheBytes: 1 << 16)
                 let vault = try open(key, place, isLossy: isLossy)
-                return .opened(generation: vault.anchor.generation, key: key, digest: try Digest(reading: vault))
+                return .opened(generation: vault.state.generation, key: key, digest: try Digest(reading: vault))
             } catch let error as VaultError where error.code == .noSlotOpens { failure = error.description } catch {
                 return .failed("\(error)")
             }
@@ -150,7 +150,9 @@ struct CrashChecker {
             let again = try Workload(kept, key: found.key, numbers: Numbers(numbers.next()), remembers: true)
             var program = try again.open()
             let tail = program.vault.tail
-            guard try again.run(.set, program) else { throw Wrong("a writer cannot go on") }
+            guard try again.run(.set, program) else {
+                throw Wrong("a writer cannot go on: \(again.lastFailure?.description ?? "?")")
+            }
             try checkAside(again, tail)
             let inner = "\(what), \(moment), then a change"
             var checker = CrashChecker(run, inner, numbers: Numbers(numbers.next()), goesOn: goesOn, depth: depth - 1)

@@ -38,9 +38,9 @@ struct NamedCrash {
             let vault = try Vault.open(
                 Workload.path, factors: try Keys.factors(newest.key), options: OpenOptions(),
                 place: Store.Place(fileSystem: system))
-            guard vault.anchor.generation == newest.generation - 1 else {
+            guard vault.state.generation == newest.generation - 1 else {
                 run.fail(
-                    "generation \(vault.anchor.generation) is served, where the newest commit is wrong at byte \(place - start)"
+                    "generation \(vault.state.generation) is served, where the newest commit is wrong at byte \(place - start)"
                 )
                 continue
             }

@@ -45,6 +45,8 @@ final class Workload {
     private(set) var lastFailure: VaultError?
     /// The vault's file as it was when `keepCopy` was called: what another machine has of it.
     private var copy: [UInt8]?
+    /// The state that the copy is of.
+    private var copied = 0
     private var numbers: Numbers
     private let random: Randomness
     private var serial = 0
@@ -77,7 +79,7 @@ final class Workload {
         random = .fixed(Numbers(self.numbers.next()))
         let vault = try Vault.open(
             Self.path, factors: try Keys.factors(key), options: OpenOptions(), place: place(disk.startProcess()))
-        _ = add(try Model(reading: vault), key: key, generation: vault.anchor.generation)
+        _ = add(try Model(reading: vault), key: key, generation: vault.state.generation)
         begin([0])
     }
 
@@ -144,7 +146,7 @@ final class Workload {
 
     private func see(_ vault: Vault, _ key: Int) throws {
         let digest = try Digest(reading: vault)
-        let generation = vault.anchor.generation
+        let generation = vault.state.generation
         guard let index = allowed.firstIndex(where: { states[$0].isSeen(generation, key, digest) }) else {
             throw Wrong(
                 "a program sees generation \(generation), which is none of \(allowed.map { states[$0].generation })")
@@ -176,7 +178,7 @@ final class Workload {
     }
 
     /// Keeps the file as another machine that changes it next.
-    func keepCopy() { copy = disk.content[Self.name] }
+    func keepCopy() { (copy, copied) = (disk.content[Self.name], current) }
 
     /// The same for any change.
     @discardableResult
@@ -254,9 +256,10 @@ final class Workload {
             "copy", factors: try Keys.factors(key), options: options,
             place: Store.Place(fileSystem: MemoryFileSystem("copy", copy), random: random, cacheBytes: 1 << 16))
         try other.add(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.attributes)
-        let (ours, theirs) = (states[current].generation, other.anchor.generation)
-        return Change(
-            model: next, key: key, generations: theirs > ours ? theirs - ours : 1, body: { try $0.merge(other) })
+        let (ours, theirs) = (states[current].generation, other.state.generation)
+        // A copy that has everything is taken as it is.
+        let merged = copied == current ? theirs : max(ours, theirs) + 1
+        return Change(model: next, key: key, generations: merged - ours, body: { try $0.merge(other) })
     }
 
     /// An item that is accessible always, and then when unlocked only: change and compaction are one commit.

@@ -25,6 +25,8 @@ struct CutSpecimen: Sendable {
     private static let path = "a.vault"
     private static let stateFolder = "/state"
 
+    private static let formerNames = ["renamed": "s3"]
+
     var newest: Past { past[past.count - 1] }
     private let isScoped: Bool
 
@@ -86,9 +88,12 @@ struct CutSpecimen: Sendable {
         recordEnds = ends
         self.past = past
         bytes = Array((files.bytes(of: Self.path) ?? []).prefix(past.last?.end ?? 0))
-        let remembered = "\(Self.stateFolder)/anchors/\(vault.id).owner"
-        guard let contents = files.bytes(of: remembered) else { throw Wrong("the machine remembers nothing") }
-        memory = (remembered, contents)
+        let folder = Self.stateFolder + "/anchors/"
+        let names = try files.siblings(of: folder).filter { $0.hasPrefix("\(vault.id).") && $0.hasSuffix(".owner") }
+        guard names.count == 1, let contents = files.bytes(of: folder + names[0]) else {
+            throw Wrong("the machine remembers \(names)")
+        }
+        memory = (folder + names[0], contents)
     }
 
     private static func machine(_ place: Store.Place) -> Machine {
@@ -133,10 +138,10 @@ struct CutSpecimen: Sendable {
             return
         }
         guard let known, known.header == newest.header, !knows || altered.count == bytes.count else {
-            throw Wrong("it opens at generation \(vault.anchor.generation)")
+            throw Wrong("it opens at generation \(vault.state.generation)")
         }
-        guard vault.anchor.generation == known.generation, try Self.secrets(vault) == known.secrets else {
-            throw Wrong("generation \(vault.anchor.generation) is served, not \(known.generation)")
+        guard vault.state.generation == known.generation, try Self.secrets(vault) == known.secrets else {
+            throw Wrong("generation \(vault.state.generation) is served, not \(known.generation)")
         }
         guard (vault.tail == .clean) == (known.end == altered.count) else { throw Wrong("its tail is \(vault.tail)") }
     }
@@ -169,10 +174,14 @@ struct CutSpecimen: Sendable {
             throw Wrong("\(leftOut) are left out")
         }
         for (name, secret) in newest.secrets where secrets[name] != secret && !leftOut.contains(name) {
+            if let former = Self.formerNames[name], leftOut.contains(former) { continue }
             // What is in the file is recovered, whatever became of the commit.
             let isThere = recordEnds[name].map { $0 <= altered.count } ?? false
-            guard !isThere else {
-                throw Wrong("'\(name)' is in the file, and salvage has \(secrets[name] ?? "nothing")")
+            // A new name makes no new record: before its commit, the secret has the old one.
+            let isThereAsBefore =
+                known?.secrets[name] == nil && Self.formerNames[name].flatMap { secrets[$0] } == secret
+            guard !isThere || isThereAsBefore else {
+                throw Wrong("'\(name)' is in the file, and salvage has \(secrets.sorted { $0.key < $1.key })")
             }
         }
         try checkProven(secrets, known, report)
@@ -237,8 +246,8 @@ struct CutSpecimen: Sendable {
             guard !isServed || knows else { throw Wrong("it does not open: \(error)") }
             return
         }
-        guard isServed, vault.anchor.generation == served?.generation else {
-            throw Wrong("it opens at generation \(vault.anchor.generation)")
+        guard isServed, vault.state.generation == served?.generation else {
+            throw Wrong("it opens at generation \(vault.state.generation)")
         }
         guard try !vault.verify().isSound else { throw Wrong("verification finds nothing") }
     }

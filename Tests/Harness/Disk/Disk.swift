@@ -28,6 +28,9 @@ final class Disk: @unchecked Sendable {
     /// Which process holds a file's lock.
     var locks: [Int: Int] = [:]
     private var lastInode = 0
+    /// What a crash left is another disk: no run of a machine outlives a crash (section 7.5).
+    let device = UInt64(Disk.lastDevice.wrappingAdd(1, ordering: .relaxed).newValue)
+    private static let lastDevice = Atomic(0)
     private(set) var clock: Int64 = 1_700_000_000_000
     private var lastProcess = 0
 

@@ -93,7 +93,7 @@ final class DiskProcess: FileSystem, @unchecked Sendable {
 
     func identity(of path: String) throws(VaultError) -> FileIdentity? {
         _ = try enter(.identity)
-        return disk.names[name(path)].map { FileIdentity(device: 1, inode: UInt64($0), links: 1) }
+        return disk.names[name(path)].map { FileIdentity(device: disk.device, inode: UInt64($0), links: 1) }
     }
 
     func rename(_ from: String, to: String, replacing: Bool) throws(VaultError) {
@@ -175,7 +175,7 @@ private final class DiskFile: FileHandle, @unchecked Sendable {
 
     func identity() throws(VaultError) -> FileIdentity {
         _ = try process.enter(.identity)
-        return FileIdentity(device: 1, inode: UInt64(inode), links: 1)
+        return FileIdentity(device: disk.device, inode: UInt64(inode), links: 1)
     }
 
     func lock() throws(VaultError) -> Bool {

@@ -52,14 +52,14 @@ struct FlipSpecimen: Sendable {
         }
         if isUsed { _ = try vault.addSlot(try Keys.factors(9), grantedGroups: [""]) }
         try vault.compact()
-        var contents = [vault.anchor.generation: try Self.read(vault).content]
+        var contents = [vault.state.generation: try Self.read(vault).content]
         if isUsed {
             for round in 0..<3 {
                 try vault.set(try Self.key(round % 2), secret: Secret(text: "new \(round)"))
-                contents[vault.anchor.generation] = try Self.read(vault).content
+                contents[vault.state.generation] = try Self.read(vault).content
             }
             try vault.update(try Self.key(7), attributes: AttributeChanges(set: ["label": "another label"]))
-            contents[vault.anchor.generation] = try Self.read(vault).content
+            contents[vault.state.generation] = try Self.read(vault).content
         }
         let commit = try vault.withStore { (store) throws(VaultError) in store.state.commit }
         let read = try Self.read(vault)
@@ -154,7 +154,7 @@ struct FlipSpecimen: Sendable {
     }
 
     private func checkServed(_ vault: Vault, _ offset: Int) throws {
-        let generation = vault.anchor.generation
+        let generation = vault.state.generation
         guard let right = contents[generation] else { throw Wrong("generation \(generation) is none of the vault's") }
         if generation != newest {
             guard fragile.contains(offset), vault.tail != .clean else {
@@ -180,7 +180,7 @@ struct FlipSpecimen: Sendable {
         case .record:
             let costs = generation == newest ? frame?.pieces ?? [] : []
             guard lost == costs else { throw Wrong("it costs \(lost.sorted()), not \(costs.sorted())") }
-        case .versions:
+        case .past:
             guard lost.allSatisfy({ $0.contains("earlier") }) else { throw Wrong("it costs \(lost.sorted())") }
         default: guard lost.isEmpty else { throw Wrong("it costs \(lost.sorted())") }
         }
@@ -248,7 +248,7 @@ struct FlipSpecimen: Sendable {
                 failed["\(name)/earlier"] = error
             }
             for (index, value) in earlier.enumerated() {
-                note("\(name)/earlier \(index)", value.version.record.offset) { () throws(VaultError) in
+                note("\(name)/earlier \(index)", value.value.record?.record.offset) { () throws(VaultError) in
                     bytes(try vault.secret(of: value))
                 }
             }

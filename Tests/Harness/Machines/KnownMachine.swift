@@ -12,9 +12,11 @@ final class KnownMachine {
         var state: Int
         let asOwner: Bool
         let isWritable: Bool
-        /// The file that it has open, and the header that it read from it.
+        /// The file that it has open, and its bytes when the program read it.
         var file: FileIdentity?
-        var header: [UInt8]
+        var bytes: [UInt8]
+        /// Whether these bytes were overwritten since, in the same file: it has to be opened again.
+        var isOverwritten = false
     }
 
     let name: String
@@ -36,9 +38,11 @@ final class KnownMachine {
 
     var warning: String? { warnings.first }
 
-    /// Everything that it remembers, as it says itself.
-    func remembered(_ vault: VaultID) throws -> [RememberedState?] {
-        [try machine.remembered(vault), try machine.remembered(vault, asOwner: false)]
+    /// Everything that it remembers of these places, as it says itself.
+    func remembered(_ vault: VaultID, at paths: [String]) throws -> [RememberedState?] {
+        try paths.flatMap { path in
+            [try machine.remembered(vault, at: path), try machine.remembered(vault, at: path, asOwner: false)]
+        }
     }
 
     private final class Warnings: Sendable {

@@ -1,6 +1,16 @@
 internal import TestSupport
 internal import VaultBytes
 internal import VaultFmt
+internal import VaultStore
+
+/// What a rotated key says of the next one (specification, section 7.3).
+struct MachineHandOver: Equatable {
+    /// The vault key that hands over; empty if it is one that nobody has.
+    var vaultKey: [UInt8]
+    /// The vault key for which it has signed; nil if it has not.
+    var next: [UInt8]?
+    let vector: MachineVector
+}
 
 /// One commit, wherever it came from, as the model knows it.
 struct MachineState {
@@ -8,57 +18,33 @@ struct MachineState {
     let chain: Bytes32
     /// What the owners' public key follows from.
     let vaultKey: [UInt8]
-    /// The secret of the item that everybody reads.
-    let value: String
-    let items: Int
+    /// The rotation that made it.
+    var keyDot: Dot
+    var vector: MachineVector
+    var handOvers: [MachineHandOver]
+    /// What the file begins with.
+    let header: [UInt8]
+    var contents: MachineContents
+    /// The secret of the item that everybody reads, and the number of items.
+    var value: String?
+    var items: Int
+    /// Whether `contents` has the items as they are: not after values under a replaced key were taken in.
+    var isExact = true
     /// False for what the holder of a scoped slot has made.
-    let isOwners: Bool
-}
-
-/// What a rotated key says of the next one (specification, section 7.3).
-struct MachineHandOver: Equatable {
-    /// The vault key that hands over.
-    var vaultKey: [UInt8]
-    /// Its last state.
-    let state: Int
-    /// The vault key for which it has signed; nil if it has not.
-    var next: [UInt8]?
-}
-
-/// What a file tells of the states before the one that it serves.
-struct MachinePast {
-    /// In the order in which they became ancestors.
-    var ancestors: [Int] = []
-    /// Every ancestor of this generation or a later one is among them.
-    var floor: UInt64 = 1
-    var handOvers: [MachineHandOver] = []
-    /// Whether the provider has invented some of it.
-    var isForged = false
-    /// The ancestors whose commits are in the file; its history lists the others.
-    var inFile: Set<Int> = []
-
-    /// A commit is appended to the file that serves this state.
-    mutating func goOn(from state: Int) {
-        ancestors.append(state)
-        inFile.insert(state)
-    }
+    var isOwners = true
 }
 
 /// One version of the file, which the storage provider keeps.
 struct MachineVersion {
     let bytes: [UInt8]
-    var state: Int
-    var past: MachinePast
-    /// The raw keys of its full slots, and of its scoped ones.
-    var full: Set<Int>
-    var scoped: Set<Int>
+    let state: Int
     let epoch: Bytes32
     let commit: Commit
-    /// Which header the file begins with.
-    let header: [UInt8]
+    /// The state before it, if its commit is in the file.
+    var predecessor: Int?
 }
 
-/// What every machine should remember, and the tree of all states that were ever made.
+/// All states that were ever made.
 struct MachinesModel {
     private(set) var states: [MachineState] = []
     private(set) var versions: [MachineVersion] = []
@@ -73,114 +59,127 @@ struct MachinesModel {
         return versions.count - 1
     }
 
-    mutating func setHandOvers(_ all: [MachineHandOver], of version: Int) { versions[version].past.handOvers = all }
-
-    /// A state of which nothing but its place is known.
-    mutating func addUnknown(_ generation: UInt64, _ vaultKey: [UInt8], _ numbers: inout Numbers) throws -> Int {
-        guard let chain = Bytes32(numbers.bytes(32)) else { throw Wrong("a chain value has 32 bytes") }
-        return add(
-            MachineState(generation: generation, chain: chain, vaultKey: vaultKey, value: "", items: 0, isOwners: true))
-    }
-
-    /// Leaves the oldest ancestors out, as whoever replaces the file does.
-    func fold(_ past: inout MachinePast) {
-        let dropped = past.ancestors.dropLast(Format.Limit.ancestors)
-        past.floor = max(past.floor, (dropped.map { states[$0].generation }.max() ?? 0) + 1)
-        past.ancestors = past.ancestors.suffix(Format.Limit.ancestors)
-        past.inFile = []
-    }
-
-    /// Lists another branch's states in a file's history, which leaves out the oldest of both if they do not fit
-    ///
-    func list(_ branch: [Int], in past: inout MachinePast) {
-        let listed = past.ancestors.filter { [inFile = past.inFile] in !inFile.contains($0) }
-        let new = branch.filter { [known = Set(past.ancestors)] in !known.contains($0) }
-        let room = Format.Limit.ancestors - min(listed.count, Format.keptAncestors)
-        let added = new.suffix(room)
-        let dropped = new.dropLast(room) + (listed + added).dropLast(Format.Limit.ancestors)
-        past.floor = max(past.floor, (dropped.map { states[$0].generation }.max() ?? 0) + 1)
-        past.ancestors = (past.ancestors + added).filter { [dropped = Set(dropped)] in !dropped.contains($0) }
-    }
-
-    /// The clock of a state that a version serves.
-    func clock(of state: Int) -> UInt64? { versions.first { $0.state == state }?.commit.clock }
+    mutating func setHandOvers(_ all: [MachineHandOver], of state: Int) { states[state].handOvers = all }
 
     func state(chain: [UInt8]) -> Int? { states.firstIndex { $0.chain.bytes == chain } }
 
-    /// Whether a file shows a state among those before the one that it serves.
-    private enum Ancestry { case shown, belowFloor, no }
+    // MARK: verdicts
 
-    private func ancestry(_ state: Int, _ version: MachineVersion) -> Ancestry {
-        let generation = states[state].generation
-        if version.past.ancestors.contains(state) { return .shown }
-        return state != version.state && generation < version.past.floor ? .belowFloor : .no
-    }
-
-    /// Whether hand-overs lead from a remembered state's key to the version's.
-    private func isHandedOver(_ remembered: Int, _ version: MachineVersion) -> Ancestry {
-        let all = version.past.handOvers
-        var isUnprovable = false
-        for first in all.indices where all[first].vaultKey == states[remembered].vaultKey {
-            let chain = all[first...]
-            let generations = chain.map { states[$0.state].generation }
-            let next = chain.dropFirst().map(\.vaultKey) + [states[version.state].vaultKey]
-            guard zip(chain, next).allSatisfy({ $0.next == $1 }),
-                zip(generations, generations.dropFirst()).allSatisfy({ $0 < $1 })
-            else {
-                continue
-            }
-            let isLast = all[first].state == remembered
-            guard isLast || states[remembered].generation < generations[0] else { continue }
-            let shown = (chain.map(\.state) + [remembered]).map { ancestry($0, version) }
-            if shown.allSatisfy({ $0 == .shown }) { return .shown }
-            if !shown.contains(.no) { isUnprovable = true }
-        }
-        return isUnprovable ? .belowFloor : .no
-    }
-
-    /// Why a machine that remembers a state refuses a version; nil if it does not.
-    func refusal(_ remembered: Int, _ version: MachineVersion) -> VaultError.Code? {
-        let (then, now) = (states[remembered], states[version.state])
-        if then.vaultKey != now.vaultKey {
-            switch isHandedOver(remembered, version) {
-            case .no: return .foreignOwner
-            case .belowFloor: return .ancestryUnprovable
-            case .shown: break
+    /// Whether hand-overs of a state lead from one key to another.
+    private func leads(_ key: [UInt8], to last: [UInt8], in state: Int) -> Bool {
+        var (reached, open): (Set<[UInt8]>, [[UInt8]]) = ([key], [key])
+        while let key = open.popLast() {
+            if key == last { return true }
+            for handOver in states[state].handOvers where handOver.vaultKey == key {
+                if let next = handOver.next, reached.insert(next).inserted { open.append(next) }
             }
         }
-        if remembered == version.state { return nil }
-        guard then.generation <= now.generation else { return .rolledBack }
-        switch ancestry(remembered, version) {
-        case .shown: return nil
-        case .belowFloor: return .ancestryUnprovable
-        case .no: return .forked
+        return false
+    }
+
+    /// The vectors that hand-overs from a key cover which lead to the state's key.
+    private func covered(from key: [UInt8], in state: Int) -> [MachineVector] {
+        states[state].handOvers.compactMap { handOver in
+            guard handOver.vaultKey == key, let next = handOver.next, leads(next, to: states[state].vaultKey, in: state)
+            else { return nil }
+            return handOver.vector
         }
     }
 
-    /// Why a machine refuses a version, with what it remembers as an owner and with a scoped slot.
-    func refusal(_ memory: MachineMemory, _ version: MachineVersion, asOwner: Bool) -> VaultError.Code? {
-        if asOwner, memory.owner == nil, let scoped = memory.scoped {
-            // It says whose the vault is, and nothing else.
-            return refusal(scoped, version) == .foreignOwner ? .foreignOwner : nil
-        }
-        if asOwner { return memory.owner.flatMap { refusal($0, version) } }
-        if let code = memory.owner.flatMap({ refusal($0, version) }),
-            code != .ancestryUnprovable || memory.scoped == nil
-        {
-            return code
-        }
-        return memory.scoped.flatMap { refusal($0, version) }
+    private static func covers(_ vectors: [MachineVector], _ vector: MachineVector) -> Bool {
+        vector.rows.allSatisfy { row in vectors.contains { $0.hasSeen(Dot(revision: row.value, replica: row.key)) } }
     }
-}
 
-/// The states that one machine should remember.
-struct MachineMemory: Equatable {
-    var owner: Int?
-    var scoped: Int?
+    /// How a remembered state is related to another one.
+    func verdict(on remembered: Int, in state: Int) -> Ancestry {
+        let (then, now) = (states[remembered], states[state])
+        guard then.vaultKey == now.vaultKey else {
+            let vectors = covered(from: then.vaultKey, in: state)
+            if vectors.isEmpty { return .foreign }
+            return Self.covers(vectors, then.vector) ? .descends : .forked
+        }
+        if then.chain == now.chain { return .same }
+        switch (now.vector.hasSeen(all: then.vector), then.vector.hasSeen(all: now.vector)) {
+        case (true, true): return .same
+        case (true, false): return .descends
+        case (false, true): return .older
+        case (false, false): return .forked
+        }
+    }
 
-    subscript(asOwner asOwner: Bool) -> Int? {
-        get { asOwner ? owner : scoped }
-        set { if asOwner { owner = newValue } else { scoped = newValue } }
+    /// Why somebody who is at a state refuses another one; nil if he does not.
+    func refusal(_ remembered: Int, _ state: Int) -> VaultError.Code? {
+        switch verdict(on: remembered, in: state) {
+        case .same, .descends: nil
+        case .older: .rolledBack
+        case .forked: .forked
+        case .foreign: .foreignOwner
+        }
+    }
+
+    /// The last revision of an id in a state, or in what was handed over to it.
+    func lastSeen(_ id: ReplicaID, in state: Int) -> UInt64 {
+        let handedOver = states[state].handOvers.filter { $0.next != nil }.map(\.vector)
+        return ([states[state].vector] + handedOver).map { $0.rows[id] ?? 0 }.max() ?? 0
+    }
+
+    // MARK: merges
+
+    /// What a merge of two states should do.
+    enum Merge: Equatable {
+        case same, ours, theirs, merged, adopted
+        case refused
+    }
+
+    /// What a merge does with two states; `acceptsOldKeys`: whether values under replaced keys are asked for.
+    func merge(_ ours: Int, _ theirs: Int, acceptsOldKeys: Bool) -> Merge {
+        let (mine, its) = (states[ours], states[theirs])
+        guard mine.vaultKey != its.vaultKey else {
+            if mine.chain == its.chain { return .same }
+            switch (mine.vector.hasSeen(all: its.vector), its.vector.hasSeen(all: mine.vector)) {
+            case (true, true): return .same
+            case (true, false): return .ours
+            case (false, true): return .theirs
+            case (false, false): return .merged
+            }
+        }
+        switch (leads(its.vaultKey, to: mine.vaultKey, in: ours), leads(mine.vaultKey, to: its.vaultKey, in: theirs)) {
+        case (true, false): return taking(theirs, into: ours, acceptsOldKeys)
+        case (false, true): return following(ours, to: theirs)
+        case (false, false) where !haveOneOrigin(ours, theirs): return .refused
+        default:
+            return mine.keyDot > its.keyDot ? taking(theirs, into: ours, acceptsOldKeys) : following(ours, to: theirs)
+        }
+    }
+
+    private func taking(_ branch: Int, into state: Int, _ acceptsOldKeys: Bool) -> Merge {
+        // Hand-overs from the branch's own key, wherever they lead.
+        let vectors = states[state].handOvers.filter { $0.vaultKey == states[branch].vaultKey && $0.next != nil }
+        if Self.covers(vectors.map(\.vector), states[branch].vector) { return .ours }
+        return acceptsOldKeys ? .adopted : .refused
+    }
+
+    private func following(_ branch: Int, to state: Int) -> Merge {
+        taking(branch, into: state, false) == .ours ? .theirs : .refused
+    }
+
+    /// Whether there is a key from which each side's hand-overs lead to its own.
+    private func haveOneOrigin(_ ours: Int, _ theirs: Int) -> Bool {
+        func keys(_ state: Int) -> Set<[UInt8]> {
+            Set(states[state].handOvers.filter { $0.next != nil }.map(\.vaultKey))
+        }
+        return keys(ours).intersection(keys(theirs)).contains { key in
+            leads(key, to: states[ours].vaultKey, in: ours) && leads(key, to: states[theirs].vaultKey, in: theirs)
+        }
+    }
+
+    /// The hand-overs of both sides, and of another one; the first that cover the least go if there are too many.
+    func handOvers(_ ours: Int, _ theirs: Int, and new: MachineHandOver? = nil) -> [MachineHandOver] {
+        var all = states[ours].handOvers.filter { $0.next != nil }
+        for one in states[theirs].handOvers + [new].compactMap({ $0 }) where one.next != nil && !all.contains(one) {
+            all.append(one)
+        }
+        return Array(all.sorted { $0.vector.clock < $1.vector.clock }.suffix(Format.Limit.handOvers))
     }
 }
 

@@ -4,55 +4,124 @@ internal import VaultFmt
 internal import VaultLocal
 internal import VaultStore
 
-/// Owners who merge what lies next to the vault: nothing of it comes in that was made under other keys, by the holder of
-/// a scoped slot or by a stranger, no removed slot comes back, and an older version changes nothing.
+/// Owners who merge what lies next to the vault. The result is exactly what the changes of both make: nothing comes in
+/// that was made by the holder of a scoped slot or by a stranger, or under replaced keys unless it is asked for; no
+/// removed slot comes back, nor what was dropped; and an older version changes nothing.
 extension MachinesSequence {
     /// How a copy is opened: by the key that opened the vault alone, as `merge --conflicts` does, or by factors too, as
     /// `sync` and a merge of a named file do.
     private enum Opening: CaseIterable { case byKey, byFactors }
 
-    /// An owner merges a version that was planted at the other path, if it accepts what is at the vault's.
-    func mergeCopy(_ machine: KnownMachine, _ number: Int) throws {
-        guard try look(machine, current, Self.path, asOwner: true, isWritable: true, keeps: true),
-            let program = machine.program
-        else { return }
-        let (ours, theirs) = (model.versions[current], model.versions[number])
-        tell("\(machine.name) merges \(describe(number)) into \(describe(current))")
-        let before = (try machine.remembered(id), trimmed(files.bytes(of: Self.path)), program.vault.anchor)
-        do {
-            let copy = try openCopy(machine, program.vault, numbers.chance(2) ? .byKey : .byFactors)
-            let outcome = try program.vault.merge(copy).outcome
-            countMerge("\(outcome)")
-            try check(outcome, ours, theirs)
-            switch outcome {
-            case .merged: return try recordMerge(program.vault, machine, ours, theirs)
-            case .theirs:
-                current = number
-                return try goOn(program.vault, machine)
-            case .equal where program.vault.anchor != before.2:
-                return try recordMerge(program.vault, machine, ours, theirs)
-            case .same, .ours, .equal, .adopted: break
-            }
-        } catch let error as VaultError {
-            countMerge("refused")
-            countRefusal(error)
-        }
-        guard program.vault.anchor == before.2, trimmed(files.bytes(of: Self.path)) == before.1 else {
-            throw Wrong("\(machine.name) changed its vault, and says that it merged nothing")
-        }
-        try checkUnchanged(machine, before.0)
+    /// One merge that an owner tries.
+    private struct Attempt {
+        let machine: KnownMachine
+        let vault: Vault
+        let (ours, theirs): (Int, Int)
+        let acceptsOldKeys: Bool
+        let takesDropped: Bool
     }
 
-    private func openCopy(_ machine: KnownMachine, _ vault: Vault, _ opening: Opening) throws(VaultError) -> Vault {
+    /// An owner merges a version that was planted at the other path, if it accepts what is at the vault's.
+    func mergeCopy(_ machine: KnownMachine, _ number: Int) throws {
+        guard let vault = try look(machine, current, Self.path, asOwner: true, isWritable: true, keeps: true) else {
+            return
+        }
+        let attempt = Attempt(
+            machine: machine, vault: vault, ours: model.versions[current].state, theirs: model.versions[number].state,
+            acceptsOldKeys: numbers.chance(2), takesDropped: numbers.chance(3))
+        tell("\(machine.name) merges \(describe(number)) into \(describe(current))")
+        let memory = try machine.remembered(id, at: Self.paths)
+        let (bytes, state) = (trimmed(files.bytes(of: Self.path)), vault.state)
+        guard let outcome = try perform(attempt) else {
+            guard vault.state == state, trimmed(files.bytes(of: Self.path)) == bytes else {
+                throw Wrong("\(machine.name) changed its vault, and says that it merged nothing")
+            }
+            // What was asked for is no longer dropped, whatever comes of the merge.
+            return try attempt.takesDropped ? checkRemembered(machine) : checkUnchanged(machine, memory)
+        }
+        switch outcome {
+        case .merged, .adopted: try recordMerge(attempt, outcome)
+        case .theirs:
+            current = number
+            try goOn(attempt)
+        case .same, .ours, .refused:
+            guard vault.state == state, trimmed(files.bytes(of: Self.path)) == bytes else {
+                throw Wrong("\(machine.name) changed its vault, and says that it merged nothing")
+            }
+            try checkRemembered(machine)
+        }
+    }
+
+    /// Returns what the merge did; nil if it was rightly refused.
+    private func perform(_ attempt: Attempt) throws -> MachinesModel.Merge? {
+        let expected = model.merge(attempt.ours, attempt.theirs, acceptsOldKeys: attempt.acceptsOldKeys)
+        let copy: Vault
+        do throws(VaultError) { copy = try openCopy(attempt) } catch {
+            count(error)
+            return nil
+        }
+        guard try admit(copy, attempt) else { return nil }
+        var options = MergeOptions()
+        options.acceptsOldKeys = attempt.acceptsOldKeys
+        let outcome: MergeReport.Outcome
+        do throws(VaultError) { outcome = try attempt.vault.merge(copy, options: options).outcome } catch {
+            let isRight = expected == .refused ? error.code == .foreignOwner : mayLackSlot(attempt, expected, error)
+            guard isRight else { throw Wrong("a merge is refused that should be \(expected): \(error)") }
+            count(error)
+            return nil
+        }
+        guard "\(outcome)" == "\(expected)" else { throw Wrong("a merge is \(outcome) and should be \(expected)") }
+        guard model.states[attempt.theirs].isOwners else {
+            throw Wrong("what a scoped slot's holder made was merged: \(outcome)")
+        }
+        countMerge("\(outcome)")
+        return expected
+    }
+
+    private func count(_ error: VaultError) {
+        countMerge("refused")
+        countRefusal(error)
+    }
+
+    private func openCopy(_ attempt: Attempt) throws(VaultError) -> Vault {
+        let opening = numbers.chance(2) ? Opening.byKey : .byFactors
         do throws(VaultError) {
-            return try machine.machine.openCopy(
-                Self.conflictPath, of: vault, options: OpenOptions(), isWatched: false)
+            return try attempt.machine.machine.openCopy(
+                Self.conflictPath, of: attempt.vault, options: OpenOptions(), isWatched: false)
         } catch {
             guard opening == .byFactors, error.code == .noSuchSlot || error.code == .noSlotOpens else { throw error }
         }
         let place = Store.Place(fileSystem: files, cacheBytes: 1 << 18)
         return try Vault.open(
-            Self.conflictPath, factors: try Keys.factors(machine.rawKey), options: OpenOptions(), place: place)
+            Self.conflictPath, factors: try Keys.factors(attempt.machine.rawKey), options: OpenOptions(), place: place)
+    }
+
+    /// Asks the machine whether the copy has what its person has dropped; false if it has, and the person does not ask
+    /// for it.
+    private func admit(_ copy: Vault, _ attempt: Attempt) throws -> Bool {
+        let machine = attempt.machine
+        let entry = machine.memory[Self.path, asOwner: true] ?? MachineEntry(state: attempt.ours)
+        let isRefused = model.hasDropped(entry, attempt.theirs) && !attempt.takesDropped
+        do throws(VaultError) {
+            try machine.machine.checkMerge(of: copy, into: attempt.vault, takesDropped: attempt.takesDropped)
+        } catch {
+            guard isRefused, error.code == .forked else { throw Wrong("\(machine.name) refuses a copy: \(error)") }
+            countMerge("dropped")
+            countRefusal(error)
+            return false
+        }
+        guard !isRefused else { throw Wrong("\(machine.name) takes in what its person has dropped") }
+        if attempt.takesDropped {
+            machine.memory[Self.path, asOwner: true]?.dropped = model.stillDropped(entry, after: attempt.theirs)
+        }
+        return true
+    }
+
+    /// Whether a merge may fail because the slot of whoever merges is gone, or has other factors.
+    private func mayLackSlot(_ attempt: Attempt, _ expected: MachinesModel.Merge, _ error: VaultError) -> Bool {
+        guard expected == .merged, error.code == .noSlotOpens else { return false }
+        let (slots, merged) = (model.states[attempt.ours].contents.slots, union(attempt).slots)
+        return slots.contains { $0.value.key == attempt.machine.rawKey && merged[$0.key] != $0.value }
     }
 
     /// Without the zeros that a writer keeps for its next change.
@@ -62,90 +131,85 @@ extension MachinesSequence {
         return bytes
     }
 
-    // MARK: what may come in
+    // MARK: what comes of it
 
-    private func check(_ outcome: MergeReport.Outcome, _ ours: MachineVersion, _ theirs: MachineVersion) throws {
-        let (mine, its) = (model.states[ours.state], model.states[theirs.state])
-        guard its.isOwners else { throw Wrong("what a scoped slot's holder made was merged: \(outcome)") }
-        let isBehind = ours.past.ancestors.contains(theirs.state)
-        let isAhead = theirs.past.ancestors.contains(ours.state)
-        switch outcome {
-        case .same:
-            guard ours.state == theirs.state else { throw Wrong("another state is taken for the same") }
-        case .ours:
-            guard isBehind else { throw Wrong("a copy with states of its own is taken for an older one") }
-        case .theirs:
-            guard isAhead, model.refusal(ours.state, theirs) == nil else {
-                throw Wrong("a copy that does not continue the vault took its place")
-            }
-        case .merged, .equal:
-            guard mine.vaultKey == its.vaultKey else { throw Wrong("a copy under other keys was merged") }
-            // An invented past names states with other clocks.
-            guard !isBehind && !isAhead || ours.past.isForged || theirs.past.isForged else {
-                throw Wrong("a copy of the same branch was merged")
-            }
-        case .adopted: throw Wrong("values under replaced keys came in unasked")
+    private func union(_ attempt: Attempt) -> MachineContents {
+        let (mine, its) = (model.states[attempt.ours], model.states[attempt.theirs])
+        return .merged(
+            MachineSide(content: mine.contents, vector: mine.vector),
+            MachineSide(content: its.contents, vector: its.vector))
+    }
+
+    /// The result is a new state, which includes the changes of both, and opens for those for whom both say so.
+    private func recordMerge(_ attempt: Attempt, _ outcome: MachinesModel.Merge) throws {
+        let made = try Made(attempt.vault)
+        let (mine, its) = (model.states[attempt.ours], model.states[attempt.theirs])
+        try checkID(made, attempt.machine)
+        var state = MachineState(
+            generation: made.commit.generation, chain: made.chain, vaultKey: made.vaultKey, keyDot: mine.keyDot,
+            vector: mine.vector, handOvers: model.handOvers(attempt.ours, attempt.theirs), header: made.header,
+            contents: mine.contents, value: mine.value, items: Int(made.commit.items), isExact: false)
+        if outcome == .merged {
+            state.vector = mine.vector.united(with: its.vector)
+            state.contents = union(attempt)
+            try completeSlots(&state, attempt, made)
+            state.isExact = mine.isExact && its.isExact
+            state.value = try shown(attempt)
+            state.settle()
+            if !state.isExact { state.value = try secret(of: attempt.vault) }
+        } else {
+            let new = MachineHandOver(vaultKey: its.vaultKey, next: mine.vaultKey, vector: its.vector)
+            state.handOvers = model.handOvers(attempt.ours, attempt.theirs, and: new)
+            guard made.own != nil, state.items >= mine.items else { throw Wrong("values came in without a change") }
+        }
+        try check(made, &state, after: outcome == .merged ? max(mine.generation, its.generation) : mine.generation)
+        try checkSlots(state, attempt)
+        let bytes = bytes(of: attempt.vault, made)
+        let added = model.add(state)
+        current = model.add(made.version(bytes, state: added, predecessor: nil))
+        try goOn(attempt)
+    }
+
+    /// A merge that leaves no full slot adds the one at hand again (R-8.20).
+    private func completeSlots(_ state: inout MachineState, _ attempt: Attempt, _ made: Made) throws {
+        guard state.contents.full.isEmpty else {
+            guard made.own == nil else { throw Wrong("a merge made a change") }
+            return
+        }
+        guard let dot = made.own, let id = try attempt.vault.slots().first(where: \.isFull)?.id else {
+            throw Wrong("a merge left no full slot")
+        }
+        state.contents.slots[id] = MachineSlot(made: dot, changed: dot, key: attempt.machine.rawKey, isFull: true)
+    }
+
+    private func check(_ made: Made, _ state: inout MachineState, after generation: UInt64) throws {
+        if let own = made.own { state.vector.include(own) }
+        guard state.vector == made.vector else {
+            throw Wrong("a merge has the vector \(made.vector), not \(state.vector)")
+        }
+        // Dead bytes may be compacted away after it.
+        guard made.commit.generation == generation + 1 || made.commit.generation == generation + 2 else {
+            throw Wrong("generation \(made.commit.generation) merges \(generation)")
         }
     }
 
-    /// The merge is a new state, which continues both, and opens for nobody for whom ours did not.
-    private func recordMerge(
-        _ vault: Vault, _ machine: KnownMachine, _ ours: MachineVersion, _ theirs: MachineVersion
-    ) throws {
-        let made = try Made(vault)
-        let bytes = Array((files.bytes(of: Self.path) ?? []).prefix(Int(made.commit.end)))
-        let (mine, its) = (model.states[ours.state], model.states[theirs.state])
-        var past = ours.past
-        past.goOn(from: ours.state)
-        past.handOvers = handOvers(ours, theirs)
-        past.isForged = past.isForged || theirs.past.isForged
-        past.floor = max(past.floor, theirs.past.floor)
-        let expected = max(mine.generation, its.generation) + 1
-        let isCompactedAfter = made.commit.generation == expected + 1
-        if !made.isPredecessorInFile && !isCompactedAfter { model.fold(&past) }
-        model.list(theirs.past.ancestors + [theirs.state], in: &past)
-        if isCompactedAfter {
-            // Dead bytes were compacted away after it.
-            past.ancestors.append(try model.addUnknown(expected, made.vaultKey, &numbers))
-        } else if made.commit.generation != expected {
-            throw Wrong("generation \(made.commit.generation) merges \(mine.generation) and \(its.generation)")
+    /// What a merge shows of values that were taken in before: one of both.
+    private func shown(_ attempt: Attempt) throws -> String? {
+        let value = try secret(of: attempt.vault)
+        let (mine, its) = (model.states[attempt.ours], model.states[attempt.theirs])
+        guard !mine.isExact || !its.isExact else { return value }
+        guard value == nil || value == mine.value || value == its.value else {
+            throw Wrong("a merge of \(mine.value ?? "nothing") and \(its.value ?? "nothing") has \(value ?? "nothing")")
         }
-        if !made.isPredecessorInFile { model.fold(&past) }
-        let (full, scoped) = (
-            try opening(vault, ours.full, theirs.full), try opening(vault, ours.scoped, theirs.scoped)
-        )
-        guard full.contains(machine.rawKey) else { throw Wrong("\(machine.name) has locked itself out by a merge") }
-        let state = model.add(made.state(value: try value(vault, mine, its), items: Int(made.commit.items)))
-        current = model.add(made.version(bytes, state: state, past, full: full, scoped: scoped))
-        try goOn(vault, machine)
+        return value
     }
 
-    private func goOn(_ vault: Vault, _ machine: KnownMachine) throws {
-        continueHonestly()
-        let version = model.versions[current]
-        machine.memory.owner = version.state
-        machine.program?.state = version.state
-        machine.program?.header = version.header
-        machine.program?.file = try files.identity(of: Self.path)
-        try checkServed(vault, version.state, machine)
-        try checkRemembered(machine, asOwner: true)
-    }
-
-    private func handOvers(_ ours: MachineVersion, _ theirs: MachineVersion) -> [MachineHandOver] {
-        let all = ours.past.handOvers + theirs.past.handOvers.filter { !ours.past.handOvers.contains($0) }
-        let sorted = all.enumerated().sorted { left, right in
-            let (one, other) = (model.states[left.element.state], model.states[right.element.state])
-            return (one.generation, left.offset) < (other.generation, right.offset)
-        }
-        return sorted.map(\.element).suffix(Format.Limit.handOvers)
-    }
-
-    /// Which raw keys open the vault at the path now: no slot that ours lacked, and of ours all but those that theirs
-    /// has removed.
-    private func opening(_ vault: Vault, _ ours: Set<Int>, _ theirs: Set<Int>) throws -> Set<Int> {
+    private func checkSlots(_ state: MachineState, _ attempt: Attempt) throws {
         let place = Store.Place(fileSystem: files, cacheBytes: 1 << 16)
+        let expected = state.contents.full.union(state.contents.scoped)
         var found: Set<Int> = []
-        for key in ours.union(theirs).sorted() {
+        let keys = [attempt.ours, attempt.theirs].flatMap { model.states[$0].contents.slots.values.map(\.key) }
+        for key in Set(keys).sorted() {
             do throws(VaultError) {
                 _ = try Vault.open(Self.path, factors: try Keys.factors(key), options: OpenOptions(), place: place)
                 found.insert(key)
@@ -153,19 +217,19 @@ extension MachinesSequence {
                 guard error.code == .noSlotOpens else { throw error }
             }
         }
-        guard found.isSubset(of: ours) else {
-            throw Wrong("a merge brought slots that nobody asked for: \(found.subtracting(ours).sorted())")
+        guard found == expected else {
+            throw Wrong("a merge opens for \(found.sorted()), not for \(expected.sorted())")
         }
-        let lost = ours.subtracting(found).intersection(theirs)
-        guard lost.isEmpty else { throw Wrong("a merge lost slots that both copies have: \(lost.sorted())") }
-        return found
     }
 
-    private func value(_ vault: Vault, _ mine: MachineState, _ its: MachineState) throws -> String {
-        let found = try vault.get(try Model.key("a"))?.secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-        guard let found, found == mine.value || found == its.value else {
-            throw Wrong("a merge of \(mine.value) and \(its.value) has \(found ?? "nothing")")
+    private func goOn(_ attempt: Attempt) throws {
+        continueHonestly()
+        let state = model.versions[current].state
+        try remember(attempt.machine, Self.path)
+        try follow(attempt.machine)
+        try checkServed(attempt.vault, state, attempt.machine)
+        guard model.states[state].contents.full.contains(attempt.machine.rawKey) else {
+            throw Wrong("\(attempt.machine.name) has locked itself out by a merge")
         }
-        return found
     }
 }

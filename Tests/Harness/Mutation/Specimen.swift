@@ -41,16 +41,16 @@ struct Specimen: Sendable {
             at: Self.path, factors: try Keys.factors(0), options: CreateOptions(), place: place)
         try Self.fill(vault)
         try vault.compact()
-        states[vault.anchor.generation] = try Self.entries(vault)
+        states[vault.state.generation] = try Self.entries(vault)
         try vault.set(
             Self.key("a"), secret: Secret(text: "new"), attributes: AttributeChanges(set: ["sealed:seed": "s"]))
-        states[vault.anchor.generation] = try Self.entries(vault)
+        states[vault.state.generation] = try Self.entries(vault)
         try vault.transaction { (transaction) throws(VaultError) in
             _ = try transaction.remove(try Self.key("b"))
             try transaction.update(try Self.key("c", group: "g"), attributes: AttributeChanges(set: ["label": "C"]))
         }
-        states[vault.anchor.generation] = try Self.entries(vault)
-        newest = vault.anchor.generation
+        states[vault.state.generation] = try Self.entries(vault)
+        newest = vault.state.generation
         // A writer that goes on keeps a reserve after the newest commit, and cuts it off when it closes.
         let whole = files.bytes(of: Self.path) ?? []
         let end = (whole.lastIndex { $0 != 0 } ?? 0) + 1
@@ -87,7 +87,7 @@ struct Specimen: Sendable {
         do {
             let place = Store.Place(fileSystem: MemoryFileSystem(Self.path, changed), cacheBytes: 1 << 16)
             let vault = try Vault.open(Self.path, factors: try Keys.factors(0), options: OpenOptions(), place: place)
-            let generation = vault.anchor.generation
+            let generation = vault.state.generation
             guard let state = states[generation] else { return "generation \(generation) out of nowhere" }
             // A file that was cut off right behind a commit is that state: only who remembers a later one can tell.
             if generation != newest, vault.tail == .clean, !bytes.starts(with: changed) {

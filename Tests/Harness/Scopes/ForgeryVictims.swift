@@ -58,14 +58,16 @@ final class ForgeryVictims {
         Machine(Places(vault: "", generatedKeyFile: "", stateFolder: "/\(name)"), place: place(vault)) { _ in }
     }
 
-    /// Every machine sees the newest version, and follows rotations and grants to it without being asked.
+    /// Every machine sees the newest version where it will find the forged one, and follows rotations and grants to it
+    /// without being asked.
     func remember() throws {
-        _ = try owner.open(ScopesVault.path, factors: try ScopesVault.factors(vault.ownerKey))
+        vault.files.put(Self.path, vault.bytes)
+        _ = try owner.open(Self.path, factors: try ScopesVault.factors(vault.ownerKey))
         for slot in vault.slots {
             guard let key = slot.rawKeys.last else { continue }
             let machine = holders[slot.since] ?? Self.machine("slot-\(slot.since)", vault)
             holders[slot.since] = machine
-            _ = try machine.open(ScopesVault.path, factors: try ScopesVault.factors(key.rawKey))
+            _ = try machine.open(Self.path, factors: try ScopesVault.factors(key.rawKey))
         }
     }
 
@@ -106,7 +108,7 @@ final class ForgeryVictims {
     ) throws {
         let opened: Vault
         do { opened = try open() } catch is VaultError { return totals.countRefusal() }
-        let genuine = vault.genuine[opened.anchor.chain]
+        let genuine = vault.genuine[opened.state.chain]
         guard isAllowed(genuine) else {
             throw Wrong("\(who) accepts \(genuine.map { "version \($0.version)" } ?? "what no owner made")")
         }

@@ -63,10 +63,20 @@ struct Mark: CustomStringConvertible {
 
 /// What a vault holds and has held, and who may open it.
 struct ScopesModel {
-    /// An earlier value of an item.
+    /// The fields of an item whose earlier values are kept: secret, sealed attribute, large sealed attribute.
+    static let fields: [Character] = ["s", "a", "b"]
+    /// The number of equal earlier values that are kept.
+    private static let equal = 8
+
+    /// An earlier value of one field of an item, or one that a merge left to settle.
     struct Earlier {
+        let field: Character
+        let text: String
+        /// Grows with the change that set the value.
+        let order: Int
         var placement: Placement
-        let marks: [String]
+        /// Whether it is left to settle: then it stays until somebody sets the field.
+        var isOpen = false
     }
 
     struct Item {
@@ -79,8 +89,40 @@ struct ScopesModel {
         var large: String?
         var label: String
         var earlier: [Earlier] = []
+        /// When each field was set.
+        fileprivate(set) var orders: [Character: Int] = [:]
+
+        init(
+            number: Int, key: ItemKey, placement: Placement, secret: String, sealed: String?, large: String?,
+            label: String
+        ) {
+            self.number = number
+            self.key = key
+            self.placement = placement
+            self.secret = secret
+            self.sealed = sealed
+            self.large = large
+            self.label = label
+        }
 
         var marks: [String] { [secret, sealed, large, label].compactMap { $0 } }
+
+        subscript(_ field: Character) -> String? {
+            switch field {
+            case "s": secret
+            case "a": sealed
+            default: large
+            }
+        }
+
+        /// Gives a field the value with a text.
+        mutating func restore(_ field: Character, _ text: String) {
+            switch field {
+            case "s": secret = text
+            case "a": sealed = text
+            default: large = text
+            }
+        }
     }
 
     private(set) var items: [Item] = []
@@ -115,34 +157,78 @@ struct ScopesModel {
     mutating func put(_ item: Item, version: Int, devices: Set<Int>) {
         var item = item
         guard let index = items.firstIndex(where: { $0.number == item.number }) else {
+            for field in Self.fields { item.orders[field] = newNumber() }
             items.append(item)
             return begin(item.marks, item.placement, version, isEarlier: false)
         }
         let old = items[index]
-        // A sealed attribute that the item did not have replaces nothing.
-        let losesSealed = old.sealed != nil && old.sealed != item.sealed || old.large != nil && old.large != item.large
-        // A lower setting drops what exceeds it with the next value that is kept, or with the next rewriting.
-        let keeps = kept > 0 && (old.secret != item.secret || losesSealed)
-        if keeps {
-            let canOpen = old.placement.device.map(devices.contains) ?? true
-            // What this owner cannot open stays under its compartment.
-            let placement = canOpen ? Self.owners(of: old.placement.device) : old.placement
-            item.earlier.append(Earlier(placement: placement, marks: old.marks))
-        }
-        let bound = item.placement.device == old.placement.device ? nil : item.placement.device
-        // Either way, a large attribute's record is no longer the one that earlier values share.
-        let changesLarge = old.large != item.large || item.large != nil && old.placement != item.placement
-        // Whoever writes the list of earlier values anew takes along what others could not open.
-        if keeps || changesLarge || bound != nil {
-            for place in item.earlier.indices where item.earlier[place].placement.device.map(devices.contains) ?? true {
-                let device = bound ?? item.earlier[place].placement.device
-                item.earlier[place].placement = Self.owners(of: device)
+        for field in Self.fields where old[field] != item[field] {
+            for place in item.earlier.indices where item.earlier[place].field == field {
+                item.earlier[place].isOpen = false
             }
+            item.orders[field] = newNumber()
+            guard kept > 0, let text = old[field] else { continue }
+            item.earlier.append(
+                Earlier(field: field, text: text, order: old.orders[field] ?? 0, placement: old.placement))
         }
-        if keeps { item.earlier = item.earlier.suffix(kept) }
+        item.earlier = limited(item.earlier)
+        seal(&item, devices)
         end(old.marks, old.placement, version, isEarlier: false)
         begin(item.marks, item.placement, version, isEarlier: false)
         replaceEarlier(of: old, with: item.earlier, version)
+        items[index] = item
+    }
+
+    /// Whoever changes an item drops the earlier values beyond the limit, each field's own.
+    private func limited(_ all: [Earlier]) -> [Earlier] {
+        var out = all.filter(\.isOpen)
+        for field in Self.fields {
+            let newest = all.filter { $0.field == field && !$0.isOpen }.sorted { $0.order > $1.order }
+            var counts: [String: Int] = [:]
+            for one in newest where counts[one.text] ?? (counts.count < kept ? 0 : Self.equal) < Self.equal {
+                counts[one.text, default: 0] += 1
+                out.append(one)
+            }
+        }
+        return out
+    }
+
+    /// Seals for owners what an item does not show, as far as it can be opened.
+    private func seal(_ item: inout Item, _ devices: Set<Int>) {
+        let bound = item.placement.device.flatMap { devices.contains($0) ? $0 : nil }
+        for place in item.earlier.indices {
+            let now = item.earlier[place].placement
+            if now.group == Self.owners, bound == nil || now.device == bound { continue }
+            // What this owner cannot open stays under its compartment.
+            guard now.device.map(devices.contains) ?? true else { continue }
+            item.earlier[place].placement = Self.owners(of: bound ?? now.device)
+        }
+    }
+
+    /// An import adds earlier values, oldest first; returns their texts.
+    mutating func importEarlier(_ count: Int, to item: Item, version: Int, devices: Set<Int>) -> [String] {
+        var item = item
+        let texts = (0..<count).map { _ in newMark("s", item: item.number) }
+        for text in texts.suffix(kept) {
+            item.earlier.append(
+                Earlier(
+                    field: "s", text: text, order: newNumber(), placement: Self.owners(of: item.placement.device)))
+        }
+        if kept > 0 { put(item, version: version, devices: devices) }
+        return texts
+    }
+
+    /// A merge leaves a value to settle that another one has prevailed over.
+    ///
+    /// - order: When it was set, by `newNumber`.
+    mutating func leaveOpen(_ text: String, of number: Int, order: Int, version: Int, devices: Set<Int>) {
+        guard let index = items.firstIndex(where: { $0.number == number }) else { return }
+        var item = items[index]
+        var open = Earlier(field: "s", text: text, order: order, placement: item.placement)
+        open.isOpen = true
+        item.earlier.append(open)
+        seal(&item, devices)
+        replaceEarlier(of: items[index], with: item.earlier, version)
         items[index] = item
     }
 
@@ -152,20 +238,17 @@ struct ScopesModel {
         items.removeAll { $0.number == item.number }
     }
 
-    mutating func forgetEarlier(of item: Item, version: Int) {
-        replaceEarlier(of: item, with: [], version)
-        for index in items.indices where items[index].number == item.number { items[index].earlier = [] }
+    /// Everything that is listed is forgotten: not what is left to settle, or is shown again.
+    mutating func forgetEarlier(of item: Item, version: Int, devices: Set<Int>) {
+        var left = item
+        left.earlier = item.earlier.filter { $0.isOpen || item[$0.field] == $0.text }
+        if left.earlier.count < item.earlier.count { put(left, version: version, devices: devices) }
     }
 
     /// The file was rewritten without what is dead.
     mutating func rewrite(version: Int) {
         tolerated = []
         rewritten = version
-        for index in items.indices where items[index].earlier.count > kept {
-            let earlier = Array(items[index].earlier.suffix(kept))
-            replaceEarlier(of: items[index], with: earlier, version)
-            items[index].earlier = earlier
-        }
     }
 
     private static func owners(of device: Int?) -> Placement {
@@ -182,8 +265,8 @@ struct ScopesModel {
     }
 
     private mutating func replaceEarlier(of old: Item, with new: [Earlier], _ version: Int) {
-        for one in old.earlier { end(one.marks, one.placement, version, isEarlier: true) }
-        for one in new { begin(one.marks, one.placement, version, isEarlier: true) }
+        for one in old.earlier { end([one.text], one.placement, version, isEarlier: true) }
+        for one in new { begin([one.text], one.placement, version, isEarlier: true) }
     }
 
     // MARK: who may open what
@@ -207,18 +290,14 @@ struct ScopesModel {
         !mark.isLabel && mark.stays.contains { $0.placement.device != nil && opener.opens($0.placement) }
     }
 
-    /// What somebody has to be able to open, earlier values included.
-    func live(_ opener: Opener) -> Set<String> {
+    /// What somebody has to be able to open: for an owner, earlier values included. Only owners can find those.
+    func live(_ opener: Opener, isOwner: Bool) -> Set<String> {
         var found: Set<String> = []
         for item in items {
-            // All values that have a large attribute share its record, which is where the newest of them has it.
-            var large: Set<String> = []
-            let values = [(item.placement, item.marks)] + item.earlier.reversed().map { ($0.placement, $0.marks) }
-            for (placement, texts) in values {
-                for text in texts where marks[text]?.isLabel == false {
-                    if text.hasSuffix("-b"), !large.insert(text).inserted { continue }
-                    if opener.opens(placement) { found.insert(text) }
-                }
+            let shown = Self.fields.compactMap { item[$0] }.map { ($0, item.placement) }
+            let earlier = isOwner ? item.earlier.map { ($0.text, $0.placement) } : []
+            for (text, placement) in shown + earlier where opener.opens(placement) {
+                found.insert(text)
             }
         }
         return found

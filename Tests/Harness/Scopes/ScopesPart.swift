@@ -117,7 +117,8 @@ final class ScopesSequence {
             try judge(shown, "the holder of \(slot)") {
                 vault.model.mayOpen($0, opener, since: since) || vault.model.isOnlyBoundToDevice($0, former)
             }
-            let missed = vault.model.live(opener).union(vault.model.liveLabels).subtracting(shown.proven)
+            let missed = vault.model.live(opener, isOwner: false).union(vault.model.liveLabels).subtracting(
+                shown.proven)
             try require(missed.isEmpty, "the holder of \(slot) does not open \(missed.sorted())")
         }
         for locked in vault.locked {
@@ -128,7 +129,7 @@ final class ScopesSequence {
                 $0.isLabel || vault.model.mayOpen($0, locked.opener, since: 0, now: now)
             }
             guard locked.version == vault.version else { continue }
-            let missed = vault.model.live(locked.opener).subtracting(shown.proven)
+            let missed = vault.model.live(locked.opener, isOwner: false).subtracting(shown.proven)
             try require(missed.isEmpty, "a locked program does not open \(missed.sorted())")
         }
         guard numbers.chance(2) else { return }
@@ -138,7 +139,7 @@ final class ScopesSequence {
         try judge(shown, "an owner with the devices \(opener.devices)") {
             $0.isLabel || vault.model.mayOpen($0, opener, since: 0)
         }
-        let missed = vault.model.live(opener).subtracting(shown.proven)
+        let missed = vault.model.live(opener, isOwner: true).subtracting(shown.proven)
         try require(missed.isEmpty, "an owner does not open \(missed.sorted())")
     }
 

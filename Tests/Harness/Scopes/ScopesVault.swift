@@ -52,11 +52,14 @@ final class ScopesVault {
     }
 
     static let path = "/scopes.vault"
+    static let copyPath = "/copy.vault"
+    /// What a large attribute begins with.
+    static let filling: UInt8 = 0x2E
     private static let groups = ["", "ci", "web"]
-    private var numbers: Numbers
+    var numbers: Numbers
     let files = MemoryFileSystem(clock: 1_700_000_000_000)
-    private let owners: [Vault]
-    private(set) var model = ScopesModel()
+    let owners: [Vault]
+    var model = ScopesModel()
     private(set) var version = 0
     private(set) var slots: [Slot] = []
     private(set) var removedSlots: [Slot] = []
@@ -86,15 +89,17 @@ final class ScopesVault {
                 try Vault.open(Self.path, factors: try Self.factors(ownerKey), options: options, place: place))
         }
         owners = [first] + others
-        newest = first.anchor
-        note()
+        newest = try first.anchor
+        try note()
     }
 
     /// Notes the state that there is now.
-    private func note() {
-        let contents = Dictionary(uniqueKeysWithValues: model.items.map { ($0.key, $0.secret) })
+    ///
+    /// - items: What it holds; all of the model, if they are nil.
+    func note(_ items: [ScopesModel.Item]? = nil) throws {
+        let contents = Dictionary(uniqueKeysWithValues: (items ?? model.items).map { ($0.key, $0.secret) })
         let header = Array(bytes.prefix(Int(bytes[12]) | Int(bytes[13]) << 8 | Int(bytes[14]) << 16))
-        newest = owners.map(\.anchor).max { $0.generation < $1.generation } ?? newest
+        newest = try owners.map { try $0.anchor }.max { $0.generation < $1.generation } ?? newest
         // Locking, for one, makes no new state.
         guard genuine[newest.chain] == nil else { return }
         genuine[newest.chain] = Genuine(version: version, chain: newest.chain, header: header, contents: contents)
@@ -102,7 +107,7 @@ final class ScopesVault {
 
     static func factors(_ rawKey: [UInt8]) throws -> Factors { try Factors(rawKey: Secret(bytes: rawKey)) }
 
-    private static func device(_ number: Int) throws -> Device {
+    static func device(_ number: Int) throws -> Device {
         let parts = ScopesDevice.parts(number)
         return try Device(fileContents: Secret(bytes: parts.id + parts.secret))
     }
@@ -124,7 +129,8 @@ final class ScopesVault {
         // What is looked up before the change must be of now; the change itself would look by itself.
         try owners[owner].refresh()
         files.setClock(1_700_000_000_000 + Int64(version) * 1000)
-        switch numbers.below(24) {
+        let before = owners[owner].state
+        switch numbers.below(27) {
         case 0..<12: try transaction(owner)
         case 12, 13: try grant(owner)
         case 14: try changeGrants(owner)
@@ -135,12 +141,35 @@ final class ScopesVault {
         case 19: try compact(owner)
         case 20: try keep(owner)
         case 21: try changeFullSlots(owner)
+        case 22: try importValues(owner)
+        case 23: try restore(owner)
+        case 24, 25: try merge(owner)
         default: try lock()
         }
-        note()
+        try noteRewriting(owner, since: before)
+        try checkItems(owner)
+        try note()
     }
 
-    private func tell(_ what: String, _ owner: Int? = nil) {
+    /// The vault lists the items of the model.
+    private func checkItems(_ owner: Int) throws {
+        var (listed, cursor): (Set<ItemKey>, ItemCursor) = ([], try owners[owner].items())
+        while let item = try cursor.next() { listed.insert(item.key) }
+        guard listed == Set(model.items.map(\.key)) else {
+            throw Wrong("version \(version) lists \(listed.sorted()), not \(model.items.map(\.key).sorted())")
+        }
+    }
+
+    /// A file that was made anew has nothing dead.
+    private func noteRewriting(_ owner: Int, since before: StateID) throws {
+        let vault = owners[owner]
+        let (commit, start) = try vault.withStore { (store) throws(VaultError) in
+            (store.state.commit, store.header.bodyStart)
+        }
+        if vault.state != before, commit.start == start { model.rewrite(version: version) }
+    }
+
+    func tell(_ what: String, _ owner: Int? = nil) {
         story.append("\(version): \(owner.map { "owner \($0) " } ?? "")\(what)")
     }
 
@@ -153,7 +182,6 @@ final class ScopesVault {
         let id = try owners[owner].addSlot(
             try Self.factors(rawKey), grantedGroups: groups.sorted(), createsGroups: true
         ).id
-        model.rewrite(version: version)
         slots.append(Slot(id: id, groups: groups, since: version, rawKeys: [(version, rawKey)]))
     }
 
@@ -163,7 +191,6 @@ final class ScopesVault {
         let groups = Set(Self.groups.filter { _ in numbers.chance(2) })
         tell("grants \(groups.sorted()) to \(slots[index])", owner)
         try owners[owner].setGrants(of: slots[index].id, to: groups.sorted(), createsGroups: true)
-        model.rewrite(version: version)
         slots[index].lost.formUnion(slots[index].groups ?? [])
         slots[index].groups = groups
     }
@@ -173,7 +200,6 @@ final class ScopesVault {
         var slot = slots.remove(at: numbers.below(slots.count))
         tell("removes \(slot)", owner)
         try owners[owner].removeSlot(slot.id)
-        model.rewrite(version: version)
         (slot.until, slot.removed) = (version, version)
         removedSlots.append(slot)
     }
@@ -203,14 +229,10 @@ final class ScopesVault {
         let index = numbers.below(slots.count)
         let rawKey = newRawKey()
         tell("gives \(slots[index]) other factors", owner)
-        let others = Set(try owners[owner].slots().map(\.id))
+        let ids = try owners[owner].slots().map(\.id)
         try owners[owner].changeFactors(of: slots[index].id, to: try Self.factors(rawKey))
-        guard let new = try owners[owner].slots().first(where: { !others.contains($0.id) }) else {
-            throw Wrong("the slot kept its id")
-        }
-        slots[index].id = new.id
+        guard try owners[owner].slots().map(\.id) == ids else { throw Wrong("a slot has lost its id") }
         slots[index].rawKeys.append((version, rawKey))
-        model.rewrite(version: version)
     }
 
     private func rename(_ owner: Int) throws {
@@ -240,7 +262,6 @@ final class ScopesVault {
             fullSlots[index].until = fullSlots[index].until ?? version
             fullSlots[index].removed = fullSlots[index].removed ?? version
         }
-        model.rewrite(version: version)
         // The other owners' handles have keys that are gone.
         for other in owners {
             other.lock()
@@ -251,7 +272,6 @@ final class ScopesVault {
     private func compact(_ owner: Int) throws {
         tell("compacts", owner)
         try owners[owner].compact()
-        model.rewrite(version: version)
     }
 
     // MARK: locking
@@ -288,33 +308,37 @@ final class ScopesVault {
     // MARK: items
 
     /// Some changes of items, in one commit.
-    private func transaction(_ owner: Int) throws {
+    ///
+    /// - vault: The file that changes; the one at the path, if it is nil.
+    /// - among: Whether an item may change.
+    func transaction(_ owner: Int, in vault: Vault? = nil, among: (Int) -> Bool = { _ in true }) throws {
         let isLater = numbers.chance(6)
         let changes = numbers.chance(2) ? 1 : 1 + numbers.below(4)
         var next = model
         var lines: [String] = []
-        let remnants = try owners[owner].transaction { (transaction) throws(VaultError) in
+        let remnants = try (vault ?? owners[owner]).transaction { (transaction) throws(VaultError) in
             transaction.narrowing = isLater ? .later : .atOnce
             for _ in 0..<changes {
                 let before = transaction.remnants.count
-                let item = try change(transaction, owner, &next, &lines)
+                let item = try change(transaction, owner, among, &next, &lines)
                 if transaction.remnants.count > before { next.tolerated.insert(item) }
             }
             return transaction.remnants
         }
         tell(lines.joined(separator: " and ") + (remnants.isEmpty ? "" : isLater ? ", later" : ", at once"), owner)
         model = next
-        if !isLater, !remnants.isEmpty { model.rewrite(version: version) }
     }
 
     /// One change of one item; returns its number.
     private func change(
-        _ transaction: Transaction, _ owner: Int, _ next: inout ScopesModel, _ lines: inout [String]
+        _ transaction: Transaction, _ owner: Int, _ among: (Int) -> Bool, _ next: inout ScopesModel,
+        _ lines: inout [String]
     ) throws(VaultError) -> Int {
         let device = owner < 2 ? owner : nil
         let opener = Opener(groups: nil, devices: device.map { [$0] } ?? [])
-        guard next.items.count >= 2, !numbers.chance(5) else { return try add(transaction, device, &next, &lines) }
-        let old = next.items[numbers.below(next.items.count)]
+        let candidates = next.items.filter { among($0.number) }
+        guard candidates.count >= 2, !numbers.chance(5) else { return try add(transaction, device, &next, &lines) }
+        let old = candidates[numbers.below(candidates.count)]
         var new = old
         // What is for another device, this owner can only remove or replace.
         switch opener.opens(old.placement) ? numbers.below(10) : [0, 10].randomElement(using: &numbers) {
@@ -352,7 +376,7 @@ final class ScopesVault {
         case 8:
             lines.append("forget \(old.number)")
             try transaction.forgetEarlierValues(of: old.key)
-            next.forgetEarlier(of: old, version: version)
+            next.forgetEarlier(of: old, version: version, devices: opener.devices)
             return old.number
         case 9:
             new.large = numbers.chance(3) ? nil : next.newMark("b", item: old.number)
@@ -381,7 +405,7 @@ final class ScopesVault {
     private static func attributes(sealed: String?, large: String?) -> Attributes {
         var attributes = Attributes()
         if let sealed { attributes["sealed:mark"] = Array(sealed.utf8) }
-        if let large { attributes[largeName] = Array(repeating: 0x2E, count: 4100) + Array(large.utf8) }
+        if let large { attributes[largeName] = Array(repeating: filling, count: 4100) + Array(large.utf8) }
         return attributes
     }
 

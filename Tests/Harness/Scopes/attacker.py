@@ -29,18 +29,20 @@ from functools import cache
 from forging import Forger
 from vaultfmt_reference.codec import Cursor, Refused
 from vaultfmt_reference.crypto import NONCE, Keys, device_key, unseal
+from vaultfmt_reference.dots import Stored
 from vaultfmt_reference.factors import Factors
-from vaultfmt_reference.frames import PAGE, VERSIONS, Place, Reference
-from vaultfmt_reference.items import TOMBSTONE, decode_attributes
+from vaultfmt_reference.frames import PAGE, PAST, Place, Reference
+from vaultfmt_reference.items import FORGOTTEN, HAS_PAST, decode_attributes, decode_place
 from vaultfmt_reference.keyring import OWNERS, Compartment, Keyring
 from vaultfmt_reference.objects import Page
+from vaultfmt_reference.past import Past
 from vaultfmt_reference.reader import Reader, open_record
 
 TEXT = re.compile(rb"MARK-[0-9]+-[a-z]")
 # By type: its name, and where the sealed body starts.
 TYPES = {
-    b"vREC": ("record", 64), b"vPAG": ("page", 32), b"vVER": ("versions", 32), b"vKEY": ("keyring", 32),
-    b"vHIS": ("history", 32), b"vCMT": ("commit", 32),
+    b"vREC": ("record", 64), b"vPAG": ("page", 32), b"vPST": ("past", 32), b"vKEY": ("keyring", 32),
+    b"vVEC": ("vector", 32), b"vCMT": ("commit", 32),
 }  # fmt: skip
 sodium = ctypes.CDLL(ctypes.util.find_library("sodium") or "libsodium.so.23")
 stream = sodium.crypto_stream_xchacha20_xor_ic
@@ -73,10 +75,10 @@ class Frame:
         return self.shown[key]
 
     def body(self, index: bytes) -> bytes | None:
-        """What opens under an index key, bound to this place; nothing of a record."""
+        """What opens under an index key, or a past under its key, bound to this place; nothing of a record."""
         if index not in self.bodies:
             try:
-                self.bodies[index] = Keys(self.vault, index, b"").unseal_at(self.name, self.offset, self.raw)
+                self.bodies[index] = Keys(self.vault, index, b"", past=index).unseal_at(self.name, self.offset, self.raw)
             except Refused:
                 self.bodies[index] = None
         return self.bodies[index]
@@ -89,36 +91,30 @@ class Frame:
             return None
 
     def places(self, index: bytes) -> Iterator[tuple[bytes, Place]]:
-        """The records that a page or a versions frame names, with their items."""
+        """The records that a page or a past names, with their items."""
         body = self.body(index)
         if body is None:
             return
-        if self.tag == VERSIONS:
-            cursor = Cursor(body)
-            item, count = cursor.take(16), cursor.number(1)
-            for _ in range(count):
-                cursor.take(8)
-                cursor.varint()
-                cursor.zigzag()
-                cursor.zigzag()
-                yield from named(cursor, item)
+        if self.tag == PAST:
+            past = Past.decode(body)
+            yield from ((past.item, place) for value in past.values for place in value.places)
             return
         page = Page.decode(body, body[0])
         if body[0] > 0:
             return
         for key, value in zip(page.keys, page.values, strict=True):
-            if key[0] == TOMBSTONE:
+            if key[0] == FORGOTTEN:
                 continue
             cursor = Cursor(value)
             record, item = Reference.from_narrow(cursor), cursor.take(16)
-            cursor.take(8)
-            cursor.varint()
-            place = Place.decode_tail(cursor, record)
+            Stored.decode(cursor)
+            place = decode_place(cursor, record)
             cursor.zigzag()
             cursor.zigzag()
-            if cursor.number(1):
+            if cursor.number(1) & HAS_PAST:
                 Reference.from_narrow(cursor)
-            yield item, place
+            if not record.is_absent:
+                yield item, place
             yield from ((item, each.place) for each in decode_attributes(cursor) if each.place)
 
     def proven(self, key: bytes, item: bytes, place: Place) -> set[bytes]:
@@ -132,16 +128,11 @@ class Frame:
         return self.proofs[key, identity]
 
 
-def named(cursor: Cursor, item: bytes) -> Iterator[tuple[bytes, Place]]:
-    """One version's record, and its attributes'."""
-    yield item, Place.decode_tail(cursor, Reference.from_narrow(cursor))
-    yield from ((item, each.place) for each in decode_attributes(cursor) if each.place)
-
-
 @dataclass
 class Held:
     """Everything that the attacker has, or finds out on the way."""
 
+    # Of indexes and pasts: those of the one open nothing of the others.
     index: set[bytes] = field(default_factory=set)
     groups: set[bytes] = field(default_factory=set)
     keyring: set[bytes] = field(default_factory=set)
@@ -153,6 +144,7 @@ class Held:
         self.index.add(keys.index)
         self.groups |= set(keys.grants.values())
         if keys.is_owner:
+            self.index.add(keys.past)
             self.keyring.add(keys.of_owner("keyring"))
             self.groups.add(keys.of_owner("earlier"))
             self.others |= {keys.vault_key, *(keys.of_owner(label) for label in ("owner", "signing", "slot owner", "locator"))}
@@ -168,7 +160,7 @@ class File:
         self.data = data
         self.frames: list[Frame] = []
         self.vault = data[16:32]
-        for match in re.finditer(rb"vREC|vPAG|vVER|vKEY|vHIS|vCMT", data[68:]):
+        for match in re.finditer(rb"vREC|vPAG|vPST|vKEY|vVEC|vCMT", data[68:]):
             at = 68 + match.start()
             length = int.from_bytes(data[at + 4 : at + 8], "little")
             if 100 <= length <= len(data) - at:
@@ -219,10 +211,10 @@ def unwrap_compartment(vault: bytes, compartment: Compartment, held: Held) -> No
 
 
 def proven(file: File, held: Held) -> set[bytes]:
-    """What opens with its tag: pages and versions frames, and the records that they name, bound to what they say."""
+    """What opens with its tag: pages and pasts, and the records that they name, bound to what they say."""
     found: set[bytes] = set()
     for index in held.index:
-        for frame in file.kind(PAGE, VERSIONS):
+        for frame in file.kind(PAGE, PAST):
             found |= set(TEXT.findall(frame.body(index) or b""))
             for item, place in frame.places(index):
                 record = file.by_offset.get(place.record.offset)

@@ -1,5 +1,5 @@
 """What somebody makes who holds everything that scoped slots open, all old versions of the file, and factors that were removed: commits, pages,
-records, earlier values, histories, keyrings, headers, hand-overs, copies under a key of his own, and mixes of versions.
+records, pasts, vectors, keyrings, headers, hand-overs, copies under a key of his own, and mixes of versions.
 
 Everything is sealed as the format wants it, with the reference implementation's sealer; only what takes an owner's key is made up.
 """
@@ -10,22 +10,23 @@ from dataclasses import replace
 from typing import Any
 
 from vaultfmt_reference import signature
-from vaultfmt_reference.codec import MAGIC, SECTOR, Extension, Limit, Refused, u8, u16, u32
+from vaultfmt_reference.codec import GREATEST, MAGIC, SECTOR, Extension, Limit, Refused, u8, u16, u32
 from vaultfmt_reference.crypto import NONCE, Keys, associated, derive, hashed, seal
-from vaultfmt_reference.drafts import Content, Draft, Revisions
+from vaultfmt_reference.dots import VectorFrame
+from vaultfmt_reference.drafts import Content
 from vaultfmt_reference.factors import Factors
-from vaultfmt_reference.frames import HISTORY, KEYRING, PAGE, RECORD, VERSIONS, Reference
+from vaultfmt_reference.frames import KEYRING, PAGE, PAST, RECORD, VECTOR, Reference
 from vaultfmt_reference.header import ENDING, FIXED, Header, signed_header
-from vaultfmt_reference.items import TOMBSTONE, Entry, ItemKey
+from vaultfmt_reference.items import FORGOTTEN, Entry, ItemKey, item_key
 from vaultfmt_reference.keyring import HandOver, Keyring
-from vaultfmt_reference.objects import (
-    Commit, History, ItemRecord, Page, chain_value, digest_of, encode_versions, signed_by_commit,
-)  # fmt: skip
+from vaultfmt_reference.objects import Commit, ItemRecord, Page, chain_value, digest_of, signed_by_commit
+from vaultfmt_reference.past import EARLIER, OPEN, SECRET_FIELD, Past, PastValue
 from vaultfmt_reference.reader import Reader
-from vaultfmt_reference.rewrite import Rewriting
+from vaultfmt_reference.rewrite import HandedOver, Rewriting, new_slot, nothing_moves
 from vaultfmt_reference.ring import Ring
 from vaultfmt_reference.slots import NewSlot, Slot
 from vaultfmt_reference.state import HEAD
+from vaultfmt_reference.writer import Transaction
 
 
 class Forger:
@@ -52,7 +53,7 @@ class Forger:
 
     def forge(self) -> tuple[str, bytes]:
         kinds: list[Callable[[], tuple[str, bytes]]] = [
-            self.commit, self.commit, self.page, self.page, self.replaced_page, self.record, self.versions, self.history, self.keyring,
+            self.commit, self.commit, self.page, self.page, self.replaced_page, self.record, self.past, self.vector, self.keyring,
             self.keyring, self.header, self.header, self.proof, self.stranger, self.stranger, self.mix, self.mix, self.mix,
         ]  # fmt: skip
         what, data = self.pick(kinds)()
@@ -99,15 +100,16 @@ class Forger:
     def next(self, **changes: object) -> Commit:
         reader = self.reader
         generation, chain = reader.state
+        clock = reader.commit.clock + 1 + self.numbers.randrange(1 << 20)
         core = replace(
             reader.commit, generation=generation + self.pick([1, 1, 1, 5, 1000]), before=generation, chain_before=chain,
-            clock=reader.commit.clock + 1 + self.numbers.randrange(1 << 20),
+            clock=clock, own_id=self.pick(list(reader.vector.rows)), own_revision=clock,
         )  # fmt: skip
         return replace(core, **changes)
 
     def commit(self) -> tuple[str, bytes]:
         """A commit with the same contents, an empty tree, other numbers, or a past that never was."""
-        change = self.pick([{}, {"root": Reference(), "level": 0, "items": 0}, {"horizon": 1}, {"chain_before": self.random(32)}])
+        change = self.pick([{}, {"root": Reference(), "level": 0, "items": 0}, {"floor": 1}, {"chain_before": self.random(32)}])
         return self.append(self.whole, self.next(**change), [], "commit")
 
     def proof(self) -> tuple[str, bytes]:
@@ -135,7 +137,7 @@ class Forger:
     def altered(self, page: Page) -> Page:
         """An entry less, two values swapped, or another name or group."""
         keys, values = list(page.keys), list(page.values)
-        items = [index for index, key in enumerate(keys) if key[0] != TOMBSTONE]
+        items = [index for index, key in enumerate(keys) if key[0] != FORGOTTEN]
         if not items:
             return page
         index = self.pick(items)
@@ -158,10 +160,10 @@ class Forger:
             return self.commit()
         page, data = self.altered(leaf[1]), self.whole
         frame = self.keys.seal_at("page", PAGE, len(data), self.random(NONCE), page.encode())
-        items = sum(1 for key in page.keys if key[0] != TOMBSTONE)
+        items = sum(1 for key in page.keys if key[0] != FORGOTTEN)
         core = self.next(
-            root=Reference(len(data), len(frame), hashed(frame)), level=0, items=items, tombstones=len(page.keys) - items,
-            earlier=self.pick([0, self.reader.commit.earlier]),
+            root=Reference(len(data), len(frame), hashed(frame)), level=0, items=items, forgotten=len(page.keys) - items,
+            pasts=self.pick([0, min(items, self.reader.commit.pasts)]),
         )  # fmt: skip
         return self.append(data, core, [frame], "page")
 
@@ -179,10 +181,9 @@ class Forger:
     def record(self) -> tuple[str, bytes]:
         """Another secret in the place of one of a granted group, and sometimes a page and a commit for it."""
         readable = []
-        for key, value, page in self.reader.entries():
-            if key[0] == TOMBSTONE:
+        for key, entry, page in self.entries():
+            if not entry.has_record:
                 continue
-            entry = Entry.decode(key, value, self.reader.keyring, self.reader.commit.clock)
             try:
                 compartment = self.reader.keyring.compartment_key(self.keys, entry.place.compartment, {})
                 readable.append((key, entry, compartment, ItemRecord.decode(self.reader.record_body(entry.id, entry.place, page))))
@@ -204,46 +205,58 @@ class Forger:
         page = Page(0, [key], [entry.encode()], [])
         at = len(data) + len(frame)
         leaf = self.keys.seal_at("page", PAGE, at, self.random(NONCE), page.encode())
-        core = self.next(root=Reference(at, len(leaf), hashed(leaf)), level=0, items=1, tombstones=0, earlier=entry.earlier)
+        core = self.next(root=Reference(at, len(leaf), hashed(leaf)), level=0, items=1, forgotten=0, pasts=int(entry.past is not None))
         return self.append(data, core, [frame, leaf], what)
 
-    def versions(self) -> tuple[str, bytes]:
-        """Other earlier values: fewer of them, with other times, or those of another item, or what the item is now."""
-        kept = []
-        for key, value, page in self.reader.entries():
-            if key[0] != TOMBSTONE:
-                entry = Entry.decode(key, value, self.reader.keyring, self.reader.commit.clock)
-                kept += [(key, entry, self.reader.open_versions(entry, page))] if entry.earlier else []
-        if not kept:
-            return self.history()
-        key, entry, versions = self.pick(kept)
+    def entries(self) -> list[tuple[bytes, Entry, int]]:
+        """The items, with their page keys and the offsets of their pages."""
+        bounds = self.reader.commit.bounds
+        return [
+            (key, Entry.decode(key, value, self.reader.keyring, bounds), page)
+            for key, value, page in self.reader.entries() if key[0] != FORGOTTEN
+        ]  # fmt: skip
+
+    def past(self) -> tuple[str, bytes]:
+        """Another past of an item: its secret, or another item's, as a value that is earlier or open, under any key that is at hand."""
+        entries = [(key, entry) for key, entry, _ in self.entries() if entry.has_record]
+        if not entries:
+            return self.vector()
+        (key, entry), (_, other) = self.pick(entries), self.pick(entries)
+        value = PastValue(SECRET_FIELD, other.least, self.pick([OPEN, EARLIER]), place=other.place)
+        body = Past(entry.id, [value], []).encode()
+        body += bytes(-(len(body) + 48) % 256)
+        data, under = self.whole, self.pick([self.keys.index, *(keys.past for keys in self.old_owners)])
+        frame = replace(self.keys, past=under).seal_at("past", PAST, len(data), self.random(NONCE), body)
+        entry = replace(entry, past=Reference(len(data), len(frame), hashed(frame)), to_settle=self.pick([False, True]))
+        return self.alone(data, key, entry, frame, "past")
+
+    # Vectors
+
+    def claimed(self) -> list[tuple[int, int]]:
+        """Rows of fewer changes than there are, of more, of others, or of the ids of somebody else."""
+        rows, clock = self.reader.vector.encoded_rows(), self.reader.commit.clock
         match self.numbers.randrange(4):
-            case 0 if len(versions) > 1:
-                del versions[self.numbers.randrange(len(versions))]
+            case 0 if len(rows) > 1:
+                del rows[self.numbers.randrange(len(rows))]
             case 1:
-                versions = [replace(each, replaced=each.replaced + 1, modified=0) for each in versions]
+                rows = [(replica, self.numbers.randrange(1, clock + 1)) for replica, _ in rows]
             case 2:
-                versions = self.pick(kept)[2]
+                rows = [*rows, (self.numbers.randrange(1, 1 << 63), clock + 1)]
             case _:
-                versions = [replace(each, place=entry.place) for each in versions]
-        data = self.whole
-        frame = self.keys.seal_at("versions", VERSIONS, len(data), self.random(NONCE), encode_versions(entry.id, versions))
-        entry = replace(entry, earlier=len(versions), versions=Reference(len(data), len(frame), hashed(frame)))
-        return self.alone(data, key, entry, frame, "versions")
+                rows = [(self.numbers.randrange(1, 1 << 63), revision) for _, revision in rows]
+        return rows
 
-    # Histories
+    def sealed_vector(self, at: int, rows: list[tuple[int, int]]) -> bytes:
+        return self.keys.seal_at("vector", VECTOR, at, self.random(NONCE), VectorFrame(None, [], rows).encode())
 
-    def history(self) -> tuple[str, bytes]:
-        """Ancestors that never were, as after a merge, or fewer than there are."""
-        past, data = self.past(), self.whole
-        generation = self.reader.state[0]
-        made_up = [
-            (self.numbers.randrange(1, generation + 1), self.random(32), self.reader.commit.clock) for _ in range(self.numbers.randrange(3))
-        ]
-        past = replace(past, ancestors=[*past.ancestors, *made_up], newest=len(made_up))
-        frame = self.keys.seal_at("history", HISTORY, len(data), self.random(NONCE), past.encode())
-        core = self.next(history=Reference(len(data), len(frame), hashed(frame)))
-        return self.append(data, core, [frame], "history")
+    def vector(self) -> tuple[str, bytes]:
+        """Changes that never were, or fewer than there are; of a commit that makes a change, or of one that makes none."""
+        rows, data = self.claimed(), self.whole
+        frame = self.sealed_vector(len(data), rows)
+        core = self.next(vector=Reference(len(data), len(frame), hashed(frame)), own_id=self.pick(rows)[0])
+        if self.numbers.randrange(2):
+            core = replace(core, clock=max(revision & GREATEST for _, revision in rows), own_id=0, own_revision=0)
+        return self.append(data, core, [frame], "vector")
 
     def sealed_record(self, key: bytes, entry: Entry, body: bytes) -> bytes:
         head, nonce = RECORD + u32(len(body) + 80), self.random(NONCE)
@@ -252,27 +265,31 @@ class Forger:
 
     # Keyrings
 
-    def hand_over(self, following: bytes) -> HandOver:
+    def hand_over(self, following: bytes) -> HandedOver:
         """A word for another key, in the name of the owners or of keys that were rotated away."""
-        reader = self.reader
-        seed, state = self.random(32), self.pick([reader.state, reader.opened.before])
-        message = HandOver.signed(self.keys.vault, *state, following)
+        reader, vault = self.reader, self.keys.vault
+        seed, floor = self.random(32), reader.vector.floor
+        rows = self.pick([reader.vector.encoded_rows(), self.claimed()])
+        message = HandOver.signed(vault, rows, floor, following)
         made = [
-            HandOver(self.keys.public, *state, signature.sign(seed, message)),
-            HandOver(self.keys.public, *state, self.random(64)),
-            HandOver(self.keys.public, *state, u8(1) + bytes(63)),
-            HandOver(signature.public_key(seed), *state, signature.sign(seed, message)),
+            (HandOver(self.keys.public, following, floor, Reference(), signature.sign(seed, message)), rows),
+            (HandOver(self.keys.public, following, floor, Reference(), self.random(64)), rows),
+            (HandOver(self.keys.public, following, floor, Reference(), u8(1) + bytes(63)), rows),
+            (HandOver(signature.public_key(seed), following, floor, Reference(), signature.sign(seed, message)), rows),
         ]
-        made += [HandOver.make(keys, *state, following) for keys in self.old_owners]
-        made += [replace(each, public=self.keys.public) for each in reader.keyring.hand_overs]
-        return self.pick(made)
+        made += [(HandOver.make(keys, rows, floor, Reference(), following), rows) for keys in self.old_owners]
+        made += [(replace(over, public=self.keys.public), covered) for over, covered in self.handed_over()]
+        return self.pick([each for each in made if each[0].public != following] or made[3:4])
+
+    def handed_over(self) -> list[HandedOver]:
+        return [(over, self.reader.hand_over_rows(over)) for over in self.reader.keyring.hand_overs]
 
     def keyring(self) -> tuple[str, bytes]:
         """A keyring with another setting, without a group, or with a hand-over more."""
-        ring, data = self.reader.keyring, self.whole
+        ring, data, frames = self.reader.keyring, self.whole, list[bytes]()
         change = self.numbers.randrange(4)
         if change == 0:
-            ring = replace(ring, keep=(ring.keep + 1) % 50, keep_revision=self.reader.commit.clock)
+            ring = replace(ring, limit=(ring.limit + 1) % 50)
         elif change == 1 and ring.groups:
             gone = self.pick(list(ring.groups))
             ring = replace(
@@ -280,13 +297,16 @@ class Forger:
                 compartments={number: each for number, each in ring.compartments.items() if each.group != gone},
             )  # fmt: skip
         elif change == 2:
-            ring = replace(ring, removed=ring.removed | {self.random(16): 1})
+            ring = replace(ring, slots={slot: replace(each, grants={}) for slot, each in ring.slots.items()})
         else:
-            following = self.pick([self.keys.public, self.random(32)])
-            ring = replace(ring, hand_overs=[*ring.hand_overs, self.hand_over(following)][-Limit.HAND_OVERS :])
-        frame = self.keys.seal_at("keyring", KEYRING, len(data), self.random(NONCE), ring.encode())
-        core = self.next(keyring=Reference(len(data), len(frame), hashed(frame)))
-        return self.append(data, core, [frame], "keyring")
+            over, rows = self.hand_over(self.pick([self.keys.public, self.random(32)]))
+            frames.append(self.sealed_vector(len(data), rows))
+            over = replace(over, vector=Reference(len(data), len(frames[0]), hashed(frames[0])))
+            ring = replace(ring, hand_overs=[*ring.hand_overs, over][-Limit.HAND_OVERS :])
+        at = len(data) + sum(map(len, frames))
+        frame = self.keys.seal_at("keyring", KEYRING, at, self.random(NONCE), ring.encode())
+        core = self.next(keyring=Reference(at, len(frame), hashed(frame)))
+        return self.append(data, core, [*frames, frame], "keyring")
 
     # Headers
 
@@ -303,7 +323,7 @@ class Forger:
                 # A slot of an older version, which may have been removed or have had weaker factors.
                 old = [slot for data in self.files.values() for slot in decoded_slots(data)]
                 there = {slot.id for slot in slots}
-                new = [slot for slot in old if slot.id not in there and slot.id not in self.reader.keyring.removed]
+                new = [slot for slot in old if slot.id not in there]
                 slots += [self.pick(new)] if new else []
             case 3:
                 index = self.numbers.randrange(len(slots))
@@ -326,43 +346,33 @@ class Forger:
         reader = self.reader
         epoch = self.pick([reader.header.epoch, self.random(32)])
         keys = Keys.owners(self.keys.vault, epoch, self.random(32))
-        ring = Ring(Keyring(keep=reader.keyring.keep), keys, self.random, {})
-        making = Rewriting(keys, ring, Revisions(reader.commit.clock, lambda: 0), self.random)
-        for each in [b"", *(group.name for group in reader.keyring.groups.values() if group.name)]:
+        ring = Ring(Keyring(), keys, self.random, {})
+        # The owners' own past, or nothing of it.
+        making = Transaction.fresh_one(self.random, lambda: (reader.commit.clock >> 16) + 1)
+        if self.numbers.randrange(4):
+            making.base.vector, making.contents.vector = reader.vector.copy(), reader.vector.copy()
+        contents, dot = making.contents, making.dot()
+        contents.limit, contents.limit_dot, contents.key_dot = reader.keyring.limit, dot, dot
+        names = [b"", *(group.name for group in reader.keyring.groups.values() if group.name)]
+        for each in names:
             ring.group(each)
-        self.fill(making)
-        granted = [group.number for group in list(ring.keyring.groups.values())[: Limit.GRANTS]]
+        self.fill(making, names)
         slots = [
-            making.slot(NewSlot(Factors(raw_key=raw_key), grants=None if is_full else granted)) for is_full, raw_key in self.victims
+            new_slot(making, ring, NewSlot(Factors(raw_key=raw_key)), None if is_full else names[: Limit.GRANTS])
+            for is_full, raw_key in self.victims
         ]
-        hand_overs = list(reader.keyring.hand_overs) if self.numbers.randrange(2) else []
-        hand_overs += [self.hand_over(keys.public)] if self.numbers.randrange(4) else []
-        ring.keyring = replace(ring.keyring, hand_overs=hand_overs[-Limit.HAND_OVERS :])
+        overs = self.handed_over() if self.numbers.randrange(2) else []
+        overs += [self.hand_over(keys.public)] if self.numbers.randrange(4) else []
         raw = encoded(keys.vault, epoch, slots, [], keys.index)
-        return "stranger", making.file(raw, reader.state, self.past())
+        return "stranger", Rewriting(making, ring, nothing_moves, overs[-Limit.HAND_OVERS :]).file(raw, reader.state)
 
-    def fill(self, making: Rewriting) -> None:
+    def fill(self, making: Transaction, names: list[bytes]) -> None:
         """With the names of a few items, and secrets of his own."""
-        for key, _, _ in list(self.reader.entries())[:4]:
-            if key[0] == TOMBSTONE:
-                continue
-            item, content = self.random(16), Content(key, b"the stranger's")
-            assert ItemKey.decode(key).group in {group.name for group in making.ring.keyring.groups.values()}
-            place, attributes = making.shelf.seal_content(item, content)
-            making.contents[key] = Draft(key, item, making.revisions.next(), 0, place, attributes, 0, 0)
-
-    def past(self) -> History:
-        """The owners' own, or one that claims to show nothing, or everything."""
-        generation, chain = self.reader.state
-        own = [(generation, chain, self.reader.commit.clock)]
-        old = []
-        if not self.reader.commit.history.is_absent:
-            history = History.decode(
-                self.keys.unseal_at("history", self.reader.commit.history.offset, self.reader.frame(self.reader.commit.history, HISTORY))
-            )
-            old = history.ancestors
-        floor = self.pick([1, generation, generation + 1])
-        return History(floor, (old if self.numbers.randrange(2) else []) + own, 1)
+        for key, entry, _ in self.entries()[:4]:
+            whole, is_plain = item_key(key, entry.id)
+            assert ItemKey.decode(whole).group in names
+            if is_plain:
+                making.put(Content(whole, b"the stranger's"))
 
     # Mixes
 

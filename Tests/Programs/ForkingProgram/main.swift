@@ -72,7 +72,7 @@ func handles(_ vault: Vault, _ key: ItemKey) throws {
             _ = try cursor.next()
         }
         // What is only in memory can be asked for, and wiped.
-        guard vault.anchor.generation == 2, !vault.isLocked else { return 50 }
+        guard vault.state.generation == 2, !vault.isLocked else { return 50 }
         vault.lock()
         guard vault.isLocked else { return 51 }
         let own = try opened(vault.path)

@@ -5,8 +5,8 @@ package import VaultStore
 /// A file system of bytes in memory, with a clock that stands where it is set: vaults made in it are the same each
 /// time.
 ///
-/// It has one directory and no symbolic links; its locks are those of one process. Everything that is written is
-/// durable at once.
+/// Its directories need not be made; it has no symbolic links, and its locks are those of one process. Everything that
+/// is written is durable at once.
 package final class MemoryFileSystem: FileSystem {
     private struct State {
         var files: [String: MemoryFile] = [:]
@@ -79,7 +79,13 @@ package final class MemoryFileSystem: FileSystem {
         }
     }
 
-    package func siblings(of path: String) throws(VaultError) -> [String] { state.withLock { $0.files.keys.sorted() } }
+    package func siblings(of path: String) throws(VaultError) -> [String] {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        let paths = state.withLock { $0.files.keys.sorted() }
+        return paths.filter { $0.hasPrefix(folder) }.map { String($0.dropFirst(folder.count)) }.filter {
+            !$0.contains("/")
+        }
+    }
 }
 
 /// A file's bytes, and who holds the writer's lock.

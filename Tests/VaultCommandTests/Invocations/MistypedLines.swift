@@ -135,7 +135,7 @@ enum MistypedLines {
         66|repair nosuch.vault
         64|merge
         66|merge test.vault nosuch.vault
-        64|merge --conflicts --base x
+        64|merge --conflicts --accept-old-keys
         66|diff test.vault nosuch.vault
         64|conflicts show
         64|read svc

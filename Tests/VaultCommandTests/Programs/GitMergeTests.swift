@@ -41,9 +41,8 @@ struct GitMergeTests {
             [[ -z $(on b git log --merges --format=%h origin/main..) ]]
             on b git push -q; on a git pull -q
             # Picked.
-            on a git switch -q -c side; store a picked P; commit a; on a git switch -q main
-            XDG_STATE_HOME=$HOME/state-a vaultfmt anchor --accept a/work.vault
-            store a a3 A; commit a; on a git cherry-pick side
+            on b git switch -q -c side; store b picked P; commit b; on b git push -q origin side; on b git switch -q main
+            store a a3 A; commit a; on a git fetch -q; on a git cherry-pick origin/side
             has a picked P; has a a3 A
             on a git push -q; on b git pull -q
             # Both change one secret.
@@ -79,30 +78,27 @@ struct GitMergeTests {
         let clones = try Clones()
         try clones.run(
             """
-            branch() { on a git switch -q -c $1; store a $1 v; commit a; on a git switch -q main; accept; }
-            accept() { on a vaultfmt anchor --accept work.vault >/dev/null; }
-            branch one; branch two; store a three v; commit a
+            accept() { on $1 vaultfmt anchor --accept work.vault >/dev/null; }
+            branch() { on b git switch -q -c $1 main; accept b; store b $1 v; commit b; on b git push -q origin $1; }
+            branch one; branch two; store a three v; commit a; on a git push -q; on a git fetch -q
             # Octopus: refused, and nothing changes.
-            if on a git merge -q --no-edit one two; then exit 1; fi
+            if on a git merge -q --no-edit origin/one origin/two; then exit 1; fi
             on a git reset -q --hard; has a three v
             # With the driver, a strategy option changes nothing.
-            on a git merge -q --no-edit -X theirs one
+            on a git merge -q --no-edit -X theirs origin/one
             has a one v; has a three v
-            # Without.
-            on a git config --remove-section merge.vaultfmt
-            on a git reset -q --hard HEAD~1; accept
-            if on a git merge -q --no-edit one; then exit 1; fi
-            [[ $(on a git status --porcelain -- work.vault) == UU* ]]
-            has a three v
-            on a git merge --abort
-            on a git merge -q --no-edit -X theirs one
-            accept
-            if on a vaultfmt get three -f work.vault; then exit 1; fi
-            has a one v
+            # Without, in another clone.
+            git clone -q hub.git c; has c three v
+            if on c git merge -q --no-edit origin/one; then exit 1; fi
+            [[ $(on c git status --porcelain -- work.vault) == UU* ]]
+            has c three v
+            on c git merge --abort
+            on c git merge -q --no-edit -X theirs origin/one
+            if on c vaultfmt get three -f work.vault; then exit 1; fi
             # What git left out is in its history.
-            on a git show HEAD~1:work.vault >lost.vault
-            on a vaultfmt merge work.vault ../lost.vault
-            has a one v; has a three v
+            on c git show HEAD~1:work.vault >lost.vault
+            on c vaultfmt merge work.vault ../lost.vault
+            has c one v; has c three v
             """)
     }
 
@@ -117,6 +113,25 @@ struct GitMergeTests {
             grep -q 'rolled back' error
             on a vaultfmt log work.vault
             on a git checkout -q main; has a later L
+            """)
+    }
+
+    @Test("a branch that was left by accepting an older state is merged by hand, and then by git again")
+    func dropped() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            on a git switch -q -c side; store a aside S; commit a; on a git switch -q main
+            on a vaultfmt anchor --accept work.vault
+            store a a1 A; commit a
+            sum=$(sha256sum <a/work.vault)
+            if on a git merge -q --no-edit side 2>error; then exit 1; fi
+            grep -q -e --accept-dropped error; [[ $sum == "$(sha256sum <a/work.vault)" ]]
+            on a git show side:work.vault >side.vault
+            on a vaultfmt merge work.vault ../side.vault --accept-dropped
+            has a aside S; has a a1 A
+            on a git add work.vault; on a git commit -q --no-edit
+            on a git switch -q side; on a git merge -q --no-edit main; has a aside S; has a a1 A
             """)
     }
 
@@ -197,14 +212,16 @@ struct GitMergeTests {
             code=0; on a vaultfmt sync work.vault 2>error || code=$?; [[ $code == 65 ]]
             grep -q 'merge this copy into the other' error
             has b svc one
-            # By hand: the other clone's vault, with what is here as earlier values.
+            # By hand: the other clone's vault, with what is here left to settle.
             cp a/work.vault mine.vault
             on a git reset -q --hard origin/main
             on a vaultfmt anchor --accept work.vault
             fails on a vaultfmt merge work.vault ../mine.vault
-            on a vaultfmt merge work.vault ../mine.vault --accept-old-keys --yes
-            on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            ends 3 on a vaultfmt merge work.vault ../mine.vault --accept-old-keys --yes
+            ends 3 on a vaultfmt sync work.vault; ends 3 on b vaultfmt sync work.vault
             has b svc one
+            on b vaultfmt conflicts settle svc -f work.vault
+            on b vaultfmt sync work.vault; on a vaultfmt sync work.vault
             [[ $(on b vaultfmt get svc --earlier 1 -f work.vault) == leaked ]]
             """)
     }

@@ -104,12 +104,14 @@ struct GitOtherVaultTests {
         try run(
             """
             cp a/work.vault kept; before=$(git -C a rev-parse HEAD); cp a/y.vault a/work.vault
+            ends 65 on a vaultfmt sync work.vault; grep -q "another vault" error; on a vaultfmt anchor work.vault --accept
             ends 64 on a vaultfmt sync work.vault; grep -q "'work.vault' is another vault" error
             [[ $before == $(git -C a rev-parse HEAD) ]]; git -C a diff --cached --quiet
             git -C hub.git show main:work.vault | cmp - kept
             # The remedies that the message names.
-            cp kept a/work.vault; store a a1 A; on a vaultfmt sync work.vault; has a a1 A
-            cp a/y.vault a/work.vault; on a git commit -q -m meant work.vault; on a vaultfmt sync work.vault
+            cp kept a/work.vault; on a vaultfmt anchor work.vault --accept; store a a1 A; on a vaultfmt sync work.vault; has a a1 A
+            cp a/y.vault a/work.vault; on a vaultfmt anchor work.vault --accept; on a git commit -q -m meant work.vault
+            on a vaultfmt sync work.vault
             git -C hub.git show main:work.vault | cmp - a/y.vault
             """)
     }
@@ -119,7 +121,7 @@ struct GitOtherVaultTests {
         try run(
             """
             printf ab >two; cp a/y.vault ours
-            ends 129 on a vaultfmt git merge-driver -- ../two ../ours y.vault dir/y.vault; grep -q "^vaultfmt: 'dir/y.vault': .*2 bytes" error
+            ends 129 on a vaultfmt git merge-driver -- ../ours ../two y.vault dir/y.vault; grep -q "^vaultfmt: 'dir/y.vault': a version is not a vault" error
             echo 'small merge=vaultfmt' >>b/.gitattributes; printf ab >b/small; pushed; on a vaultfmt sync work.vault
             printf cd >b/small; pushed; printf ef >a/small; on a git commit -q -a -m small
             ends 74 on a vaultfmt sync work.vault; grep -q "'small': a version is not a vault" error; [[ ! -e a/.git/MERGE_HEAD ]]

@@ -313,8 +313,9 @@ struct CompletionTests {
     private func filled() throws {
         try sandbox.ok("set", "db", "app one", "--group", "clients", "--attribute", "folder=work/acme", input: "s".utf8)
         try sandbox.ok("update", "github.com", "alice", "--add-tag", "team", "--add-tag", "two words")
-        let file = try sandbox.write("backup.txt", "of the backup".utf8)
-        try sandbox.ok("slot", "add", "--new-passphrase-file", file, "--kdf", "testing", "--name", "backup")
+        let file = try sandbox.write("reserve.txt", "of the reserve".utf8)
+        // Its name begins unlike any id, because the slot without a name is offered by its id.
+        try sandbox.ok("slot", "add", "--new-passphrase-file", file, "--kdf", "testing", "--name", "reserve")
         try sandbox.unlock()
     }
 
@@ -325,7 +326,7 @@ struct CompletionTests {
         try filled()
         #expect(try bash("vaultfmt", "list", "--class", "c") == ["certificate"])
         #expect(try bash("vaultfmt", "help", "e") == ["environment", "exit-codes", "edit", "export"])
-        #expect(try bash("vaultfmt", "slot", "remove", "b") == ["backup"])
+        #expect(try bash("vaultfmt", "slot", "remove", "r") == ["reserve"])
         #expect(try bash("vaultfmt", "list", "--group", "") == ["clients"])
         #expect(try bash("vaultfmt", "slot", "add", "--grant-group", "c") == ["clients"])
         #expect(try bash("vaultfmt", "list", "--folder", "work") == ["work", "work/acme"])

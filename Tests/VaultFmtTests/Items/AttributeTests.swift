@@ -53,8 +53,8 @@ struct AttributeTests {
             key, secret: Secret(text: "s"),
             attributes: Attributes([Attribute("x", [1], flags: all), Attribute("notes", [2], flags: [])]))
         #expect(try flags("x") == all && flags("notes") == [])
-        try vault.update(key, attributes: setting(["x": "2", "notes": "3", "conflict": "4"]))
-        #expect(try flags("x") == all && flags("notes") == [] && flags("conflict") == [.sealed, .binary])
+        try vault.update(key, attributes: setting(["x": "2", "notes": "3", "otp": "4"]))
+        #expect(try flags("x") == all && flags("notes") == [] && flags("otp") == .sealed)
         try vault.set(key, secret: Secret(text: "s"), attributes: AttributeChanges(set: ["x": "3"], replaceAll: true))
         #expect(try flags("x") == all, "an attribute that is replaced keeps them too")
         try vault.update(key, attributes: AttributeChanges(set: Attributes([Attribute("x", [65], flags: .binary)])))

@@ -3,17 +3,14 @@ import Testing
 
 @testable import VaultFmt
 
-/// What an item is, and was.
+/// What an item is, and what each of its fields was.
 private struct ModelItem: Equatable {
     struct Value: Equatable {
         var secret: [UInt8]
         var attributes: [String: Field]
 
-        /// Whether something that is sealed is lost when another value takes its place.
-        func isReplaced(by new: Value) -> Bool {
-            secret != new.secret
-                || attributes.contains { $1.flags.contains(.sealed) && new.attributes[$0]?.value != $1.value }
-        }
+        /// The attributes that are not sealed.
+        var plain: [String: Field] { attributes.filter { !$1.flags.contains(.sealed) } }
     }
 
     struct Field: Equatable {
@@ -21,9 +18,91 @@ private struct ModelItem: Equatable {
         var value: [UInt8]
     }
 
+    /// A secret that was replaced, with the plain attributes of its time, or a sealed attribute.
+    struct Earlier: Equatable {
+        var attribute: String?
+        var field: Field
+        var attributes: [String: Field] = [:]
+
+        init(_ attribute: String, _ field: Field) {
+            self.attribute = attribute
+            self.field = field
+        }
+
+        init(secretOf value: Value) {
+            field = Field(flags: [], value: value.secret)
+            attributes = value.plain
+        }
+
+        /// Whether both are the same bytes of one field.
+        func isSame(as other: Earlier) -> Bool { attribute == other.attribute && field == other.field }
+    }
+
     var value: Value
     var accessibility: Accessibility
-    var earlier: [Value] = []
+    /// All that is kept, the oldest change first: equal values too.
+    var earlier: [(order: Int, Earlier)] = []
+    /// The number of the change that set each field; nil is the secret.
+    var orders: [String?: Int] = [:]
+
+    static func == (left: ModelItem, right: ModelItem) -> Bool {
+        left.value == right.value && left.accessibility == right.accessibility
+    }
+
+    private var shown: [Earlier] {
+        [Earlier(secretOf: value)] + value.attributes.map { Earlier($0, $1) }
+    }
+
+    /// What is listed: of equal values the newest, none that is shown, and as many of a field as the vault keeps.
+    func listed(_ kept: Int) -> [Earlier] {
+        var all: [(order: Int, Earlier)] = []
+        for one in Self.newest(earlier, kept).reversed() {
+            guard !shown.contains(where: { $0.isSame(as: one.1) }),
+                !all.contains(where: { $0.1.isSame(as: one.1) })
+            else { continue }
+            all.append(one)
+        }
+        return all.reversed().map(\.1)
+    }
+
+    /// The newest different values of each field, each with those that are equal.
+    private static func newest(_ all: [(order: Int, Earlier)], _ kept: Int) -> [(order: Int, Earlier)] {
+        var out: [(order: Int, Earlier)] = []
+        var different: [String?: [Earlier]] = [:]
+        for one in all.reversed() {
+            let known = different[one.1.attribute] ?? []
+            if !known.contains(where: { $0.isSame(as: one.1) }) {
+                guard known.count < kept else { continue }
+                different[one.1.attribute, default: []].append(one.1)
+            }
+            out.append(one)
+        }
+        return out.reversed()
+    }
+
+    /// Another value, with what is replaced kept by the order in which it was set.
+    mutating func become(_ new: Value, _ kept: Int, change: Int) {
+        var replaced: [(order: Int, Earlier)] = []
+        if new.secret != value.secret {
+            replaced.append((orders[nil] ?? 0, Earlier(secretOf: value)))
+            orders[nil] = change
+        }
+        for (name, old) in value.attributes.sorted(by: { $0.key < $1.key }) where new.attributes[name] != old {
+            if old.flags.contains(.sealed) { replaced.append((orders[name] ?? 0, Earlier(name, old))) }
+        }
+        for (name, field) in new.attributes where value.attributes[name] != field { orders[name] = change }
+        value = new
+        keep(earlier + replaced, kept)
+    }
+
+    mutating func keep(_ all: [(order: Int, Earlier)], _ kept: Int) {
+        let sorted = all.enumerated().sorted { left, right in
+            let names = (left.element.1.attribute, right.element.1.attribute)
+            if left.element.order != right.element.order { return left.element.order < right.element.order }
+            return (names.0 == nil ? 0 : 1, names.0 ?? "") < (names.1 == nil ? 0 : 1, names.1 ?? "")
+        }
+        earlier = Self.newest(sorted.map(\.element), kept)
+    }
 }
 
 /// A vault and a plain model of it, changed in the same way.
@@ -35,6 +114,10 @@ private struct ModelRun {
     private var kept = 10
     private var numbers: Numbers
     private var time: Int64 = 1_700_000_000_000
+    /// The number of the last change.
+    private var changes = 0
+    /// The number of the last one that was committed.
+    private var committed = 0
     private static let sizes = [0, 1, 200, 256, 257, 4096, 4097, 9000]
 
     init(_ path: String, seed: UInt64) throws {
@@ -83,10 +166,14 @@ private struct ModelRun {
     /// One change, on the vault or within a transaction, and on the model.
     private mutating func change(_ transaction: Transaction) throws {
         let key = try someKey()
+        changes += 1
         guard var item = model[key] else {
             let value = ModelItem.Value(secret: secret(), attributes: fields())
             try transaction.add(key, secret: Secret(bytes: value.secret), attributes: Self.attributes(value.attributes))
-            model[key] = ModelItem(value: value, accessibility: .whenUnlocked)
+            var new = ModelItem(value: value, accessibility: .whenUnlocked)
+            new.orders = Dictionary(value.attributes.keys.map { ($0, changes) }, uniquingKeysWith: { $1 })
+            new.orders[nil] = changes
+            model[key] = new
             return
         }
         switch pick(12) {
@@ -94,23 +181,25 @@ private struct ModelRun {
             let (secret, set, replaceAll) = (secret(), fields(), pick(3) == 0)
             var new = ModelItem.Value(secret: secret, attributes: replaceAll ? [:] : item.value.attributes)
             new.attributes.merge(set) { $1 }
-            let changes = AttributeChanges(set: Self.attributes(set), replaceAll: replaceAll)
-            try transaction.set(key, secret: Secret(bytes: secret), attributes: changes)
-            item.become(new, kept)
+            let change = AttributeChanges(set: Self.attributes(set), replaceAll: replaceAll)
+            try transaction.set(key, secret: Secret(bytes: secret), attributes: change)
+            item.become(new, kept, change: changes)
         case 3...5:
             let (set, remove) = (fields(), "a\(pick(4))")
             var new = item.value
             new.attributes[remove] = nil
             new.attributes.merge(set) { $1 }
             try transaction.update(key, attributes: AttributeChanges(set: Self.attributes(set), remove: [remove]))
-            item.become(new, kept)
+            item.become(new, kept, change: changes)
         case 6:
             item.accessibility = [.whenUnlocked, .afterFirstUnlock, .always][pick(3)]
             try transaction.update(key, accessibility: item.accessibility)
+            item.keep(item.earlier, kept)
         case 7:
             let target = try anyKey()
             guard model[target] == nil else { return }
             try transaction.move(key, to: target)
+            if key != target { item.keep(item.earlier, kept) }
             model[key] = nil
             model[target] = item
             return
@@ -123,25 +212,47 @@ private struct ModelRun {
             guard !values.isEmpty else { return }
             let index = pick(values.count)
             try transaction.restore(values[index], of: key)
-            item.become(item.earlier[index], kept)
+            let earlier = item.listed(kept)[index]
+            var new = item.value
+            if let name = earlier.attribute {
+                new.attributes[name] = earlier.field
+            } else {
+                new.secret = earlier.field.value
+            }
+            item.become(new, kept, change: changes)
         case 10:
             let values = try transaction.earlierValues(of: key)
             guard !values.isEmpty else { return }
             let index = pick(values.count)
             let all = pick(4) == 0
             _ = try transaction.forgetEarlierValues(of: key, all ? nil : [values[index]])
-            if all { item.earlier = [] } else { item.earlier.remove(at: index) }
+            let listed = item.listed(kept)
+            let gone = all ? listed : [listed[index]]
+            item.keep(item.earlier.filter { one in !gone.contains { $0.isSame(as: one.1) } }, kept)
         default:
             var values: [ModelItem.Value] = []
             for _ in 0..<pick(3) { values.append(ModelItem.Value(secret: secret(), attributes: fields())) }
             let new = values.map {
                 NewEarlierValue(
-                    secret: Secret(bytes: $0.secret), attributes: Self.attributes($0.attributes), modified: 1,
-                    replaced: 2)
+                    secret: Secret(bytes: $0.secret), attributes: Self.attributes($0.attributes), replaced: 2)
             }
             let added = try transaction.addEarlierValues(new, to: key)
             #expect(added == min(kept, values.count))
-            if added > 0 { item.earlier = (item.earlier + values).suffix(kept) }
+            guard added > 0 else { return }
+            var all = item.earlier
+            for value in values.suffix(kept) {
+                changes += 1
+                all.append((changes, ModelItem.Earlier(secretOf: value)))
+                for (name, field) in value.attributes where field.flags.contains(.sealed) {
+                    all.append((changes, ModelItem.Earlier(name, field)))
+                }
+            }
+            changes += 1
+            for field in Set(all.suffix(from: item.earlier.count).map(\.1.attribute)) {
+                // What the item got earlier in the same transaction is newer.
+                if let order = item.orders[field], order > committed { item.orders[field] = changes }
+            }
+            item.keep(all, kept)
         }
         model[key] = item
     }
@@ -165,28 +276,17 @@ private struct ModelRun {
             return
         case 4:
             let before = model
+            committed = changes
             let (open, count) = (try vault.begin(), pick(5))
             for _ in 0..<count { try within(open) }
             try open.rollBack()
             model = before
             return
         default:
+            committed = changes
             let (open, count) = (try vault.begin(), 1 + pick(3))
             for _ in 0..<count { try within(open) }
-            let narrows = try open.perform { (transaction) throws(VaultError) in !transaction.remnants.isEmpty }
             try open.commit()
-            if narrows { dropExcess() }
-            return
-        }
-        dropExcess()
-    }
-
-    /// Compaction drops what exceeds the setting.
-    private mutating func dropExcess() {
-        for (key, item) in model {
-            var item = item
-            item.earlier = item.earlier.suffix(kept)
-            model[key] = item
         }
     }
 
@@ -212,32 +312,28 @@ private struct ModelRun {
                 let value = try reader.attribute(attribute.name, of: item)?.array
                 one.value.attributes[attribute.name] = .init(flags: attribute.flags, value: value ?? [])
             }
+            var earlier: [ModelItem.Earlier] = []
             for value in try reader.earlierValues(of: item) {
-                var earlier = ModelItem.Value(secret: try reader.secret(of: value).array, attributes: [:])
+                let field = ModelItem.Field(flags: value.flags, value: try reader.secret(of: value).array)
+                var was =
+                    value.attribute.map { ModelItem.Earlier($0, field) }
+                    ?? ModelItem.Earlier(secretOf: .init(secret: field.value, attributes: [:]))
                 for attribute in value.attributes.all {
                     let bytes = try reader.attribute(attribute.name, of: value)?.array
-                    earlier.attributes[attribute.name] = .init(flags: attribute.flags, value: bytes ?? [])
+                    was.attributes[attribute.name] = .init(flags: attribute.flags, value: bytes ?? [])
                 }
-                one.earlier.append(earlier)
+                earlier.append(was)
             }
+            #expect(earlier == model[item.key]?.listed(kept), "\(what): earlier values of \(item.key)")
             found[item.key] = one
         }
         #expect(found.keys.sorted() == model.keys.sorted(), "\(what)")
         for (key, item) in model {
             #expect(
                 found[key]?.value == item.value && found[key]?.accessibility == item.accessibility, "\(what): \(key)")
-            #expect(found[key]?.earlier == item.earlier, "\(what): earlier values of \(key)")
         }
         let report = try reader.verify()
         #expect(report.isSound, "\(what): \(report.problems)")
-    }
-}
-
-extension ModelItem {
-    /// Another value, with the old one kept if something sealed is lost with it.
-    fileprivate mutating func become(_ new: Value, _ kept: Int) {
-        if kept > 0, value.isReplaced(by: new) { earlier = (earlier + [value]).suffix(kept) }
-        value = new
     }
 }
 

@@ -26,13 +26,13 @@ struct EntryCheckTests {
     }
 
     enum Fault: CaseIterable, Sendable {
-        case noCompartment, otherGroup, ownersGroup, largeOfOtherGroup, largeOfOwners, device, revision, noRevision,
-            recordRevision
-        case largeRevision
+        case noCompartment, otherGroup, ownersGroup, largeOfOtherGroup, largeOfOwners, revision, belowFloor,
+            fieldBelowFloor,
+            recordRevision, largeRevision
     }
 
     @Test(
-        "is refused if its compartment, a device or a revision is not possible; others are not (R-6.6 to R-6.8)",
+        "is refused if its compartment, a dot or a revision is not possible; others are not (R-1.10, R-6.6, R-6.8)",
         arguments: Fault.allCases)
     func entries(fault: Fault) throws {
         let folder = try Folder()
@@ -51,9 +51,11 @@ struct EntryCheckTests {
                 case .ownersGroup: entry.compartment = owners
                 case .largeOfOtherGroup: changed.compartment = foreign
                 case .largeOfOwners: changed.compartment = owners
-                case .device: entry.device = 2
-                case .revision: entry.revision = clock + 1
-                case .noRevision: entry.revision = 0
+                case .revision: entry.dot.revision = clock + 1
+                case .belowFloor: entry.dot.position = 0
+                case .fieldBelowFloor:
+                    let fields = FieldSet([FieldSet.key])
+                    entry.further = [FieldDots(difference: 1, position: 0, fields: fields)]
                 case .recordRevision: entry.recordRevision = clock + 1
                 case .largeRevision: changed.revision = clock + 1
                 }
@@ -70,48 +72,47 @@ struct EntryCheckTests {
         #expect(try !reader.verify().isSound)
     }
 
-    enum VersionFault: CaseIterable, Sendable {
-        case otherItem, otherNumber, notEarlier, sameRevisionAndDevice, itemsCompartment, noCompartment, largeNotShared,
-            device, revision
-        case recordRevision, largeRevision
+    enum PastFault: CaseIterable, Sendable {
+        case otherItem, shown, lastSibling, itemsCompartment, noCompartment, largeNotShared, position, revision,
+            recordRevision, largeRevision
     }
 
     @Test(
-        "is read although its earlier values are not possible, and those are refused (R-5.13, R-6.6 to R-6.8)",
-        arguments: VersionFault.allCases)
-    func versions(fault: VersionFault) throws {
+        "is read although its past is not possible, and that is refused (R-5.26 to R-5.29, R-6.6 to R-6.8)",
+        arguments: PastFault.allCases)
+    func pasts(fault: PastFault) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let vault = try vault(path)
-        let known = try #require(try vault.earlierValues(of: key).first).version
+        let known = try #require(
+            try vault.reading { (core) throws(VaultError) in try core.past(of: core.existing(key)) })
         try vault.forge { (state, frames) throws(VaultError) in
             let item = try state.entry(key)
             let foreign = try state.entry(other)
-            var versions = Versions(item: item.id, versions: [known])
-            var large = known.largeRecords[0]
+            var past = known
+            guard case .secret(var own, var attributes) = past.values[0].content, var large = attributes[0].record
+            else {
+                throw VaultError(.structureInvalid, "no earlier secret")
+            }
             switch fault {
-            case .otherItem: versions.item = foreign.id
-            case .otherNumber: versions.versions.append(contentsOf: [known])
-            case .notEarlier: versions.versions[0].revision = item.revision + 1
-            case .sameRevisionAndDevice:
-                (versions.versions[0].revision, versions.versions[0].device) = (item.revision, item.device)
-            case .itemsCompartment: versions.versions[0].compartment = item.compartment
-            case .noCompartment: versions.versions[0].compartment = 77
+            case .otherItem: past.item = foreign.id
+            case .shown: past.values[0].dot = item.dot(of: FieldSet.secret)
+            case .lastSibling:
+                past.siblings = [Past.Sibling(dot: foreign.dot, created: 0, modified: 0, fields: [0], earlier: [])]
+            case .itemsCompartment: own.compartment = item.compartment
+            case .noCompartment: own.compartment = 77
             case .largeNotShared: large.revision += 1
-            case .device: versions.versions[0].device = 2
-            case .revision: versions.versions[0].revision = state.clock + 1
-            case .recordRevision: versions.versions[0].recordRevision = state.clock + 1
+            case .position: past.values[0].dot.position = 9
+            case .revision: past.values[0].dot.revision = state.clock + 1
+            case .recordRevision: own.revision = state.clock + 1
             case .largeRevision: large.revision = state.clock + 1
             }
-            if fault == .otherNumber { versions.versions[1].revision += 1 }
-            if fault == .revision { state.clock += 0 }
-            let attribute = known.attributes[0]
-            versions.versions[0].attributes = [
-                PageAttribute(name: attribute.name, flags: attribute.flags, value: .inOwnRecord(large))
+            attributes = [
+                PageAttribute(name: attributes[0].name, flags: attributes[0].flags, value: .inOwnRecord(large))
             ]
-            var frame = try frames.versions(versions)
-            frame.count = 1
-            try state.alter(key) { (entry, _) throws(VaultError) in entry.versions = frame }
+            past.values[0].content = .secret(own, attributes)
+            let frame = try frames.past(past)
+            try state.alter(key) { (entry, _) throws(VaultError) in entry.past = frame }
         }
         let reader = try Fast.open(path)
         #expect(try reader.text(key) == "two" && reader.allItems().count == 2)
@@ -120,84 +121,42 @@ struct EntryCheckTests {
         fails(.structureInvalid) { try reader.compact() }
     }
 
-    @Test("may have the revision of an earlier value if the devices differ (R-5.13)")
-    func sameRevision() throws {
-        let folder = try Folder()
-        let path = folder.file("a.vault")
-        let vault = try vault(path)
-        let known = try #require(try vault.earlierValues(of: key).first).version
-        try vault.forge { (state, frames) throws(VaultError) in
-            let item = try state.entry(key)
-            var versions = Versions(item: item.id, versions: [known])
-            (versions.versions[0].revision, versions.versions[0].device) = (item.revision, 0)
-            let frame = try frames.versions(versions)
-            try state.alter(key) { (entry, _) throws(VaultError) in entry.versions = frame }
-        }
-        #expect(try Fast.open(path).earlierValues(of: key).count == 1)
+    enum ForgottenFault: CaseIterable, Sendable {
+        case key, place, secretWithName, attributeWithoutName, longName, noText, value, revision, noRevision,
+            belowFloor,
+            short
     }
 
-    @Test("may have the revision of an earlier value by a later device: what it is becomes one before that (R-5.13)")
-    func sameRevisionOfLaterDevice() throws {
+    @Test("of a forgotten value is refused in another form (R-6.14)", arguments: ForgottenFault.allCases)
+    func forgotten(fault: ForgottenFault) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let vault = try vault(path)
-        let known = try #require(try vault.earlierValues(of: key).first).version
-        try vault.forge { (state, frames) throws(VaultError) in
-            let item = try state.entry(key)
-            var versions = Versions(item: item.id, versions: [known])
-            (versions.versions[0].revision, versions.versions[0].device) = (item.revision, 1)
-            let frame = try frames.versions(versions)
-            try state.alter(key) { (entry, _) throws(VaultError) in
-                entry.device = 0
-                entry.versions = frame
+        let dot = try #require(try vault.earlierValues(of: key).first).name.dot
+        try vault.forge { (state, _) throws(VaultError) in
+            func bytes(_ kind: UInt8, _ name: [UInt8] = [], revision: UInt64? = nil, replica: UInt64? = nil) -> [UInt8]
+            {
+                let dot = Dot(revision: revision ?? dot.revision, replica: replica ?? dot.replica)
+                var bytes = ForgottenValue(dot: dot, kind: .secret).key
+                bytes[17] = kind
+                return bytes + name
             }
-        }
-        let writer = try Fast.open(path)
-        for text in ["three", "four"] { try writer.put(key, text) }
-        #expect(try writer.earlierValues(of: key).map(\.version.device) == [0, 1, 0])
-        let secrets = try writer.earlierValues(of: key).map {
-            String(decoding: try writer.secret(of: $0).array, as: UTF8.self)
-        }
-        #expect(secrets == ["two", "one", "three"])
-        try writer.compact()
-        #expect(try Fast.open(path).verify().problems.isEmpty)
-    }
-
-    enum Tomb: CaseIterable, Sendable {
-        case longKey, shortKey, trailing, device, lastDevice, notLater, future, ofAnItem
-    }
-
-    @Test(
-        "of a removed item is refused in another form, and where the item is still there (R-6.14)",
-        arguments: Tomb.allCases)
-    func tombstones(fault: Tomb) throws {
-        let folder = try Folder()
-        let path = folder.file("a.vault")
-        let vault = try vault(path)
-        try vault.forge { (state, frames) throws(VaultError) in
-            let item = try state.entry(key)
-            let clock = state.clock
-            let id = Array(TombstoneEntry.key(fault == .ofAnItem ? item.id : Bytes16(high: 5, low: 5)))
-            let good = TombstoneEntry(revision: clock, device: 1, lastRevision: clock - 1, lastDevice: 0)
-            switch fault {
-            case .longKey: state.entries.append((id + [0], good.encode()))
-            case .shortKey: state.entries.append((Array(id.dropLast()), good.encode()))
-            case .trailing: state.entries.append((id, good.encode() + [0]))
-            case .device:
-                state.entries.append(
-                    (id, TombstoneEntry(revision: clock, device: 2, lastRevision: 1, lastDevice: 0).encode()))
-            case .lastDevice:
-                state.entries.append(
-                    (id, TombstoneEntry(revision: clock, device: 0, lastRevision: 1, lastDevice: 2).encode()))
-            case .notLater:
-                state.entries.append(
-                    (id, TombstoneEntry(revision: 5, device: 0, lastRevision: 5, lastDevice: 0).encode()))
-            case .future:
-                state.entries.append(
-                    (id, TombstoneEntry(revision: clock + 1, device: 0, lastRevision: 5, lastDevice: 0).encode()))
-            case .ofAnItem: state.entries.append((id, good.encode()))
-            }
-            state.tombstones = 1
+            let entry: (key: [UInt8], value: [UInt8]) =
+                switch fault {
+                case .key: (bytes(2), [])
+                case .place: (bytes(3), [])
+                case .secretWithName: (bytes(0, [65]), [])
+                case .attributeWithoutName: (bytes(1), [])
+                case .longName: (bytes(1, [UInt8](repeating: 65, count: 256)), [])
+                case .noText: (bytes(1, [0xFF]), [])
+                case .value: (bytes(0), [0])
+                case .revision: (bytes(0, revision: state.clock + 1), [])
+                case .noRevision: (bytes(0, revision: 0), [])
+                case .belowFloor: (bytes(0, replica: 0), [])
+                case .short: (Array(bytes(0).dropLast()), [])
+                }
+            state.entries.append(entry)
+            state.forgotten = 1
         }
         let reader = try Fast.open(path)
         #expect(try reader.text(key) == "two")
@@ -213,15 +172,16 @@ struct EntryCheckTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let vault = try vault(path)
-        try vault.put(try password("gone"), "x")
-        try vault.remove(try password("gone"))
+        for secret in ["x", "y", "z"] { try vault.put(try password("more"), secret) }
+        let value = try vault.earlierValues(of: try password("more"))[0]
+        try vault.forgetEarlierValues(of: try password("more"), [value])
         try vault.forge { (state, _) throws(VaultError) in
             switch which {
             case 0: state.items += 1
-            case 1: state.tombstones += 1
-            case 2: state.tombstones -= 1
-            case 3: state.versions += 1
-            default: state.versions -= 1
+            case 1: state.forgotten += 1
+            case 2: state.forgotten -= 1
+            case 3: state.pasts += 1
+            default: state.pasts -= 1
             }
         }
         let reader = try Fast.open(path)
@@ -312,17 +272,17 @@ struct EntryCheckTests {
         #expect(try Fast.open(path).allItems().isEmpty)
     }
 
-    enum Form: CaseIterable, Sendable { case unknown, attribute, otherKey, badKey, otherAttributes }
+    enum Form: CaseIterable, Sendable { case unknown, attribute, badKey, otherAttributes }
 
     @Test(
-        "whose record has another form or key costs that item; an unknown form is named (R-5.3, R-5.4, R-6.5)",
+        "whose record has another form or no key costs that item; an unknown form is named (R-5.3, R-5.4, R-6.5)",
         arguments: Form.allCases)
     func forms(form: Form) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let vault = try vault(path)
         try vault.forge { (state, frames) throws(VaultError) in
-            let name = form == .otherKey ? other.bytes : form == .badKey ? [1, 65] : key.bytes
+            let name = form == .badKey ? [1, 65] : other.bytes
             var body: [UInt8] = [form == .unknown ? 2 : form == .attribute ? 1 : 0]
             body.append(varint: UInt64(name.count))
             body += name
@@ -360,7 +320,7 @@ struct EntryCheckTests {
         let vault = try vault(path)
         try vault.forge { (state, frames) throws(VaultError) in
             let entry = try state.entry(key)
-            var own = RecordRef(record: .none, revision: state.clock, compartment: entry.compartment)
+            var own = RecordRef(record: .zero, revision: state.clock, compartment: entry.compartment)
             var body: [UInt8] = [which == 0 ? 2 : which == 1 ? 0 : 1]
             body.append(varint: UInt64(key.bytes.count))
             body += key.bytes
@@ -385,23 +345,21 @@ struct EntryCheckTests {
         #expect(try reader.text(key) == "two")
     }
 
-    @Test("has a tombstone after its removal, with the revision and device that the item had")
-    func tombstoneContents() throws {
+    @Test("leaves nothing in the index after its removal, but the vector includes the removal")
+    func removal() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let vault = try vault(path)
-        let entry = try #require(try vault.item(key)).entry
+        let before = try vault.anchor
         try vault.remove(key)
-        let found = try vault.reading { (core) throws(VaultError) in
-            var found: [(Bytes16, TombstoneEntry)] = []
-            try Tombstones.forEach(core.store.tree, core.entryCheck) { (item, tombstone) throws(VaultError) in
-                found.append((item, tombstone))
-            }
-            return found
+        let keys = try vault.reading { (core) throws(VaultError) in
+            guard let root = core.store.state.commit.root else { return [[UInt8]]() }
+            let page = try core.store.pages.page(root.ref, level: 0)
+            return (0..<page.count).map { page.key($0) }
         }
-        #expect(found.count == 1 && found[0].0 == entry.id)
-        #expect(found[0].1.lastRevision == entry.revision && found[0].1.lastDevice == entry.device && entry.device == 1)
-        #expect(found[0].1.revision > entry.revision && found[0].1.device == 1)
+        #expect(keys == [other.bytes])
+        #expect(try vault.verdict(on: before) == .descends)
+        #expect(try vault.anchor.point.vector.rows.count == 1)
     }
 
     @Test(
@@ -458,7 +416,7 @@ struct EntryCheckTests {
                 try store.replaceHeader(
                     Store.Replacement(
                         header: header, keys: try Rebuild.ownKeys(store), wrappingKey: store.slot.wrappingKey.copy(),
-                        slotID: store.slot.id), clock: store.state.commit.clock)
+                        slotID: store.slot.id), keyring: store.keyring, try store.nextVector())
             }
         }
         let before = try contents(path)

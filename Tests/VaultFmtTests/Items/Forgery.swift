@@ -10,10 +10,10 @@ struct ForgedState {
     /// Keys and values of the leaf.
     var entries: [(key: [UInt8], value: [UInt8])]
     var keyring: Keyring
-    var clock: UInt64
+    let clock: UInt64
     var items: UInt64
-    var tombstones: UInt64
-    var versions: UInt64
+    var forgotten: UInt64
+    var pasts: UInt64
     var liveBytes: UInt64
 
     /// Changes the entry and attributes of an item.
@@ -26,8 +26,10 @@ struct ForgedState {
         var (entry, attributes) = try decoding { () throws(FormatError) in
             let bytes = entries[index].value
             var cursor = Cursor(bytes.span, at: 0, else: .structureInvalid)
-            let entry = try ItemEntry(bytes.span, &cursor)
-            return (entry, try PageAttributes.decode(bytes.span, &cursor))
+            var entry = try ItemEntry(bytes.span, &cursor)
+            let attributes = try PageAttributes.decode(bytes.span, &cursor)
+            try entry.finish(bytes.span, &cursor, attributes: attributes.count)
+            return (entry, attributes)
         }
         try change(&entry, &attributes)
         entries[index].value = ItemCodec.encode(entry, attributes)
@@ -64,10 +66,9 @@ struct ForgedFrames {
             sealing: core.store.sealing)
     }
 
-    func versions(_ versions: Versions) throws(VaultError) -> ItemEntry.Versions {
-        let body = try decoding { () throws(FormatError) in try versions.encode() }
-        let ref = try appender.append(body, as: .versions, .versions, key: core.store.slot.keys.index)
-        return ItemEntry.Versions(count: versions.versions.count, frame: ref)
+    func past(_ past: Past) throws(VaultError) -> ObjectRef {
+        let body = try decoding { () throws(FormatError) in try past.encode() }
+        return try appender.append(body, as: .past, .past, key: try core.pastKey().secret)
     }
 }
 
@@ -82,8 +83,7 @@ extension Vault {
             let appender = try store.makeAppender()
             var state = ForgedState(
                 entries: [], keyring: store.keyring, clock: commit.clock, items: commit.items,
-                tombstones: commit.tombstones,
-                versions: commit.versions, liveBytes: commit.liveBytes)
+                forgotten: commit.forgotten, pasts: commit.pasts, liveBytes: commit.liveBytes)
             if let root = commit.root {
                 precondition(root.level == 0, "a forgery starts from one leaf")
                 let page = try store.pages.page(root.ref, level: 0)
@@ -102,10 +102,9 @@ extension Vault {
                 ring = try appender.append(body, as: .keyring, .keyring, key: store.slot.keys.index)
             }
             var next = store.state.successor
-            (next.root, next.keyring, next.clock) = (root, ring, state.clock)
-            (next.items, next.tombstones, next.versions) = (state.items, state.tombstones, state.versions)
-            next.liveBytes = state.liveBytes
-            try store.commit(appender, next, keyring: state.keyring)
+            (next.root, next.keyring, next.items) = (root, ring, state.items)
+            (next.forgotten, next.pasts, next.liveBytes) = (state.forgotten, state.pasts, state.liveBytes)
+            try store.commit(appender, next, try store.nextVector(), keyring: state.keyring)
             core.stateChanged()
         }
     }

@@ -25,7 +25,7 @@ struct LargeChangeTests {
         let vault = try Fast.create(path)
         try vault.keepVersions(1)
         try vault.put(try password("small"), "before")
-        let anchor = vault.anchor
+        let anchor = try vault.anchor
         let inode = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? UInt64
         try vault.transaction { (transaction) throws(VaultError) in
             try transaction.set(try password("small"), secret: Secret(text: "after"))
@@ -38,7 +38,7 @@ struct LargeChangeTests {
         }
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? UInt64 != inode)
         #expect(folder.names == ["a.vault"])
-        #expect(vault.anchor.generation == anchor.generation + 1)
+        #expect(vault.state.generation == anchor.generation + 1)
         #expect(try vault.verdict(on: anchor) == .descends)
         #expect(try newestCommit(path).wasSyncedFirst, "R-7.13")
         let again = try Fast.open(path)
@@ -95,12 +95,12 @@ struct LargeChangeTests {
         let vault = try Fast.create(path)
         let key = try password("small")
         try vault.add(key, secret: Secret(text: "x"), accessibility: .always)
-        let generation = vault.anchor.generation
+        let generation = vault.state.generation
         try vault.transaction { (transaction) throws(VaultError) in
             try fill(transaction)
             try transaction.update(key, accessibility: .whenUnlocked)
         }
-        #expect(vault.anchor.generation == generation + 1 && folder.names == ["a.vault"])
+        #expect(vault.state.generation == generation + 1 && folder.names == ["a.vault"])
         let records = try frames(contents(path)).filter { $0.type == .record }
         #expect(records.count == Self.count + 1)
         #expect(try Fast.open(path).text(key) == "x")

@@ -67,12 +67,12 @@ struct FlipTests {
                 found[type, default: 0] += 1
                 // An earlier value's record, or a locator, costs no item at all.
                 if type == .record { #expect(lost <= 1, "byte \(place) costs \(lost) items") }
-                if type == .history || type == .versions { #expect(lost == 0, "byte \(place)") }
+                if type == .vector || type == .past { #expect(lost == 0, "byte \(place)") }
             } else {
                 #expect(lost == 0, "byte \(place)")
             }
         }
-        #expect(refused > 100 && (found[.record] ?? 0) > 100 && found[.page] != nil && found[.history] != nil)
+        #expect(refused > 100 && (found[.record] ?? 0) > 100 && found[.page] != nil && found[.vector] != nil)
         // In the copy of the header, nothing is lost and it is named; the header itself costs nothing in salvage.
         for place in stride(from: 0, to: 8192, by: 97) {
             var damaged = bytes

@@ -22,7 +22,7 @@ struct ChangesTests {
     @Test("name items and fields, from an earlier state of the file to the present one")
     func since() throws {
         let copies = try populated()
-        let (vault, before) = (copies.ours, copies.ours.anchor)
+        let (vault, before) = (copies.ours, copies.ours.state)
         #expect(try vault.changes(since: before).isEmpty)
         try vault.move(try key("a"), to: try key("moved", group: "work"))
         try vault.set(try key("b"), secret: Secret(text: "1"), attributes: setting(["notes": "other"]))
@@ -35,8 +35,7 @@ struct ChangesTests {
         #expect(changes.items.map(\.after) == [nil, try key("b"), try key("moved", group: "work"), try key("new")])
         #expect(
             changes.items.map { Set($0.fields) } == [
-                [], [.secret, .attribute("notes"), .attribute("label"), .accessibility],
-                [.keyField("account"), .keyField("group")], [],
+                [], [.secret, .attribute("notes"), .attribute("label"), .place], [.key, .place], [],
             ])
         #expect(changes.items.map(\.hasOtherEarlierValues) == [false, true, false, false])
         #expect(changes.addedGroups == ["work"] && changes.keptVersions == 7 && changes.removedSlots.isEmpty)
@@ -64,19 +63,17 @@ struct ChangesTests {
         let copies = try populated()
         try copies.ours.put(try key("w", group: "work"), "w")
         try copies.ours.addSlot(try Fast.rawKey(7), grantedGroups: ["work"])
-        let before = copies.ours.anchor
+        let before = copies.ours.state
         try copies.ours.put(try key("b"), "1")
         try copies.ours.update(try key("a"), attributes: setting(["label": "1"]))
         let scoped = try copies.memory.open("ours", with: try Fast.rawKey(7))
         #expect(try scoped.changes(since: before).items.map(\.fields) == [[.attribute("label")], [.secret]])
     }
 
-    @Test("make a log: each state with its time, its devices and what it changed")
+    @Test("make a log: each state with its time and what it changed")
     func log() throws {
-        let device = Device.random()
-        let id = device.id
         let memory = InMemory()
-        let vault = try memory.create("a.vault", device: device)
+        let vault = try memory.create("a.vault")
         try vault.put(try key("a"), "0")
         memory.files.setClock(memory.files.now() + 60_000)
         try vault.transaction { (transaction) throws(VaultError) in
@@ -85,7 +82,7 @@ struct ChangesTests {
         }
         let log = try vault.log()
         #expect(log.map(\.state.generation) == [3, 2, 1] && log.map(\.isMerge) == [false, false, false])
-        #expect(log[0].time - log[1].time == 60_000 && log[0].devices == [id] && log[0].state == vault.anchor)
+        #expect(log[0].time - log[1].time == 60_000 && log[0].state == vault.state)
         #expect(log[0].changes?.items.map(\.after) == [try key("a"), try key("b")])
         #expect(log[1].changes?.items.map(\.before) == [nil] && log[2].changes?.items.isEmpty == true)
         #expect(try vault.log(limit: 1) == Array(log.prefix(1)) && vault.log(limit: 0).isEmpty)

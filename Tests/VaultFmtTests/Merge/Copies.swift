@@ -46,91 +46,73 @@ struct Copies {
         #expect(try ours.merged() == its.merged(), sourceLocation: sourceLocation)
         #expect(try memory.bytes("theirs") == other, "theirs was changed", sourceLocation: sourceLocation)
         #expect(try ours.merge(theirs).outcome == .ours, sourceLocation: sourceLocation)
+        #expect(
+            try ours.merge(its).outcome == .same, "equal merges need no further one", sourceLocation: sourceLocation)
         return report
     }
 }
 
-/// What a merge has to make equal on all machines.
+/// Everything that a person can see of a vault, what is left to settle included: equal for equal sets of changes.
 struct MergedContents: Equatable {
-    struct Value: Equatable {
-        var key: ItemKey
-        var secret: [UInt8]?
-        var attributes: [String: [UInt8]]
-        var flags: [String: UInt8]
-        var accessibility: Accessibility?
-        var device: DeviceID?
-        var stamp: [UInt64: DeviceID?]
-        var modified: Int64
-        var created: Int64
+    struct Value: Hashable {
+        var field: FieldName
+        var dot: Dot
+        /// The bytes; nil if they belong to one device, whether it is this one or not.
+        var bytes: [UInt8]?
+        var flags: UInt8 = 0
     }
 
     struct Item: Equatable {
-        var value: Value
-        var earlier: [Value]
+        var key: ItemKey
+        var shown: Set<Value> = []
+        var marks: Set<Value> = []
+        var earlier: Set<Value> = []
+        var accessibility: Accessibility
+        var device: DeviceID?
+        var times: [Int64]
+    }
+
+    struct Slot: Equatable {
+        var name: String
+        var groups: [String]?
+        var made: Dot
+        var changed: Dot
+        var grants: Set<Dot>
     }
 
     var items: [ItemID: Item] = [:]
-    var tombstones: Set<String> = []
-    var slots: [SlotID: String] = [:]
-    var removedSlots: [Bytes16] = []
+    var forgotten: Set<ForgottenValue> = []
+    var slots: [SlotID: Slot] = [:]
     var kept = 0
     var groups: Set<String> = []
+    var rows: Set<Vector.Row> = []
 }
 
 extension Vault {
     func merged() throws -> MergedContents {
         var out = MergedContents()
         var cursor = try items()
-        while let item = try cursor.next() { out.items[item.id] = try merged(item) }
-        for slot in try slots() { out.slots[slot.id] = "\(slot.name ?? "") \(slot.groups ?? []) \(slot.factors)" }
+        while let item = try cursor.next() {
+            out.items[item.id] = try withCore { (core) throws(VaultError) in try core.merged(item) }
+        }
+        let infos = try slots()
         try withCore { (core) throws(VaultError) in
-            out.removedSlots = core.store.keyring.removedSlots.map(\.id)
+            let vector = try core.vector()
+            func dot(_ stored: StoredDot) -> Dot { vector.dot(stored) ?? Dot(revision: 0, replica: 0) }
+            for slot in core.store.keyring.slots {
+                let info = infos.first { $0.id == SlotID(slot.id) }
+                out.slots[SlotID(slot.id)] = .init(
+                    name: info?.name ?? "", groups: info?.groups, made: dot(slot.made), changed: dot(slot.changed),
+                    grants: Set(slot.grants.map { dot($0.dot) }))
+            }
             out.kept = core.store.keyring.keeping.count
             out.groups = Set(core.store.keyring.groups.map(\.name))
-            let branch = Branch(core)
-            var leaves = branch.tree.leaves(isCaching: false)
-            while let leaf = try leaves.next(1).first {
-                let page = try core.store.pages.load(leaf)
-                for index in 0..<page.count {
-                    guard case .tombstone(let id, let tombstone) = try branch.read(page, index) else { continue }
-                    out.tombstones.insert("\(id) \(tombstone)")
-                }
+            out.rows = Set(vector.rows)
+            try ForgottenValues.forEach(core.store.tree, core.entryCheck) { (value) throws(VaultError) in
+                out.forgotten.insert(value)
             }
         }
         return out
-    }
-
-    private func merged(_ item: Item) throws -> MergedContents.Item {
-        let secret = try readable { () throws(VaultError) in try open(item).secret.array }
-        var values: [String: [UInt8]] = [:]
-        var flags: [String: UInt8] = [:]
-        for attribute in item.attributes.all where secret != nil {
-            values[attribute.name] = try self.attribute(attribute.name, of: item)?.array
-            flags[attribute.name] = attribute.flags.rawValue
-        }
-        let device = try withCore { (core) throws(VaultError) in core.view.device(item.entry.device) }
-        var held = MergedContents.Item(
-            value: .init(
-                key: item.key, secret: secret, attributes: values, flags: flags, accessibility: item.accessibility,
-                device: item.device, stamp: [item.revision: device], modified: item.modified, created: item.created),
-            earlier: [])
-        for earlier in try earlierValues(of: item) {
-            let secret = try readable { () throws(VaultError) in try open(earlier).secret.array }
-            let key = try readable { () throws(VaultError) in try open(earlier).key }
-            held.earlier.append(
-                .init(
-                    key: key ?? item.key, secret: secret, attributes: [:], flags: [:], accessibility: nil, device: nil,
-                    stamp: [earlier.revision: earlier.device], modified: earlier.modified, created: 0))
-        }
-        return held
-    }
-
-    /// Nil for what belongs to another device.
-    private func readable<R>(_ read: () throws(VaultError) -> R) throws(VaultError) -> R? {
-        do throws(VaultError) { return try read() } catch {
-            guard error.code == .deviceBound else { throw error }
-            return nil
-        }
     }
 
     /// Secrets as texts, by key.
@@ -138,16 +120,52 @@ extension Vault {
         try dump().mapValues { String(decoding: $0.secret, as: UTF8.self) }
     }
 
+    /// The earlier secrets of an item as texts, oldest first.
     func earlierSecrets(of key: ItemKey) throws -> [String] {
-        try earlierValues(of: key).map { String(decoding: try secret(of: $0).array, as: UTF8.self) }
+        try earlierValues(of: key).filter { $0.attribute == nil }.map {
+            String(decoding: try open($0).secret.array, as: UTF8.self)
+        }
     }
 
-    /// The fields of an item that are to settle, with their values.
-    func toSettle(_ key: ItemKey) throws -> [ConflictField: String] {
-        var out: [ConflictField: String] = [:]
+    /// The fields of an item that are to settle, with their values: text, key or place.
+    func toSettle(_ key: ItemKey) throws -> [ConflictField: Set<String>] {
+        var out: [ConflictField: Set<String>] = [:]
         for value in try conflict(in: key)?.values ?? [] {
-            out[value.field] = String(decoding: value.value.array, as: UTF8.self)
+            let place = "\(value.group ?? "") \(value.accessibility.map { "\($0)" } ?? "")"
+            var text = value.key.map { $0.account ?? "" } ?? place
+            if let bytes = value.value { text = String(decoding: bytes.array, as: UTF8.self) }
+            out[value.field, default: []].insert(text)
         }
+        return out
+    }
+}
+
+extension VaultCore {
+    fileprivate func merged(_ item: Item) throws(VaultError) -> MergedContents.Item {
+        let state = try state(of: item)
+        let view = try view(of: item, state)
+        func value(_ name: ValueName) throws(VaultError) -> MergedContents.Value {
+            var out = MergedContents.Value(field: name.field, dot: name.dot)
+            guard let held = state.values[name] else { return out }
+            switch held.content {
+            case .attribute(let flags, .inPage(let bytes)): (out.bytes, out.flags) = (bytes, flags.meaning.rawValue)
+            case .key(let bytes): out.bytes = bytes
+            case .place(let place): out.bytes = place.group + [place.accessibility] + place.device.bytes
+            case .secret, .attribute(_, .inRecord):
+                if case .attribute(let flags, _) = held.content { out.flags = flags.meaning.rawValue }
+                let end = max(item.referrer, item.entry.past?.offset ?? 0)
+                let isBound = held.record.flatMap { self.view.compartment($0.compartment)?.info.isDeviceBound } ?? true
+                if !isBound { out.bytes = try bytes(name, held, of: item.entry.id, before: end).array }
+            case .forgotten: break
+            }
+            return out
+        }
+        var out = MergedContents.Item(
+            key: item.key, accessibility: item.accessibility, device: item.device,
+            times: [item.created, item.modified])
+        for (field, dot) in view.shown.fields { out.shown.insert(try value(ValueName(field, dot))) }
+        for name in view.marks { out.marks.insert(try value(name)) }
+        for name in view.earlier { out.earlier.insert(try value(name)) }
         return out
     }
 }

@@ -31,7 +31,7 @@ struct SalvageTailTests {
             past.append(
                 Past(
                     end: Int(commit.end), offset: Int(commit.offset), generation: commit.generation,
-                    anchor: vault.anchor, secrets: secrets))
+                    anchor: try vault.anchor, secrets: secrets))
         }
         func put(_ service: String, _ secret: String) throws {
             try vault.set(try name(service), secret: Secret(text: secret), attributes: setting(["label": service]))
@@ -101,7 +101,7 @@ struct SalvageTailTests {
                 #expect(secrets[service] == secret || isNewer, "\(service) at \(length): \(report)")
             }
             #expect(report.isComplete == (known.end == length), "\(length): \(report)")
-            report.compare(withSeen: last.anchor)
+            report.compare(withSeen: last.anchor.point)
             let isWhole = last.secrets.allSatisfy { secrets[$0.key] == $0.value }
             #expect(isWhole || !report.isComplete, "\(length): \(report)")
             #expect((report.missingUpTo == nil) == (known.generation == last.generation))

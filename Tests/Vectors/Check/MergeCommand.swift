@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import VaultBytes
+import VaultCrypto
 import VaultFmt
 import VaultStore
 import VectorMaking
@@ -26,7 +27,6 @@ enum MergeCommand {
         while let option = rest.first, option.hasPrefix("--") {
             rest = rest.dropFirst()
             switch option {
-            case "--take-slots": options.takesSlots = true
             case "--accept-old-keys": options.acceptsOldKeys = true
             default:
                 guard let value = rest.first, request.take(String(option.dropFirst(2)), value) else {
@@ -47,7 +47,21 @@ enum MergeCommand {
     /// The outcome, and the file that takes the place of ours; without one, the reason why it was refused.
     static func merge(
         _ ours: [UInt8], _ theirs: [UInt8], _ request: ReadRequest, _ options: MergeOptions,
-        place: (MemoryFileSystem) -> Store.Place = { Store.Place(fileSystem: $0) }
+        random: Randomness = .system, memory: ProcessReplicas? = nil
+    ) throws -> (outcome: String, result: [UInt8]?) {
+        let memory = memory ?? ProcessReplicas(random: random)
+        func place(_ files: MemoryFileSystem) -> Store.Place {
+            Store.Place(fileSystem: files, random: random, replicas: memory)
+        }
+        let merged = try merge(into: ours, theirs, request, options, place)
+        // The branch under a replaced key is taken into the copy that has replaced it, whichever is ours.
+        guard options.acceptsOldKeys, merged.result == nil, merged.outcome == "refused foreign" else { return merged }
+        return try merge(into: theirs, ours, request, options, place)
+    }
+
+    private static func merge(
+        into ours: [UInt8], _ theirs: [UInt8], _ request: ReadRequest, _ options: MergeOptions,
+        _ place: (MemoryFileSystem) -> Store.Place
     ) throws -> (outcome: String, result: [UInt8]?) {
         let files = MemoryFileSystem(clock: 1)
         files.put("ours", ours)
@@ -55,7 +69,9 @@ enum MergeCommand {
         do throws(VaultError) {
             // It is closed before the file is looked at.
             let outcome = try merge(request, options, files, place(files))
-            return (outcome.rawValue, files.bytes(of: "ours"))
+            let result = files.bytes(of: "ours")
+            let isEqual = outcome == .same && ours != theirs
+            return (isEqual ? "equal" : outcome.rawValue, result)
         } catch {
             return ("refused \(Verdict(error)?.rawValue ?? "\(error.code)")", nil)
         }
@@ -66,7 +82,7 @@ enum MergeCommand {
     ) throws(VaultError) -> MergeReport.Outcome {
         let vault = try open("ours", request, place)
         let other = try open("theirs", request, place)
-        // As if it were done right after the later of both: which tombstones are old depends on the time.
+        // As if it were done right after the later of both.
         let clocks = try [vault, other].map { (vault) throws(VaultError) in
             try vault.withStore { (store) throws(VaultError) in store.state.commit.clock }
         }

@@ -5,13 +5,13 @@ internal import VaultBytes
 struct Bases {
     /// Generation 1, no items.
     let empty: Base
-    /// One item with one attribute, compacted: every type of object once, but versions.
+    /// One item with one attribute, compacted: every type of object once, but pasts.
     let one: Base
     /// Five generations: two items, a change, a removal.
     let grown: Base
     /// The state of `grown` one generation before.
     let grownBefore: Base
-    /// Twelve items with long names in a tree of two levels, compacted, and a tombstone.
+    /// Twelve items with long names in a tree of two levels, compacted.
     let tree: Base
     /// Items in the groups "ci" and "web", and a scoped slot for "ci" with the raw key `Base.scopedKey`.
     let scoped: Base
@@ -21,9 +21,9 @@ struct Bases {
     let device: Base
     /// Attributes in the page, in the item's record, and in a record of its own.
     let attributes: Base
-    /// An item with three earlier values, two of which share a large attribute with it.
-    let versions: Base
-    /// A vault that was rotated: a hand-over, and a history.
+    /// An item with three earlier secrets, two of which share a large attribute with it.
+    let kept: Base
+    /// A vault that was rotated: a hand-over.
     let rotated: Base
     /// The state before the rotation, and its owners' public key.
     let beforeRotation: ReadRequest.Anchor
@@ -31,6 +31,8 @@ struct Bases {
     let other: Base
     /// `grown`'s states, oldest first.
     let grownStates: [ReadRequest.Anchor]
+    /// What groups.md calls P, Q, S and so on.
+    let causal: CausalBases
 
     static let ann = DraftKey.generic("example.org", "ann")
     static let bob = DraftKey.generic("example.org", "bob")
@@ -46,7 +48,7 @@ struct Bases {
         grownBefore = Base(file: grown.file)
         try grown.remove(Bases.bob)
         try grown.commit()
-        states.append(grown.anchor)
+        states.append(grown.remembered)
         self.grown = Base(file: grown.file)
         grownStates = states
         var others: [ReadRequest.Anchor] = []
@@ -72,16 +74,17 @@ struct Bases {
                 ])
             try draft.compact()
         }
-        versions = try Bases.base("versions") { draft in try Bases.growVersions(&draft) }
+        kept = try Bases.base("kept") { draft in try Bases.growKept(&draft) }
         var rotated = try Draft("rotated", key: Base.key)
         try rotated.add(Bases.ann, "s3cret", ["label": "Example"])
         try rotated.commit()
         try rotated.add(Bases.bob, "second")
         try rotated.commit()
-        beforeRotation = rotated.anchor
+        beforeRotation = rotated.remembered
         let slot = rotated.header.slots[0].id
         try rotated.rotate { try $0.addSlot(.rawKey(Base.key), name: "main", id: slot) }
         self.rotated = Base(file: rotated.file)
+        causal = try CausalBases()
     }
 
     /// A vault whose generation 1 is empty.
@@ -89,9 +92,7 @@ struct Bases {
         var draft = try Draft(seed, key: Base.key)
         var request = ReadRequest.raw(Base.key)
         if device {
-            draft.ring.devices = [Base.device]
             draft.keys.devices = [Base.device: Base.deviceSecret, Base.otherDevice: Base.otherDeviceSecret]
-            draft.device = 1
             request.device = (Base.device.bytes, Base.deviceSecret)
         }
         try draft.commit()
@@ -102,16 +103,16 @@ struct Bases {
     static func grownDraft(_ seed: String, _ states: inout [ReadRequest.Anchor]) throws -> Draft {
         var draft = try Draft(seed, key: Base.key)
         try draft.commit()
-        states.append(draft.anchor)
+        states.append(draft.remembered)
         try draft.add(Bases.ann, "first of \(seed)", ["label": "Example"])
         try draft.commit()
-        states.append(draft.anchor)
+        states.append(draft.remembered)
         try draft.add(Bases.bob, "second of \(seed)")
         try draft.commit()
-        states.append(draft.anchor)
+        states.append(draft.remembered)
         try draft.set(Bases.ann, Array("changed".utf8))
         try draft.commit()
-        states.append(draft.anchor)
+        states.append(draft.remembered)
         return draft
     }
 
@@ -135,8 +136,8 @@ struct Bases {
         return draft
     }
 
-    static func growVersions(_ draft: inout Draft) throws {
-        draft.ring.keeping = Keyring.Keeping(count: 10, revision: draft.revision())
+    static func growKept(_ draft: inout Draft) throws {
+        draft.limit(to: 10)
         try draft.add(
             Bases.ann, Array("first".utf8),
             [DraftAttribute("otp", "otpauth://totp/1", flags: 1), DraftAttribute("photo", [7].times(5000))])
@@ -152,12 +153,19 @@ struct Bases {
 
 extension Draft {
     /// The present state, to be remembered.
-    var anchor: ReadRequest.Anchor { ReadRequest.Anchor(generation: generation, chain: chain, owner: keys.publicKey) }
+    var remembered: ReadRequest.Anchor { ReadRequest.Anchor(owner: keys.publicKey, chain: chain, vector: vector) }
+
+    /// Sets the number of earlier values that are kept.
+    mutating func limit(to count: Int) { ring.keeping = Keyring.Keeping(count: count, dot: dot()) }
 
     @discardableResult
     mutating func add(_ key: [UInt8], _ secret: String, _ attributes: KeyValuePairs<String, String> = [:]) throws
         -> Bytes16
     {
         try add(key, Array(secret.utf8), attributes.map { DraftAttribute($0.key, $0.value) })
+    }
+
+    mutating func set(_ key: [UInt8], _ secret: String, _ attributes: [DraftAttribute]? = nil) throws {
+        try set(key, Array(secret.utf8), attributes)
     }
 }

@@ -2,12 +2,12 @@ internal import TestSupport
 
 /// All vectors, the same bytes each time.
 package enum VectorMaking {
-    package static func all() throws -> [Vector] {
+    package static func all() throws -> [ConformanceVector] {
         let bases = try Bases()
         let taken = [
             ("empty", bases.empty), ("one", bases.one), ("grown", bases.grown), ("tree", bases.tree),
             ("scoped", bases.scoped),
-            ("device", bases.device), ("attributes", bases.attributes), ("versions", bases.versions),
+            ("device", bases.device), ("attributes", bases.attributes), ("kept", bases.kept),
             ("rotated", bases.rotated),
         ]
         for (name, base) in taken {
@@ -27,13 +27,14 @@ package enum VectorMaking {
         try collection.addCommits(bases)
         try collection.addProofs(bases)
         try collection.addTails(bases)
-        try collection.addHistories(bases)
+        try collection.addVectorFrames(bases)
+        try collection.addAnchors(bases)
         try collection.addPages(bases)
         try collection.addKeyrings(bases)
         try collection.addItems(bases)
         try collection.addRecords(bases)
         try collection.addAttributes(bases)
-        try collection.addVersions(bases)
+        try collection.addPasts(bases)
         return collection.vectors
     }
 }

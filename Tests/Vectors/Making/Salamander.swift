@@ -48,7 +48,7 @@ extension Collection {
         forge.keys = ForgeKeys(vault: vault, vaultKey: sides[0].decrypt(sealed), epoch: forge.header.epoch)
         (forge.keys.groups, forge.keys.compartments) = (old.groups, old.compartments)
         forge.header.slots = []
-        let part = OwnerPart(name: "", revision: 1, device: .zero)
+        let part = OwnerPart(name: "")
         for index in 0..<(isPair ? 2 : 1) {
             let factors = ForgeFactors.rawKey(index == 0 ? Base.key : second)
             forge.header.slots.append(

@@ -1,5 +1,6 @@
 import TestSupport
 import VaultBytes
+import VaultCrypto
 import VaultFmt
 import VaultStore
 import VectorMaking
@@ -27,11 +28,13 @@ struct OperationsVector {
         return Array((lines.map { "\($0.0): \($0.1)\n" }.joined() + "\n").utf8) + file
     }
 
-    /// The file that comes out.
-    func result(_ base: [UInt8]?) throws -> [UInt8] {
+    /// The file that comes out. Without a `memory`, the writer continues no replica id.
+    func result(_ base: [UInt8]?, memory: ProcessReplicas? = nil) throws -> [UInt8] {
         let fileSystem = MemoryFileSystem(clock: clock)
         if let base { fileSystem.put("vault", base) }
-        let place = Store.Place(fileSystem: fileSystem, random: .fixed(random))
+        let random = Randomness.fixed(random)
+        let place = Store.Place(
+            fileSystem: fileSystem, random: random, replicas: memory ?? ProcessReplicas(random: random))
         // The writer is closed before the file is looked at.
         do {
             var writer = OperationsWriter(place: place, device: device)
@@ -112,6 +115,15 @@ struct OperationsWriter {
                 try Self.factors(try Self.bytes(words[1])), name: try Self.text(words[2]),
                 grantedGroups: groups.isEmpty ? nil : groups)
         case ("remove-slot", 2): try vault.removeSlot(try Self.slot(words[1], vault))
+        case ("change-slot", 3):
+            _ = try vault.changeFactors(
+                of: try Self.slot(words[1], vault), to: try Self.factors(try Self.bytes(words[2])))
+        case ("grant", 2...):
+            let groups = try words.dropFirst(2).map { try Self.text($0) }
+            _ = try vault.setGrants(of: try Self.slot(words[1], vault), to: groups, createsGroups: true)
+        case ("limit", 2):
+            guard let count = Int(words[1]) else { throw Self.malformed(words) }
+            try vault.keepVersions(count)
         case ("rename-slot", 3): try vault.renameSlot(try Self.slot(words[1], vault), to: try Self.text(words[2]))
         default: return false
         }
@@ -144,10 +156,33 @@ struct OperationsWriter {
             case ("update", 3...):
                 try transaction.update(try key(words[1]), attributes: try attributes(words.dropFirst(2)))
             case ("move", 3): try transaction.move(try key(words[1]), to: try key(words[2]))
+            case ("settle", 2...):
+                let item = try key(words[1])
+                let marks = try transaction.conflict(in: item)?.values ?? []
+                try transaction.settle(item, keeping: try pick(words.dropFirst(2), of: marks))
+            case ("forget", 3...):
+                let item = try key(words[1])
+                let values = try pick(words.dropFirst(2), of: try transaction.earlierValues(of: item))
+                _ = try transaction.forgetEarlierValues(of: item, values)
+            case ("restore", 3):
+                let item = try key(words[1])
+                for value in try pick(words.dropFirst(2), of: try transaction.earlierValues(of: item)) {
+                    try transaction.restore(value, of: item)
+                }
             case ("remove", 2): _ = try transaction.remove(try key(words[1]))
             default: throw malformed(words)
             }
         } catch let error as VaultError { throw error } catch { throw VaultError(.invalidArgument, "\(error)") }
+    }
+
+    /// Values by their numbers, from 1.
+    private static func pick<Value>(_ words: ArraySlice<String>, of values: [Value]) throws -> [Value] {
+        try words.map { word in
+            guard let number = Int(word), values.indices.contains(number - 1) else {
+                throw ForgeError("no value \(word) of \(values.count)")
+            }
+            return values[number - 1]
+        }
     }
 
     private static func malformed(_ words: [String]) -> ForgeError {
@@ -163,12 +198,15 @@ struct OperationsWriter {
         return bytes
     }
 
-    /// `name=value`, both in hexadecimal.
+    /// `name=value`, both in hexadecimal; a name alone is removed.
     private static func attributes(_ words: ArraySlice<String>) throws -> AttributeChanges {
         var changes = AttributeChanges()
         for word in words {
             let parts = word.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 2 else { throw ForgeError("no attribute: \(word)") }
+            guard parts.count == 2 else {
+                changes.remove.append(try text(word))
+                continue
+            }
             changes.set[try text(parts[0])] = try bytes(parts[1])
         }
         return changes

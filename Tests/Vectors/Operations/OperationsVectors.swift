@@ -49,10 +49,10 @@ enum OperationsVectors {
             "Another attribute: only the page changes.")
         add(
             "move", "R-6.9", "set", ["move \(ann) \(try key("carol"))"],
-            "Another key: the id stays, earlier values too, and no tombstone is left.")
+            "Another key: the id and the earlier values stay.")
         add(
-            "remove", "R-6.12, R-6.14", "set", ["remove \(ann)"],
-            "A removal: a tombstone, and nothing of earlier values.")
+            "remove", "R-6.12", "set", ["remove \(ann)"],
+            "A removal: nothing of the item or of earlier values is left, and the vector has the change.")
         add(
             "together", "R-5.12", "add-again",
             ["begin", "add \(try key("dave")) \(secret) 1", "remove \(ann)", "set \(bob) -", "end"],
@@ -71,32 +71,28 @@ enum OperationsVectors {
                 "add \(try key("ann", group: "web")) \(secret) 2",
             ], "New groups and compartments get numbers of their own.")
         add(
-            "device", "R-5.15", "add-again", ["add \(try key("here")) \(secret) 5"],
-            "An item for one device: it is entered into the list of devices.", isOnDevice: true)
+            "device", "R-5.14", "add-again", ["add \(try key("here")) \(secret) 5"],
+            "An item for one device: a compartment with its id.", isOnDevice: true)
         add(
-            "compact", "R-5.17, R-7.13, R-7.16", "together", ["compact"],
-            "A compaction: records in the order of their nonces, and a history.")
+            "compact", "R-7.13, R-7.16", "together", ["compact"],
+            "A compaction: records in the order of their nonces, and no change.")
         add(
-            "compact-again", "R-5.17, R-7.16", "compact", [changed(bob, "again"), "compact"],
-            "A second one: its history goes on from that of the first.")
+            "compact-again", "R-7.16", "compact", [changed(bob, "again"), "compact"],
+            "A second one, after a change.")
         add(
-            "compact-versions", "R-7.16", "set-again", [changed(bob, "again"), "compact"],
+            "compact-pasts", "R-7.16", "set-again", [changed(bob, "again"), "compact"],
             "A compaction keeps earlier values, in the order of item ids.")
-        add(
-            "tombstones-kept", "R-6.14", "remove", ["compact"],
-            "A compaction 179 days after a removal keeps the tombstone.",
-            clock: clock + 179 * 86_400_000)
-        add(
-            "tombstones-dropped", "R-6.14", "remove", ["compact"],
-            "181 days after it, it does not, and the horizon says so.",
-            clock: clock + 181 * 86_400_000)
         add(
             "slot-added", "R-2.4, R-3.5, R-3.6", "add-again",
             ["add-slot \(Hex.encode([UInt8](repeating: 7, count: 32))) \(hex("second"))"],
             "A slot more: another header and copy, the same body, one commit more.")
         add(
-            "slot-removed", "R-3.6, R-7.18", "slot-added", ["remove-slot \(hex("second"))"],
-            "It is removed, and the keyring says so.")
+            "slot-removed", "R-3.6", "slot-added", ["remove-slot \(hex("second"))"],
+            "It is removed from the header and the keyring, and the vector has the change.")
+        add(
+            "slot-factors", "R-5.31", "slot-added",
+            ["change-slot \(hex("second")) \(Hex.encode([UInt8](repeating: 9, count: 32)))"],
+            "Other factors: the slot keeps its id and the dot of its making.")
         add(
             "slot-scoped", "R-3.14, R-3.27, R-5.19", "groups",
             ["add-slot \(Hex.encode(Base.scopedKey)) \(hex("builder")) \(hex("web")) \(hex("ci"))"],
@@ -105,7 +101,7 @@ enum OperationsVectors {
             "slot-scoped-changed", "R-5.19", "slot-scoped", [changed(bob, "again")],
             "A change of a vault with a scoped slot is signed.")
         add(
-            "slot-scoped-removed", "R-3.27, R-5.19, R-7.18", "slot-scoped", ["remove-slot \(hex("builder"))"],
+            "slot-scoped-removed", "R-3.27, R-5.19", "slot-scoped", ["remove-slot \(hex("builder"))"],
             "It is removed: new epoch, group and compartment keys, and its records resealed.")
         add(
             "slot-renamed", "R-3.15", "slot-added", ["rename-slot \(hex("second")) \(hex("other"))"],
@@ -114,7 +110,7 @@ enum OperationsVectors {
             "rotate", "R-7.17", "slot-added", ["rotate"],
             "A rotation with one slot's factors: all keys are new, a hand-over is appended, and the other slot is gone."
         )
-        add("rotate-versions", "R-7.17", "set-again", ["rotate"], "A rotation reseals earlier values.")
+        add("rotate-pasts", "R-7.17", "set-again", ["rotate"], "A rotation reseals earlier values.")
         add(
             "opaque-kept", "R-3.16, R-3.25", "slot-opaque-long", [changed(ann, "again"), "compact"],
             "An opaque slot survives a change and a compaction, byte for byte.")
@@ -135,6 +131,7 @@ enum OperationsVectors {
             "extension-kept-in-keyring", "R-3.25", "keyring-extension",
             ["add \(try key("x", group: "new")) \(secret) 1", "compact"],
             "One of the keyring survives a change of the keyring and a compaction.")
+        try addCausal(add, ann: ann, bob: bob)
         let bytes = Hex.encode([UInt8](repeating: 7, count: 33_000))
         add(
             "large", "R-7.12", "add-again", ["set \(ann) \(bytes)"],
@@ -159,5 +156,48 @@ enum OperationsVectors {
             "An earlier value shares a large attribute with its item, until the item has another: then it is resealed under group 0."
         )
         return all
+    }
+
+    private typealias Adding = (String, String, String, [String], String, Int64, Bool) -> Void
+
+    /// Dots, what is kept of earlier values, what is forgotten, and what is settled.
+    private static func addCausal(_ adding: Adding, ann: String, bob: String) throws {
+        func add(_ name: String, _ spec: String, _ base: String, _ operations: [String], _ comment: String) {
+            adding(name, spec, base, operations, comment, clock, false)
+        }
+        func changed(_ account: String, _ text: String) -> String { "set \(account) \(hex(text))" }
+        add(
+            "second-run", "R-1.9, R-5.36, R-7.19", "add-again", [changed(ann, "again")],
+            "A writer that has made none of the file's changes begins an id of its own.")
+        add(
+            "own-run", "R-5.36", "add-again", [changed(ann, "2"), changed(bob, "2")],
+            "Two changes under one id: the second commit refers to the frame of the first.")
+        let values = (1...9).flatMap { [changed(ann, "same"), changed(ann, "\($0)")] }
+        add(
+            "equal-values-9", "R-6.26", "add-again", values,
+            "One secret is set nine times among others: it is kept under its eight newest dots.")
+        add(
+            "forget", "R-6.20, R-6.14", "set-again", ["forget \(ann) 1"],
+            "An earlier secret is forgotten: it is listed, and nothing has it.")
+        add(
+            "forget-equal", "R-6.20", "equal-values-9", ["forget \(ann) 10"],
+            "Forgetting a value under one dot forgets it under all.")
+        add("forgotten-stays", "R-6.21", "forget", ["compact"], "A compaction keeps what is listed as forgotten.")
+        add("restore", "R-6.26", "set-again", ["restore \(ann) 1"], "The oldest secret is set again, under a new dot.")
+        add(
+            "limit-lowered", "R-6.27", "set-again", ["limit 1", "compact"],
+            "A lower number of earlier values: a compaction keeps what is there.")
+        add(
+            "limit-applied", "R-6.26, R-6.27", "limit-lowered", [changed(ann, "4")], "The next change drops the others."
+        )
+        add(
+            "settle-shown", "R-6.25", "merge-secret-merged", ["settle \(try key("ann"))"],
+            "What is shown is settled upon.")
+        add(
+            "settle-other", "R-6.25", "merge-secret-merged", ["settle \(try key("ann")) 1"],
+            "The secret that is not shown is settled upon: it is set again, under a new dot.")
+        add(
+            "change-of-open", "R-6.24", "merge-secret-merged", [changed(try key("ann"), "3")],
+            "A change of an item that is to settle: one sibling, and the losing secret is an earlier one.")
     }
 }

@@ -72,7 +72,7 @@ struct Chance: RandomNumberGenerator {
     }
 
     mutating func time() -> Int64? {
-        one(of: [nil, 0, -1, -(1 << 62), (1 << 62) - 1, Int64.random(in: -(1 << 50)...(1 << 50), using: &self)])
+        one(of: [nil, 0, -1, -(1 << 61), (1 << 61) - 1, Int64.random(in: -(1 << 50)...(1 << 50), using: &self)])
     }
 
     /// Factors as a request says them: all six kinds.

@@ -143,26 +143,38 @@ enum MutatedCommand {
         do throws(FormatError) { return min(try Header.length(bytes.span), bytes.count) } catch { return 0 }
     }
 
-    /// What the unaltered file's state is, or another generation or chain value; nil if it does not open.
+    /// What the unaltered file's state is, or another chain value, key or row; nil if it does not open.
     private static func anchor(_ base: FuzzCorpus.Case, _ choices: inout SeededChoices) throws
         -> ReadRequest.Anchor?
     {
         let dump = try Reading("vault", base.request, fileSystem: MemoryFileSystem("vault", base.bytes)).dump
-        func value(_ key: String) -> String? {
-            dump.first { $0.hasPrefix(key + " ") }.map { String($0.dropFirst(key.count + 1)) }
+        guard let chain = hash("chain", in: dump), let owner = hash("owner", in: dump) else { return nil }
+        var rows: [Vector.Row] = []
+        for line in dump where line.hasPrefix("row ") {
+            let words: [Substring] = line.split(separator: " ")
+            guard words.count > 2, let id = UInt64(words[1]), let revision = UInt64(words[2]) else { continue }
+            rows.append(Vector.Row(id, revision))
         }
-        func hash(_ key: String) -> Bytes32? { value(key).flatMap { Hex.decode($0) }.flatMap { Bytes32($0) } }
-        guard let generation = value("generation").flatMap({ UInt64($0) }), let chain = hash("chain"),
-            let owner = hash("owner")
-        else {
-            return nil
+        guard !rows.isEmpty else { return nil }
+        let other = Bytes32(choices.bytes(32)) ?? .zero
+        let index = choices.below(rows.count)
+        let choice = choices.below(6)
+        switch choice {
+        case 0: rows[index].revision -= 1
+        case 1: rows[index].revision += 1
+        case 2: rows.append(Vector.Row(1, 1))
+        default: break
         }
-        switch choices.below(5) {
-        case 0: return .init(generation: generation &+ 1, chain: Bytes32(choices.bytes(32)) ?? .zero, owner: owner)
-        case 1: return .init(generation: max(generation, 2) - 1, chain: chain, owner: owner)
-        case 2: return .init(generation: generation, chain: chain, owner: Bytes32(choices.bytes(32)) ?? .zero)
-        default: return .init(generation: generation, chain: chain, owner: owner)
-        }
+        guard let vector = Vector(floor: 0, rows: rows.filter { $0.revision > 0 }) else { return nil }
+        return .init(owner: choice == 3 ? other : owner, chain: choice == 4 ? chain : other, vector: vector)
+    }
+
+    /// The hash in the line of a dump that begins with this word.
+    private static func hash(_ word: String, in dump: [String]) -> Bytes32? {
+        guard let line = dump.first(where: { $0.hasPrefix(word + " ") }) else { return nil }
+        let text: String = String(line.dropFirst(word.count + 1))
+        guard let bytes: [UInt8] = Hex.decode(text) else { return nil }
+        return Bytes32(bytes)
     }
 
     /// A mutated slot may not cost the readers gigabytes; what a vector says of limits holds.
@@ -180,7 +192,7 @@ enum MutatedCommand {
         do {
             reading = try Reading("vault", made.request, fileSystem: MemoryFileSystem("vault", made.bytes))
         } catch { throw UsageError("\(name) (\(comment)) is not read but fails: \(error.code): \(error)") }
-        let vector = Vector(
+        let vector = ConformanceVector(
             name: name, folder: "", spec: "R-11.1", expect: reading.verdict, request: made.request, comment: comment,
             file: made.bytes)
         try Data(try vector.encode(dump: reading.dump)).write(to: URL(fileURLWithPath: folder + "/" + name + ".vector"))

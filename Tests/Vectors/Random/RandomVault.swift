@@ -20,6 +20,7 @@ struct RandomVault {
 
     private var chance: Chance
     private let fileSystem: MemoryFileSystem
+    private let random: Randomness
     private let place: Store.Place
     private let devices: [(id: [UInt8], secret: [UInt8])]
     private let groups: [String]
@@ -32,7 +33,8 @@ struct RandomVault {
     init(_ seed: UInt64, _ number: Int) throws {
         var chance = Chance(seed &+ UInt64(number) &* 0x1_0000_0001)
         fileSystem = MemoryFileSystem(clock: clock)
-        place = Store.Place(fileSystem: fileSystem, random: .fixed("\(seed)/\(number)"))
+        random = .fixed("\(seed)/\(number)")
+        place = Store.Place(fileSystem: fileSystem, random: random, replicas: ProcessReplicas(random: random))
         devices = [(chance.bytes(16), chance.bytes(32)), (chance.bytes(16), chance.bytes(32))]
         groups = ["", "work", chance.text(1, 5)]
         self.chance = chance
@@ -67,7 +69,7 @@ struct RandomVault {
         for _ in 0..<chance.one(of: [0, 1, 2, 4, 8, 16]) {
             clock += Int64(chance.one(of: [0, 1, 1000, -5000, 86_400_000, 200 * 86_400_000]))
             fileSystem.setClock(clock)
-            switch chance.number(0...19) {
+            switch chance.number(0...24) {
             case 0...8: try change(vault, chance.one(of: [1, 1, 2, 5, 20, 60]))
             case 9...10: if chance.isIn(percent: 20) { try change(vault, 400) }
             case 11: try addSlot(vault)
@@ -76,12 +78,80 @@ struct RandomVault {
             case 14: try vault.renameSlot(chance.one(of: ways).slot, to: chance.text(0, 1, 4))
             case 15: try rotate(vault)
             case 16...17: try vault.compact()
+            case 18...20: try meet(vault)
+            case 21: try settle(vault)
+            case 22: try forget(vault)
+            case 23: try vault.keepVersions(chance.one(of: [0, 1, 3, 10]))
             default: try change(vault, 1)
             }
-            anchors.append(
-                .init(
-                    generation: vault.anchor.generation, chain: Bytes32(vault.anchor.chain) ?? .zero,
-                    owner: Bytes32(vault.owners.bytes) ?? .zero))
+            let point = try vault.anchor.point
+            anchors.append(.init(owner: point.ownersPublicKey, chain: point.chain, vector: Self.unsplit(point.vector)))
+        }
+    }
+
+    /// A remembered row is not split.
+    private static func unsplit(_ vector: Vector) -> Vector {
+        let rows: [Vector.Row] = vector.rows.map { row in Vector.Row(row.id, row.revision) }
+        return Vector(floor: vector.floor, rows: rows) ?? vector
+    }
+
+    /// A merge with a copy that another writer changed meanwhile.
+    private mutating func meet(_ vault: Vault) throws {
+        guard let way = ways.first(where: \.isFull), let file = fileSystem.bytes(of: Self.path) else { return }
+        fileSystem.put("copy", file)
+        let other = Store.Place(fileSystem: fileSystem, random: random, replicas: ProcessReplicas(random: random))
+        var options = OpenOptions()
+        options.writable = true
+        options.device = try device(chance.number(0...1))
+        let copy = try Vault.open("copy", factors: try way.request.made(), options: options, place: other)
+        let known = keys
+        try change(copy, chance.number(1...4))
+        keys = known
+        try change(vault, chance.number(1...4))
+        try vault.merge(copy)
+        keys = try Self.keys(of: vault)
+    }
+
+    private static func keys(of vault: Vault) throws -> [ItemKey] {
+        var keys: [ItemKey] = []
+        var cursor = try vault.items()
+        while let item = try cursor.next() { keys.append(item.key) }
+        return keys
+    }
+
+    /// Settles some of what merges left: what is shown stays, or another value takes its place.
+    private mutating func settle(_ vault: Vault) throws {
+        for conflict in try vault.conflicts() {
+            guard chance.isIn(percent: 70) else { continue }
+            var kept: [Conflict.Value] = []
+            if chance.isIn(percent: 50) { kept.append(chance.one(of: conflict.values)) }
+            let chosen = kept
+            try Self.attempt { () throws(VaultError) in try vault.settle(conflict.key, keeping: chosen) }
+        }
+        keys = try Self.keys(of: vault)
+    }
+
+    /// Forgets an earlier value, or restores one, of some items.
+    private mutating func forget(_ vault: Vault) throws {
+        for key in keys {
+            let values = try vault.earlierValues(of: key)
+            guard !values.isEmpty, chance.isIn(percent: 30) else { continue }
+            let value = chance.one(of: values)
+            let isForgotten = chance.isIn(percent: 50)
+            try Self.attempt { () throws(VaultError) in
+                if isForgotten {
+                    try vault.forgetEarlierValues(of: key, [value])
+                } else {
+                    try vault.restore(value, of: key)
+                }
+            }
+        }
+    }
+
+    /// What another device's item refuses, or has no room for, is left as it was.
+    private static func attempt(_ body: () throws(VaultError) -> Void) throws(VaultError) {
+        do throws(VaultError) { try body() } catch {
+            guard [.deviceBound, .duplicateItem, .limitExceeded].contains(error.code) else { throw error }
         }
     }
 
@@ -164,10 +234,8 @@ struct RandomVault {
     private mutating func changeFactors(_ vault: Vault) throws {
         let index = chance.number(0...ways.count - 1)
         ways[index].request = newFactors()
-        let old = Set(ways.map(\.slot))
         try vault.changeFactors(
             of: ways[index].slot, to: try ways[index].request.made(), cost: chance.cost(), allowWeak: true)
-        for slot in try vault.slots().map(\.id) where !old.contains(slot) { ways[index].slot = slot }
     }
 
     private mutating func removeSlot(_ vault: Vault) throws {
@@ -179,7 +247,6 @@ struct RandomVault {
         var rotation = try vault.rotation()
         for way in ways { _ = try rotation.keep(try way.request.made()) }
         _ = try rotation.run()
-        for (index, slot) in try vault.slots().enumerated() { ways[index].slot = slot.id }
     }
 
     /// Taken apart, to be altered and sealed again; nil if none of its full slots opens with a raw key alone.
@@ -194,13 +261,13 @@ struct RandomVault {
 
     /// As a vector: opened in one of its ways, with or without a device, an anchor, and something after its newest
     /// commit.
-    mutating func vector(_ name: String, _ comment: String) throws -> (vector: Vector, dump: [String]) {
+    mutating func vector(_ name: String, _ comment: String) throws -> (vector: ConformanceVector, dump: [String]) {
         var request = chance.one(of: ways).request
         if chance.isIn(percent: 70) { request.device = chance.one(of: devices) }
         if !anchors.isEmpty, chance.isIn(percent: 70) {
             request.anchor = chance.one(of: anchors)
             if chance.isIn(percent: 20) { request.anchor?.chain = Bytes32(chance.bytes(32)) ?? .zero }
-            if chance.isIn(percent: 10) { request.anchor?.generation += 1 }
+            if chance.isIn(percent: 10) { request.anchor?.owner = Bytes32(chance.bytes(32)) ?? .zero }
         }
         var file = fileSystem.bytes(of: Self.path) ?? []
         if chance.isIn(percent: 15) {
@@ -208,7 +275,7 @@ struct RandomVault {
         }
         if chance.isIn(percent: 10) { file += chance.bytes(1, 63, 448, 1000) }
         let reading = try Reading(Self.path, request, fileSystem: MemoryFileSystem(Self.path, file))
-        let vector = Vector(
+        let vector = ConformanceVector(
             name: name, folder: "", spec: "R-11.1", expect: reading.verdict, request: request, comment: comment,
             file: file)
         return (vector, reading.dump)

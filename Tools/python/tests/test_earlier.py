@@ -28,19 +28,21 @@ def test_what_was_overwritten_is_listed_read_and_restored(vault: Vault) -> None:
     vault.set("s", b"two", attributes={"label": "Second", "notes": None})
     vault["s"] = b"three"
     vault["s"] = b"three"
-    first, second = vault.earlier_values("s")
-    assert vault.item("s").earlier_values == 2  # type: ignore[union-attr]
-    assert first.modified_ms == 1000 and first.modified == datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
-    assert first.replaced <= second.replaced
+    first, notes, second = vault.earlier_values("s")
+    item = vault.item("s")
+    assert item is not None and item.has_past and not item.needs_settling and not item.lacks_secret
+    assert item.secret_changed_ms is not None and item.secret_changed_ms >= second.modified_ms
+    assert 1000 < first.modified_ms <= second.modified_ms and first.modified <= first.replaced <= second.replaced
     assert abs((datetime.now(timezone.utc) - second.replaced).total_seconds()) < 600
-    assert first.revision < second.revision and first.device is None
-    assert dict(first.attributes) == {"label": b"First"} and first.unread_attributes == ("notes",)
-    assert first.attribute_flags == {"label": AttributeFlags(0), "notes": AttributeFlags.SEALED}
-    assert vault.attribute("s", "notes", of=first) == b"as they were" and vault.attribute("s", "notes") is None
+    assert first.revision == notes.revision < second.revision and first.replica == notes.replica == second.replica != 0
+    assert (first.attribute, notes.attribute, first.flags, notes.flags) == (None, "notes", 0, AttributeFlags.SEALED)
+    assert dict(first.attributes) == {"label": b"First"} and first.unread_attributes == ()
+    assert first.attribute_flags == {"label": AttributeFlags(0)} and dict(notes.attributes) == {}
+    assert vault.attribute("s", "notes", of=first) is None and vault.attribute("s", "notes") is None
     assert vault.attribute("s", "label", of=first) == b"First" and vault.attribute("s", "none", of=first) is None
     with vault.open_earlier("s", first) as opened:
         view = opened.secret
-        assert view == b"one" and view.readonly and opened.value.attributes["notes"] == b"as they were"
+        assert view == b"one" and view.readonly and dict(opened.value.attributes) == {"label": b"First"}
         with pytest.raises(TypeError):
             pickle.dumps(opened)
     with pytest.raises(ValueError, match="wiped"):
@@ -50,15 +52,17 @@ def test_what_was_overwritten_is_listed_read_and_restored(vault: Vault) -> None:
     vault.rotate(Factors(raw_key=RAW_KEY))
     vault.move("t", "s")
     vault.restore("s", first)
-    assert vault["s"] == b"one" and secrets(vault) == [b"one", b"two", b"three"]
-    assert vault.attribute("s", "notes") == b"as they were"
+    assert vault["s"] == b"one" and secrets(vault) == [b"as they were", b"two", b"three"]
+    assert vault.attribute("s", "notes") is None and vault.attribute("s", "label") == b"Second"
+    vault.restore("s", notes)
+    assert vault.attribute("s", "notes") == b"as they were" and secrets(vault) == [b"two", b"three"]
 
 
 def test_earlier_values_are_forgotten_all_or_none(vault: Vault) -> None:
     for number in range(5):
         vault["s"] = str(number).encode()
     values = vault.earlier_values("s")
-    unknown = dataclasses.replace(values[0], revision=values[0].revision + 1)
+    unknown = dataclasses.replace(values[0], replica=values[0].replica ^ 1)
     with pytest.raises(vaultfmt.NoSuchItem):
         vault.forget("s", [values[0], unknown])
     assert len(vault.earlier_values("s")) == 4
@@ -70,28 +74,29 @@ def test_earlier_values_are_forgotten_all_or_none(vault: Vault) -> None:
         vault.open_earlier("s", values[1])
     with pytest.raises(vaultfmt.NoSuchItem):
         vault.forget("none")
-    with pytest.raises(ValueError, match="hexadecimal"):
-        vault.restore("s", dataclasses.replace(values[0], device="no id"))
+    for name in ("notes", ""):
+        with pytest.raises(vaultfmt.NoSuchItem):
+            vault.restore("s", dataclasses.replace(values[0], attribute=name))
 
 
 def test_an_import_brings_earlier_values_along(vault: Vault) -> None:
     vault["s"] = b"now"
     attributes = {"label": "Imported", "pin": Attribute("1", AttributeFlags.SEALED)}
-    new = [NewEarlierValue(b"old", 1, 2), NewEarlierValue(b"", 2, -3, attributes)]
+    new = [NewEarlierValue(b"old", 2), NewEarlierValue(b"", -3, attributes)]
     assert vault.add_earlier("s", new) == 2
-    old, newer = vault.earlier_values("s")
-    assert (old.modified_ms, old.replaced_ms, newer.modified_ms, newer.replaced_ms) == (1, 2, 2, -3)
-    assert secrets(vault) == [b"old", b""] and vault.attribute("s", "pin", of=newer) == b"1"
-    assert newer.unread_attributes == ("pin",)
+    old, newer, pin = vault.earlier_values("s")
+    assert (old.replaced_ms, newer.replaced_ms, pin.replaced_ms) == (2, -3, -3) and old.modified_ms > 2
+    assert secrets(vault) == [b"old", b"", b"1"] and pin.attribute == "pin" and pin.flags == AttributeFlags.SEALED
+    assert dict(newer.attributes) == {"label": b"Imported"} and newer.revision == pin.revision > old.revision
     vault.keep_versions(1)
-    assert vault.add_earlier("s", new) == 1 and secrets(vault) == [b""]
+    assert vault.add_earlier("s", new) == 1 and secrets(vault) == [b"", b"1"]
     assert vault.add_earlier("s", iter([])) == 0
     with pytest.raises(TypeError, match="encode text"):
-        vault.add_earlier("s", [NewEarlierValue("text", 1, 2)])  # type: ignore[arg-type]
+        vault.add_earlier("s", [NewEarlierValue("text", 2)])  # type: ignore[arg-type]
     with pytest.raises(vaultfmt.InvalidArgument):
-        vault.add_earlier("s", [NewEarlierValue(b"x", 1, 1 << 62)])
+        vault.add_earlier("s", [NewEarlierValue(b"x", 1 << 62)])
     with pytest.raises(vaultfmt.InvalidArgument):
-        vault.add_earlier("s", [NewEarlierValue(b"x", 1, 1, {"label": None})])  # type: ignore[dict-item]
+        vault.add_earlier("s", [NewEarlierValue(b"x", 1, {"label": None})])  # type: ignore[dict-item]
     with pytest.raises(vaultfmt.NoSuchItem):
         vault.add_earlier("none", new)
     assert "old" not in repr(new)
@@ -103,7 +108,7 @@ def test_a_vault_keeps_as_many_as_it_is_told(path: Path, tmp_path: Path) -> None
         for number in range(5):
             vault["s"] = str(number).encode()
         assert secrets(vault) == [b"2", b"3"]
-        assert vault.statistics().earlier_values == 2 == vault.verify().earlier_values
+        assert vault.statistics().items_with_past == 1 == vault.verify().items_with_past
         vault.keep_versions(0)
         vault["s"] = b"5"
         vault.compact()
@@ -124,10 +129,11 @@ def test_a_transaction_sees_its_own_earlier_values(vault: Vault) -> None:
     with pytest.raises(ZeroDivisionError), vault.transaction():
         vault.set("s", b"2", attributes={"notes": "sealed"})
         vault["s"] = b"3"
-        (first, second) = vault.earlier_values("s")
-        assert secrets(vault) == [b"1", b"2"] and vault.attribute("s", "notes", of=second) == b"sealed"
+        vault.change("s", attributes={"notes": "another"})
+        (first, second, notes) = vault.earlier_values("s")
+        assert secrets(vault) == [b"1", b"2", b"sealed"] and notes.revision == second.revision
         vault.restore("s", first)
-        assert vault["s"] == b"1" and vault.forget("s") == 3
+        assert vault["s"] == b"1" and secrets(vault) == [b"2", b"sealed", b"3"] and vault.forget("s") == 3
         vault.keep_versions(0)
         raise ZeroDivisionError
     assert vault["s"] == b"1" and vault.earlier_values("s") == () and vault.kept_versions == 10
@@ -153,16 +159,12 @@ def test_nobody_but_an_owner_reads_earlier_values(vault: Vault, path: Path) -> N
         vault.forget("s")
 
 
-def test_earlier_values_name_the_device_that_made_them(path: Path) -> None:
-    device = vaultfmt.generate_device()
-    with vaultfmt.create(path, raw_key=RAW_KEY, device=device) as vault:
-        vault["s"] = b"1"
-        vault["s"] = b"2"
-        (value,) = vault.earlier_values("s")
-        assert value.device == device[:16].hex() and secrets(vault) == [b"1"]
-        other = EarlierValue(value.revision, None, 0, 0, {}, {}, ())
-        with pytest.raises(vaultfmt.NoSuchItem):
-            vault.restore("s", other)
+def test_revision_replica_and_attribute_identify_an_earlier_value(vault: Vault) -> None:
+    vault["s"] = b"1"
+    vault["s"] = b"2"
+    (value,) = vault.earlier_values("s")
+    vault.restore("s", EarlierValue(value.revision, value.replica, None, AttributeFlags(0), 0, 0, {}, {}, ()))
+    assert vault["s"] == b"1" and secrets(vault) == [b"2"]
 
 
 def test_attributes_have_flags(vault: Vault) -> None:
@@ -178,7 +180,7 @@ def test_attributes_have_flags(vault: Vault) -> None:
     with vault.open("s") as opened:
         assert opened.item.attributes["pin"] == b"4321" and opened.item.unread_attributes == ()
         assert opened.item.attribute_flags == {"blob": 4, "otp": 1, "pin": both, "plain": 1}
-    assert vault.item("s").earlier_values == 1  # type: ignore[union-attr]
+    assert {value.attribute for value in vault.earlier_values("s")} == {"pin"}
     with pytest.raises(vaultfmt.InvalidArgument):
         vault.change("s", attributes={"pin": Attribute("1", AttributeFlags(8))})
     with pytest.raises(TypeError):

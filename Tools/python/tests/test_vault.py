@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import threading
 from pathlib import Path
@@ -169,10 +170,10 @@ def test_slots(path: Path) -> None:
             reader.each_secret(lambda item, secret: refused.append(secret), group="")
             assert isinstance(refused[0], vaultfmt.NotPermitted)
         changed = vault.change_slot(Factors("new second"), second, cost=CHEAP)
-        assert changed.id not in (None, second) and changed.id in [slot.id for slot in vault.slots()]
+        assert changed.id == second and second in [slot.id for slot in vault.slots()]
         vault.remove_slot(scoped)
         with pytest.raises(vaultfmt.NoSuchSlot):
-            vault.remove_slot(second)
+            vault.remove_slot(scoped)
         with pytest.raises(vaultfmt.NoSlotOpens):
             vault.rotate(Factors("second"))
         owner, anchor = vault.owner, vault.anchor
@@ -213,8 +214,10 @@ def test_anchors(path: Path, tmp_path: Path) -> None:
         vault["s"] = b"1"
         new = vault.anchor
         assert vault.verdict(old) == Verdict.DESCENDS and vault.verdict(new) == Verdict.SAME
-        assert [vault.id, "1", vault.owner] == [old.split(":")[part] for part in (0, 1, 3)] and len(vault.owner) == 64
-        assert vault.verdict(new[:-64] + "0" * 64) == Verdict.FOREIGN
+        parts = old.split(":")
+        assert [vault.id, "1", vault.owner, "0"] == [parts[part] for part in (0, 1, 3, 4)] and len(vault.owner) == 64
+        assert re.fullmatch("[0-9a-f]{16}=[1-9][0-9]*", parts[5]) and vault.statistics().replicas == 1
+        assert vault.verdict(new.replace(vault.owner, "0" * 64)) == Verdict.FOREIGN
     with pytest.raises(vaultfmt.RolledBack):
         vaultfmt.open(tmp_path / "old", raw_key=RAW_KEY, anchor=new)
     with vaultfmt.open(tmp_path / "old", raw_key=RAW_KEY, anchor=old, writable=True, memory=False) as vault:
@@ -227,7 +230,7 @@ def test_maintenance(vault: Vault, path: Path) -> None:
     for _ in range(3):
         vault["s"] = bytes(1000)
     before, after = vault.compact()
-    assert before > after and vault.statistics().earlier_values == 0 and vault.verify().earlier_values == 0
+    assert before > after and vault.statistics().items_with_past == 0 and vault.verify().items_with_past == 0
     vault["t"] = b"x"
     report = vault.verify()
     assert report.is_sound and report.items == 2 and report.problems == ()

@@ -70,8 +70,8 @@ enum {
     VAULTFMT_LIMIT_EXCEEDED = 9,        /* a limit of the format would be exceeded (section 11); nothing was written */
     VAULTFMT_DEVICE_BOUND = 10,         /* the secret is bound to another device */
     VAULTFMT_TAMPERED = 11,             /* the newest commit was not made by an owner, or belongs to another header */
-    VAULTFMT_ROLLED_BACK = 12,          /* the file is older than a remembered state */
-    VAULTFMT_FORKED = 13,               /* the file's history differs from that of the remembered state */
+    VAULTFMT_ROLLED_BACK = 12,          /* the file lacks changes of a remembered state */
+    VAULTFMT_FORKED = 13,               /* the file and the remembered state each have changes that the other lacks */
     VAULTFMT_NO_SUCH_ITEM = 14,
     VAULTFMT_DUPLICATE_ITEM = 15,
     VAULTFMT_NO_SUCH_FILE = 16,
@@ -93,7 +93,7 @@ enum {
     VAULTFMT_OUT_OF_MEMORY = 32,        /* not enough memory for the key derivation, a secret or a large buffer */
     VAULTFMT_NO_KERNEL_KEYRING = 33,    /* the system has no kernel keyring, or does not allow access to it */
     VAULTFMT_OTHER_PROCESS = 34,        /* the handle was opened by the parent process, before a fork: open the vault again */
-    VAULTFMT_ANCESTRY_UNPROVABLE = 35,  /* the file can no longer prove that it continues from the remembered state */
+    VAULTFMT_NO_SECRET = 35,            /* the item has no secret: it was forgotten, or is among the values that are left to settle */
     VAULTFMT_FOREIGN_OWNER = 36,        /* the vault's owners are not the ones that were remembered or required */
     VAULTFMT_MEMORY_DAMAGED = 37,       /* this machine's record of the vault is damaged */
     VAULTFMT_UNSUPPORTED_FORM = 38,     /* the value is stored in a form that this version does not know */
@@ -140,7 +140,8 @@ static inline vaultfmt_bytes vaultfmt_text(const char *text) {
 /* Overwrites the caller's memory with zeros; the compiler cannot optimise the write away. Any thread. */
 void vaultfmt_wipe(void *memory, size_t size);
 
-/* Bytes that a function returns: a secret, a value, a path. */
+/* Bytes that a function returns: a secret, a value, a path, an anchor. Paths and anchors are followed by a NUL that their
+   size does not include, so that `(const char *)value->bytes.data` is a C string. */
 typedef struct vaultfmt_value {
     vaultfmt_bytes bytes; /* never NULL */
 } vaultfmt_value;
@@ -246,7 +247,7 @@ typedef struct vaultfmt_open_options {
     uint32_t reserved;                /* 0 */
     uint64_t most_kdf_work;           /* memory in KiB times passes, summed over all slots that are tried */
     vaultfmt_bytes device;            /* this device, from vaultfmt_device_generate; without it, device-only items are listed but cannot be opened */
-    const char *anchor;               /* a state from which the vault must descend, from vaultfmt_info; NULL for none */
+    const char *anchor;               /* a state whose changes the vault must have, from vaultfmt_get_anchor; NULL for none */
     vaultfmt_bytes owners;            /* the required owners' public key, 32 bytes from vaultfmt_info; if it differs,
                                          VAULTFMT_FOREIGN_OWNER before any contents are released; for programs that do
                                          not remember states */
@@ -261,7 +262,7 @@ typedef struct vaultfmt_create_options {
     uint32_t kdf_passes;
     uint32_t kdf_lanes;
     uint32_t allow_weak_kdf;          /* 1 to allow a cost below 19 MiB or 2 passes, which otherwise results in VAULTFMT_WEAK_KDF */
-    uint32_t kept_versions;           /* the number of earlier values to keep for each item, 0 to 50 */
+    uint32_t kept_versions;           /* the number of earlier values that each field of an item keeps, 0 to 50 */
     int64_t lock_wait;                /* as in vaultfmt_open_options */
     vaultfmt_bytes slot_name;         /* the first slot's name, at most 63 bytes */
     vaultfmt_bytes device;            /* as in vaultfmt_open_options */
@@ -280,8 +281,8 @@ vaultfmt_status vaultfmt_create(
 /* Opens a vault with the factors of one of its slots. If `options` is NULL, the defaults apply, and the vault is opened
    for reading. No state is remembered: see "This machine". Can return VAULTFMT_NO_SUCH_FILE, _NOT_A_VAULT,
    _UNSUPPORTED_VERSION, _UNSUPPORTED_CRITICAL, _HEADER_INVALID, _KDF_LIMIT, _NO_SLOT_OPENS, _AUTHENTICATION_FAILED,
-   _STRUCTURE_INVALID, _TAMPERED, _IO; with an owners' key or an anchor, _FOREIGN_OWNER; with an anchor, _ROLLED_BACK,
-   _FORKED and _ANCESTRY_UNPROVABLE; and any error of a provider. Any thread. */
+   _STRUCTURE_INVALID, _TAMPERED, _IO; with an owners' key or an anchor, _FOREIGN_OWNER; with an anchor, _ROLLED_BACK and
+   _FORKED; and any error of a provider. Any thread. */
 vaultfmt_status vaultfmt_open(
     const char *path, const vaultfmt_factors *factors, const vaultfmt_open_options *options, vaultfmt_vault **vault);
 
@@ -334,11 +335,10 @@ vaultfmt_status vaultfmt_end_unlocked(const char *path);
  * again whenever it is refreshed, unlocked or changed. A vault that does not continue from it is refused until it is
  * accepted with vaultfmt_local_accept or `vaultfmt anchor --accept`:
  *
- *   VAULTFMT_ROLLED_BACK          the vault is in an older state
- *   VAULTFMT_FORKED               the vault was continued from another state
- *   VAULTFMT_ANCESTRY_UNPROVABLE  the vault can no longer prove that it continues from the remembered state
- *   VAULTFMT_FOREIGN_OWNER        the vault has different owners, and no hand-over leads to them (a rotation makes one)
- *   VAULTFMT_MEMORY_DAMAGED       the remembered state is damaged
+ *   VAULTFMT_ROLLED_BACK     the vault lacks changes of the remembered state
+ *   VAULTFMT_FORKED          the vault and the remembered state each have changes that the other lacks
+ *   VAULTFMT_FOREIGN_OWNER   the vault has different owners, and no hand-over leads to them (a rotation makes one)
+ *   VAULTFMT_MEMORY_DAMAGED  the remembered state is damaged
  *
  * The machine's device is used if the options do not name one.
  */
@@ -392,7 +392,6 @@ enum {
     VAULTFMT_TAIL_DAMAGED = 4
 };
 
-#define VAULTFMT_ANCHOR_SIZE 192
 #define VAULTFMT_OWNERS_SIZE 32
 
 typedef struct vaultfmt_info {
@@ -400,16 +399,12 @@ typedef struct vaultfmt_info {
     uint32_t is_writable;
     uint32_t is_locked;
     uint32_t is_owner;                  /* 0: it was opened by a scoped slot, which can read the index and some access groups */
-    uint64_t generation;                /* the state's generation, greater than those of all earlier states */
+    uint64_t generation;                /* the state's generation, greater than those of all states before it in the file */
     uint8_t vault_id[16];
     /* The owners' public key: the same for all slots, and replaced by a rotation. It reveals nothing. */
     uint8_t owners[VAULTFMT_OWNERS_SIZE];
-    /* The state, in a form that a program can remember in order to detect a rollback of the file (section 7.2). The
-       form is VAULT:GENERATION:CHAIN:OWNERS, where the generation is decimal and the others are 32, 64 and 64
-       hexadecimal digits; it will not change. */
-    char anchor[VAULTFMT_ANCHOR_SIZE];
     uint32_t tail;                      /* VAULTFMT_TAIL_... */
-    uint32_t kept_versions;             /* the number of earlier values kept for each item */
+    uint32_t kept_versions;             /* the number of earlier values that each field of an item keeps */
     uint64_t tail_size;
     uint64_t tail_generation;
 } vaultfmt_info;
@@ -418,30 +413,39 @@ typedef struct vaultfmt_info {
    the rest is zeroed first. Any thread. */
 vaultfmt_status vaultfmt_get_info(vaultfmt_vault *vault, vaultfmt_info *info);
 
+/* Returns the anchor of the state: text that a program can remember in order to detect a rollback of the file (section
+   7.2). It belongs to the caller, which must pass it to vaultfmt_value_free; a NUL follows it. Its form will not change:
+   VAULT:GENERATION:CHAIN:OWNERS:FLOOR:ROWS, where the generation and the floor are decimal, and vault, chain and owners
+   are 32, 64 and 64 hexadecimal digits. The rows are separated by commas; there is one for each replica id under which
+   the vault was changed: 16 hexadecimal digits, an exclamation mark if the id is split, an equals sign, and a decimal
+   revision. So the text has about 200 bytes and 40 more for each id. Can return VAULTFMT_AUTHENTICATION_FAILED,
+   _STRUCTURE_INVALID and _IO if the part of the file that lists the rows is damaged. Any thread. */
+vaultfmt_status vaultfmt_get_anchor(vaultfmt_vault *vault, const vaultfmt_value **anchor);
+
 enum {
-    VAULTFMT_VERDICT_SAME = 0,       /* it is that state */
-    VAULTFMT_VERDICT_DESCENDS = 1,   /* it descends from that state */
-    VAULTFMT_VERDICT_OLDER = 2,      /* it is older than that state: the file was rolled back */
-    VAULTFMT_VERDICT_FORKED = 3,     /* it was continued from another state */
-    VAULTFMT_VERDICT_UNPROVABLE = 4, /* the file no longer contains the data needed to decide */
-    VAULTFMT_VERDICT_FOREIGN = 5     /* it has different owners, and no hand-over leads to them */
+    VAULTFMT_VERDICT_SAME = 0,     /* it has the same changes as that state */
+    VAULTFMT_VERDICT_DESCENDS = 1, /* it has all changes of that state, and others */
+    VAULTFMT_VERDICT_OLDER = 2,    /* it lacks changes of that state and has no others: the file was rolled back */
+    VAULTFMT_VERDICT_FORKED = 3,   /* both have changes that the other lacks */
+    VAULTFMT_VERDICT_FOREIGN = 4   /* it has different owners, and no hand-over leads to them */
 };
 
-/* Compares the state with a remembered anchor. Returns VAULTFMT_INVALID_ARGUMENT if the anchor belongs to another
-   vault. Any thread. */
+/* Compares the state with a remembered anchor, a C string. Returns VAULTFMT_INVALID_ARGUMENT if the anchor belongs to
+   another vault, and the same errors as vaultfmt_get_anchor. Any thread. */
 vaultfmt_status vaultfmt_check_anchor(vaultfmt_vault *vault, const char *anchor, int32_t *verdict);
 
 typedef struct vaultfmt_statistics {
     uint32_t struct_size;       /* set by the caller */
     uint32_t is_memory_locked;  /* 0: secrets could not be protected from being swapped out */
     uint64_t items;
-    uint64_t tombstones;
+    uint64_t forgotten_values;  /* values that were forgotten, and that no copy of the vault brings back */
     uint64_t file_bytes;
     uint64_t live_bytes;
     uint64_t dead_bytes;        /* the bytes that compaction would free */
     uint32_t tree_height;
-    uint32_t kept_versions;     /* the number of earlier values kept for each item */
-    uint64_t earlier_values;
+    uint32_t kept_versions;     /* the number of earlier values that each field of an item keeps */
+    uint64_t items_with_past;   /* items that have earlier values, or values that a merge has left to settle */
+    uint64_t replicas;          /* replica ids under which the vault was changed; 0 if their list is damaged */
 } vaultfmt_statistics;
 
 /* Returns statistics. Reads the whole index, but no secrets. Any thread. */
@@ -534,8 +538,7 @@ typedef struct vaultfmt_attribute {
     vaultfmt_bytes value;  /* NULL on output: the value was not read; on input: the attribute is removed */
     uint32_t flags;        /* VAULTFMT_ATTRIBUTE_... */
     /* 1 to use `flags`; always 1 on output. 0 to keep the flags of the item's existing attribute, or to give a new
-       attribute the default flags: `notes`, `otp` and names that start with "sealed:" are sealed, and `conflict` is
-       sealed and binary. */
+       attribute the default flags: `notes`, `otp` and names that start with "sealed:" are sealed. */
     uint32_t states_flags;
 } vaultfmt_attribute;
 
@@ -564,8 +567,15 @@ typedef struct vaultfmt_item {
     size_t attribute_count;
     size_t unread_attribute_count;        /* the number of attributes with values that were not read */
     vaultfmt_bytes secret;                /* NULL if it was not requested, or was refused */
-    vaultfmt_status secret_status;        /* why it was refused: VAULTFMT_DEVICE_BOUND, _NOT_PERMITTED or _LOCKED; otherwise VAULTFMT_OK */
-    uint32_t earlier_value_count;
+    vaultfmt_status secret_status;        /* why it was refused: VAULTFMT_DEVICE_BOUND, _NOT_PERMITTED, _LOCKED or
+                                             _NO_SECRET; otherwise VAULTFMT_OK */
+    uint32_t has_past;                    /* 1: the item has earlier values, or values that a merge has left to settle */
+    uint32_t needs_settling;              /* 1: a merge has left values of the item to settle: see `vaultfmt conflicts` */
+    uint32_t lacks_secret;                /* 1: the item has no secret: it was forgotten, or is among the values that are
+                                             left to settle */
+    uint32_t reserved;
+    int64_t secret_changed;               /* when the secret was last changed; for an imported item, when it was imported;
+                                             0 if it has none */
 } vaultfmt_item;
 
 /* Wipes and frees an item. One thread. */
@@ -577,7 +587,7 @@ vaultfmt_status vaultfmt_find(vaultfmt_vault *vault, const vaultfmt_key *key, co
 
 /* Reads the item with this key, including its secret and its attributes of at most 4096 bytes. Can return the same
    errors as vaultfmt_find, and VAULTFMT_LOCKED, _NOT_PERMITTED (a scoped slot without the item's group), _DEVICE_BOUND,
-   _UNSUPPORTED_FORM. Any thread. */
+   _NO_SECRET, _UNSUPPORTED_FORM. Any thread. */
 vaultfmt_status vaultfmt_get(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_item **item);
 
 /* Reads the value of one attribute, of any size. Free it with vaultfmt_value_free. Returns VAULTFMT_OK and stores NULL
@@ -608,8 +618,8 @@ typedef struct vaultfmt_details {
    Any thread. */
 vaultfmt_status vaultfmt_add(vaultfmt_vault *vault, const vaultfmt_key *key, vaultfmt_bytes secret, const vaultfmt_details *details);
 
-/* Adds an item, or replaces its secret and the named attributes. The previous secret and sealed attributes become an
-   earlier value, if the vault keeps any. Otherwise, this is like vaultfmt_add. Any thread. */
+/* Adds an item, or replaces its secret and the named attributes. The previous secret, and each sealed attribute that
+   changes, become earlier values, if the vault keeps any. Otherwise, this is like vaultfmt_add. Any thread. */
 vaultfmt_status vaultfmt_set(vaultfmt_vault *vault, const vaultfmt_key *key, vaultfmt_bytes secret, const vaultfmt_details *details);
 
 /* Changes attributes or accessibility, but not the secret; `created` and `modified` must be VAULTFMT_UNSET. Can return
@@ -627,25 +637,30 @@ vaultfmt_status vaultfmt_remove(vaultfmt_vault *vault, const vaultfmt_key *key);
 
 /* ---- Earlier values ----
  *
- * When an item's secret or a sealed attribute is replaced, the vault keeps the previous value, up to a number that is
- * set for each vault; the oldest values are removed first. Only owners can read them: a scoped slot gets
- * VAULTFMT_NOT_PERMITTED, and a locked vault VAULTFMT_LOCKED.
+ * When an item's secret or a sealed attribute is replaced, the vault keeps the previous value of this field, up to a
+ * number that is set for each vault; the oldest values of a field are removed first. Only owners can read them: a scoped
+ * slot gets VAULTFMT_NOT_PERMITTED, and a locked vault VAULTFMT_LOCKED.
  */
 
-/* Identifies one of an item's earlier values. */
+/* Identifies one of an item's earlier values: the change that set it, and the field that it belongs to. On input, the
+   name belongs to the caller; in a vaultfmt_earlier_value, it belongs to that structure and is freed with it. */
 typedef struct vaultfmt_earlier_id {
-    uint64_t revision;   /* the item's revision when this was its value */
-    uint8_t device[16];  /* the device that created it, or zeros */
+    uint64_t revision;        /* the revision of the change that set the value */
+    uint64_t replica;         /* the replica id under which it was set */
+    vaultfmt_bytes attribute; /* the name of the sealed attribute; NULL for the secret */
 } vaultfmt_earlier_id;
 
 typedef struct vaultfmt_earlier_value {
     vaultfmt_earlier_id id;
-    int64_t replaced;                     /* when it was replaced */
-    int64_t modified;                     /* when it was last modified */
-    const vaultfmt_attribute *attributes; /* the item's attributes at that time, read like those of a vaultfmt_item */
+    int64_t replaced;                     /* when it was replaced; 0 if that is not known */
+    int64_t modified;                     /* when it was set; for an imported value, when it was imported */
+    const vaultfmt_attribute *attributes; /* of a secret: the item's attributes at that time, except sealed ones, read like
+                                             those of a vaultfmt_item; of an attribute: none */
     size_t attribute_count;
     size_t unread_attribute_count;
-    vaultfmt_bytes secret;                /* NULL in a list */
+    vaultfmt_bytes secret;                /* the secret, or the value of the sealed attribute; NULL in a list */
+    uint32_t flags;                       /* of an attribute: VAULTFMT_ATTRIBUTE_...; of a secret: 0 */
+    uint32_t reserved;
 } vaultfmt_earlier_value;
 
 /* Wipes and frees an earlier value. One thread. */
@@ -664,52 +679,53 @@ void vaultfmt_earlier_values_free(const vaultfmt_earlier_values *values);
 vaultfmt_status vaultfmt_get_earlier_values(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_values **values);
 
-/* Reads an earlier value, including its secret and its attributes of at most 4096 bytes. Returns VAULTFMT_NO_SUCH_ITEM
-   if there is no such item or value. Any thread. */
+/* Reads an earlier value: the secret, with its attributes of at most 4096 bytes, or the value of the sealed attribute.
+   Returns VAULTFMT_NO_SUCH_ITEM if there is no such item or value. Any thread. */
 vaultfmt_status vaultfmt_get_earlier_value(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id,
     const vaultfmt_earlier_value **value);
 
-/* Reads an attribute of an earlier value, like vaultfmt_get_attribute. Any thread. */
+/* Reads an attribute that the item had with an earlier secret, like vaultfmt_get_attribute. Earlier values of sealed
+   attributes are values of their own: vaultfmt_get_earlier_value reads them. Any thread. */
 vaultfmt_status vaultfmt_get_earlier_attribute(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id, vaultfmt_bytes name,
     const vaultfmt_value **value);
 
-/* Restores an item's secret and attributes from an earlier value; its key and accessibility do not change. The current
-   value becomes an earlier value, and the restored one is kept in the list. Can return VAULTFMT_NO_SUCH_ITEM and the
-   errors of a commit. Any thread. */
+/* Restores an item's secret, or a sealed attribute, from an earlier value; nothing else of the item changes. The current
+   value becomes an earlier value; the restored one is not listed while the item has it. Can return VAULTFMT_NO_SUCH_ITEM
+   and the errors of a commit. Any thread. */
 vaultfmt_status vaultfmt_restore(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id);
 
-/* Forgets earlier values of an item: the `count` values in `ids`, or all of them if `ids` is NULL and `count` is 0. Their
-   ciphertext remains in the file until vaultfmt_compact is called, and in copies of the file. Stores the number forgotten
-   in `forgotten`, which may be NULL. Can return VAULTFMT_NO_SUCH_ITEM, in which case none are forgotten, and the errors
-   of a commit. Any thread. */
+/* Forgets earlier values of an item: the `count` values in `ids`, or all of them if `ids` is NULL and `count` is 0. No
+   copy of the vault brings them back; values of the field with the same bytes are forgotten with them. Their ciphertext
+   remains in the file until vaultfmt_compact is called, and in copies of the file. Stores the number forgotten in
+   `forgotten`, which may be NULL. Can return VAULTFMT_NO_SUCH_ITEM, in which case none are forgotten, and the errors of a
+   commit. Any thread. */
 vaultfmt_status vaultfmt_forget(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *ids, size_t count, size_t *forgotten);
 
-/* An earlier value to import. */
+/* An earlier secret to import. */
 typedef struct vaultfmt_new_earlier_value {
     uint32_t struct_size;
     uint32_t reserved; /* 0 */
     vaultfmt_bytes secret;
-    const vaultfmt_attribute *attributes; /* each with a value */
+    const vaultfmt_attribute *attributes; /* each with a value; sealed ones become earlier values of their own */
     size_t attribute_count;
-    int64_t modified;
     int64_t replaced;
 } vaultfmt_new_earlier_value;
 
-#define VAULTFMT_NEW_EARLIER_VALUE_INIT {(uint32_t)sizeof(vaultfmt_new_earlier_value), 0, {NULL, 0}, NULL, 0, 0, 0}
+#define VAULTFMT_NEW_EARLIER_VALUE_INIT {(uint32_t)sizeof(vaultfmt_new_earlier_value), 0, {NULL, 0}, NULL, 0, 0}
 
-/* Adds earlier values to an item, the oldest first; they follow its existing ones. Only the last ones are added, up to
+/* Adds earlier secrets to an item, the oldest first; they follow its existing ones. Only the last ones are added, up to
    the number that the vault keeps; that number is stored in `added`, which may be NULL. Can return
    VAULTFMT_NO_SUCH_ITEM; otherwise, this is like vaultfmt_add. Any thread. */
 vaultfmt_status vaultfmt_add_earlier_values(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_new_earlier_value *values, size_t count,
     size_t *added);
 
-/* Sets the number of earlier values to keep for each item, 0 to 50; returns VAULTFMT_LIMIT_EXCEEDED for a greater
-   number. Excess values are removed when their item changes, or by vaultfmt_compact. Can return the errors of a commit.
-   Any thread. */
+/* Sets the number of earlier values that each field of an item keeps, 0 to 50; returns VAULTFMT_LIMIT_EXCEEDED for a greater
+   number. Excess values are not listed, and are removed when their item changes. Can return the errors of a commit. Any
+   thread. */
 vaultfmt_status vaultfmt_keep_versions(vaultfmt_vault *vault, uint32_t count);
 
 /* ---- Transactions ----
@@ -807,7 +823,7 @@ enum {
 };
 
 typedef struct vaultfmt_slot {
-    uint8_t id[16];               /* unchanged when the name or grants change; replaced when the factors change */
+    uint8_t id[16];               /* random; never changes while the slot exists */
     uint32_t kind;                /* VAULTFMT_SLOT_..., or another number for a kind that this version does not know */
     uint32_t factors;             /* VAULTFMT_FACTOR_..., all of which are required; may include unknown bits */
     uint32_t is_known;            /* 0: this version does not know its kind or its factors, or its strength, and keeps
@@ -823,8 +839,7 @@ typedef struct vaultfmt_slot {
     vaultfmt_bytes name;          /* NULL unless opened as an owner */
     const vaultfmt_bytes *groups; /* the groups that a scoped slot opens; NULL for others, or unless opened as an owner */
     size_t group_count;
-    uint64_t revision;            /* when it was created, or its name or grants were last changed; 0 unless opened as an owner */
-    uint8_t device[16];           /* the device that made that change; zeros if none was given, or unless opened as an owner */
+    uint64_t revision;            /* when it was made, or its name or factors were last changed; 0 in an inspection */
 } vaultfmt_slot;
 
 typedef struct vaultfmt_slots {
@@ -881,9 +896,10 @@ vaultfmt_status vaultfmt_slot_add(
 vaultfmt_status vaultfmt_slot_remove(vaultfmt_vault *vault, const uint8_t id[16], const vaultfmt_slot_report **report);
 
 /* Changes the factors of the slot with this id, or, if `id` is NULL, of the slot that opened the vault. The slot keeps its
-   name, groups and place in the list, but not its id; only the cost may be set in `options`. For a full slot, nothing else
-   is encrypted again; a scoped slot is replaced as if it were removed and added. Returns VAULTFMT_INVALID_ARGUMENT for a
-   slot that this version does not know. Otherwise, this is like vaultfmt_slot_add. Any thread. */
+   id, name, groups and place in the list; only the cost may be set in `options`. Nothing else is encrypted again: whoever
+   has an old copy of the file and the old factors can still read later states, until vaultfmt_rotate is called, or until a
+   scoped slot is removed or its grants change. Returns VAULTFMT_INVALID_ARGUMENT for a slot that this version does not
+   know. Otherwise, this is like vaultfmt_slot_add. Any thread. */
 vaultfmt_status vaultfmt_slot_change(
     vaultfmt_vault *vault, const uint8_t *id, const vaultfmt_factors *factors, const vaultfmt_slot_options *options,
     const vaultfmt_slot_report **report);
@@ -943,7 +959,8 @@ typedef struct vaultfmt_report {
     uint64_t problem_count;
     const vaultfmt_problem *problems;   /* the first 1000 of them */
     size_t listed_problems;
-    uint64_t earlier_values;            /* in the newest state */
+    uint64_t items_with_past;           /* those of the items that have earlier values, or values left to settle */
+    uint64_t forgotten_values;          /* listed in the newest state */
 } vaultfmt_report;
 
 /* Authenticates every byte of every object. Damage is listed in the report, to be freed with vaultfmt_report_free, and
@@ -956,7 +973,7 @@ void vaultfmt_report_free(const vaultfmt_report *report);
 /* ---- What a file reveals without a key ---- */
 
 typedef struct vaultfmt_objects {
-    vaultfmt_bytes type; /* record, page, versions frame, keyring, history or commit */
+    vaultfmt_bytes type; /* record, page, past, keyring, vector or commit */
     uint64_t count;
     uint64_t bytes;
 } vaultfmt_objects;

@@ -19,7 +19,9 @@ struct GitMergeDriver: ParsableCommand {
             """,
         shouldDisplay: false)
 
-    @Argument(help: ArgumentHelp("The common ancestor; an empty file if there is none.", valueName: "base"))
+    @Argument(
+        help: ArgumentHelp(
+            "The common ancestor, which is not needed: the vaults say what they have seen.", valueName: "base"))
     var base: String
 
     @Argument(help: ArgumentHelp("This side's version, which the result of the merge replaces.", valueName: "ours"))
@@ -36,14 +38,14 @@ struct GitMergeDriver: ParsableCommand {
     func run() throws {
         do {
             Terminal.note("merging \(TerminalText.path(path ?? ours))")
-            let reports = try merge()
-            guard !reports.contains(where: \.hasDamage) else {
+            let outcomes = try merge()
+            guard !outcomes.contains(where: { $0.report?.hasDamage == true }) else {
                 Terminal.failure(
                     "\(TerminalText.path(path ?? ours)) was merged, but contains damaged data; run 'vaultfmt verify' on both sides, and take an intact one"
                 )
                 end(1)
             }
-            guard reports.contains(where: \.needsAttention) else { return }
+            guard outcomes.contains(where: \.leavesConflicts) else { return }
             Terminal.note(
                 "\(TerminalText.path(path ?? ours)) was merged, with conflicts to settle; run 'vaultfmt conflicts', then 'git add' and 'git commit'"
             )
@@ -54,6 +56,13 @@ struct GitMergeDriver: ParsableCommand {
         }
     }
 
+    /// The path without symbolic links; nil if there is no file. Git runs the driver at the top of the tree.
+    private static func canonical(_ path: String) -> String? {
+        guard let real = realpath(path, nil) else { return nil }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
     private func end(_ code: Int32) -> Never {
         ControllingTerminal.end()
         Glibc.exit(code)
@@ -61,38 +70,23 @@ struct GitMergeDriver: ParsableCommand {
 
     /// Merges the versions. Git's versions of a file may be older than the state that this machine remembers, as they
     /// are during a rebase; the result is checked the next time the vault is opened.
-    private func merge() throws -> [MergeReport] {
-        let hasBase = try Self.isThere(base)
-        guard let path, try !Vault.isOne(at: ours) || !Vault.isOne(at: theirs) else {
-            return try merge(ours, theirs, base: hasBase ? base : nil)
-        }
+    private func merge() throws -> [CopyOutcome] {
+        guard let path, try !Vault.isOne(at: ours) || !Vault.isOne(at: theirs) else { return try merge(ours, theirs) }
         // Git hands over what it stores: a filter such as LFS stores something else in place of the vault.
         let filter = try GitFilter(path)
-        let whole = [ours, theirs, base].map { $0 + ".vaultfmt" }
+        let whole = [ours, theirs].map { $0 + ".vaultfmt" }
         defer { whole.forEach { unlink($0) } }
-        for (stored, copy) in zip([ours, theirs] + (hasBase ? [base] : []), whole) {
-            try filter.smudge(stored, to: copy)
-        }
-        let reports = try merge(whole[0], whole[1], base: hasBase ? whole[2] : nil)
+        for (stored, copy) in zip([ours, theirs], whole) { try filter.smudge(stored, to: copy) }
+        let outcomes = try merge(whole[0], whole[1])
         try filter.clean(whole[0], to: ours)
-        return reports
+        return outcomes
     }
 
-    private func merge(_ ours: String, _ theirs: String, base: String?) throws -> [MergeReport] {
+    private func merge(_ ours: String, _ theirs: String) throws -> [CopyOutcome] {
         var merger = CopyMerger(path: ours, access: access, options: MergeOptions())
+        merger.place = path.flatMap(Self.canonical)
         merger.isWatched = false
-        do {
-            return try merger.merge([theirs], base: base).compactMap(\.report)
-        } catch let failure as CommandFailure where base != nil && failure.code == .invalidArgument {
-            // Git's common version is older than the vaults' common state, as in a cherry-pick.
-            return try merger.merge([theirs], base: nil).compactMap(\.report)
-        }
-    }
-
-    /// Whether a file is not empty: git passes an empty file for a version that does not exist.
-    private static func isThere(_ path: String) throws -> Bool {
-        var status = vault_status()
-        return vault_status_of(path, true, &status) == 0 && status.size > 0
+        return try merger.merge([theirs])
     }
 }
 

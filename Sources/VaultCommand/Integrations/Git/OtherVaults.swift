@@ -93,7 +93,8 @@ extension SyncRound {
             var options = MergeOptions()
             options.isRehearsal = true
             do {
-                switch try CopyMerger(path: path, access: silent, options: options).merge(copy, into: here)?.outcome {
+                let merger = CopyMerger(path: path, access: silent, options: options)
+                switch try merger.merge(copy, called: Self.whose(name), into: here)?.report?.outcome {
                 case .same, .theirs: return .continues
                 case .ours: return .older
                 default: return .diverged

@@ -31,6 +31,8 @@ struct Sync: ParsableCommand {
     @Option("How long to keep trying while others push.", value: "seconds")
     var patience: Double = 600
 
+    @OptionGroup(title: "The other side") var other: OtherFactorOptions
+
     func validate() throws {
         guard patience.isFinite, patience >= 0 else { throw ValidationError("--patience must be at least 0 seconds") }
     }
@@ -42,7 +44,8 @@ struct Sync: ParsableCommand {
         let side = try GitRemote(file, remote, folder: lock.folder)
         let opened = try vault.openVault(writable: true)
         let locks = try GitLocks(file, side, folder: lock.folder)
-        var round = SyncRound(file: file, remote: side, vault: opened, access: vault.access, lock: lock)
+        var round = SyncRound(
+            file: file, remote: side, vault: opened, access: vault.access, otherFactors: other.sources, lock: lock)
         let end = Clock.now + patience
         var pause = 0.05
         while try !run(&round, locks) {
@@ -52,18 +55,15 @@ struct Sync: ParsableCommand {
         }
         let rounds = round.rounds == 1 ? "" : ", in \(round.rounds) rounds"
         Terminal.note(
-            "\(TerminalText.quoted(file.name)) is at generation \(opened.anchor.generation) on both sides\(rounds)")
+            "\(TerminalText.quoted(file.name)) is at generation \(opened.state.generation) on both sides\(rounds)")
         guard !round.hasDamage else {
             throw CommandFailure(
                 .incomplete,
                 "synced, but the vault contains damaged data; 'vaultfmt verify' names it: set it again from an intact copy"
             )
         }
-        guard try !round.needsAttention && opened.conflicts().isEmpty else {
-            throw CommandFailure(
-                .incomplete,
-                "synced, with conflicts to settle or removals to look at; 'vaultfmt conflicts' and 'vaultfmt log' show them"
-            )
+        guard try opened.conflicts().isEmpty else {
+            throw CommandFailure(.incomplete, "synced, with conflicts to settle; 'vaultfmt conflicts' shows them")
         }
         guard round.areOthersProven else {
             throw CommandFailure(

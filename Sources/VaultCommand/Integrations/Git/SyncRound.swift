@@ -9,9 +9,10 @@ struct SyncRound {
     let remote: GitRemote
     let vault: Vault
     let access: AccessOptions
+    /// The factors of the other side's vaults, if they are not those of this side.
+    let otherFactors: FactorSources?
     let lock: SyncLock
     var rounds = 0
-    var needsAttention = false
     var hasDamage = false
     /// Whether all versions of other vaults that were taken from the other side are known to continue those here.
     var areOthersProven = true
@@ -34,7 +35,7 @@ struct SyncRound {
     /// Commits a vault if it has changed, while holding off all writers.
     private func commit(_ name: String, of vault: Vault) throws {
         // Within the closure, the vault is in use and has no state to tell.
-        let generation = vault.anchor.generation
+        let generation = vault.state.generation
         let id = vault.id
         try whileNobodyWrites(vault) {
             try requireCommitted(id, as: name)
@@ -241,20 +242,23 @@ struct SyncRound {
         try Self.naming(name, copy) {
             try extract(theirs, name, to: copy)
             try Self.require(vault.id, at: copy)
-            let merger = CopyMerger(path: vault.path, access: access, options: MergeOptions())
-            if let report = try merger.merge(copy, into: vault) {
-                needsAttention = needsAttention || report.needsAttention
+            let merger = CopyMerger(
+                path: vault.path, access: access, options: MergeOptions(), otherFactors: otherFactors)
+            if let report = try merger.merge(copy, called: Self.whose(name), into: vault)?.report {
                 hasDamage = hasDamage || report.hasDamage
+                for line in MergeText.slotLines(report) { Terminal.note(line) }
             }
         }
     }
 
+    static func whose(_ name: String) -> String { "the other side's \(TerminalText.quoted(name))" }
+
     /// Lets failures name the other side's vault in place of the copy that is read.
     static func naming<R>(_ name: String, _ copy: String, _ body: () throws -> R) throws -> R {
         do { return try body() } catch let failure as CommandFailure {
-            let message = failure.message.replacing(TerminalText.path(copy), with: "it")
-            throw CommandFailure(
-                failure.status, "the other side's \(TerminalText.quoted(name)): \(message)", code: failure.code)
+            let names = [TerminalText.path(copy), whose(name)]
+            let message = names.reduce(failure.message) { $0.replacing($1, with: "it") }
+            throw CommandFailure(failure.status, "\(whose(name)): \(message)", code: failure.code)
         }
     }
 

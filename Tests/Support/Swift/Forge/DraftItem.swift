@@ -1,14 +1,19 @@
 package import VaultBytes
 
-/// An item of a draft.
+/// An item of a draft: one sibling, all of whose fields are open, unless `siblings` says otherwise.
 package struct DraftItem {
     package var id: Bytes16
+    /// The key in the page.
     package var key: [UInt8]
     package var created: Int64
     package var value: DraftValue
     /// Earlier values, oldest first.
     package var versions: [DraftValue] = []
-    /// Where the versions frame is; nil if it is to be written.
+    /// What a merge or somebody else's change left besides.
+    package var listing = DraftListing()
+    /// Whether there is something to settle (flag 02).
+    package var hasConflicts = false
+    /// Where the past is; nil if it is to be written.
     package var frame: ObjectRef?
 
     package init(id: Bytes16, key: [UInt8], created: Int64, value: DraftValue) {
@@ -20,32 +25,30 @@ package struct DraftItem {
 
     mutating func forgetPlaces() {
         frame = nil
-        value.forgetPlaces()
-        for index in versions.indices { versions[index].forgetPlaces() }
+        for place in places { self[place].forgetPlaces() }
     }
 
-    /// Notes where the record of a value is: of the live one (0), or of a version (from 1 on).
-    mutating func put(_ ref: ObjectRef, _ place: Int) {
-        if place == 0 { value.record = ref } else { versions[place - 1].record = ref }
+    /// All values: the live one (0), and the earlier ones.
+    package subscript(_ place: Int) -> DraftValue {
+        get { place == 0 ? value : versions[place - 1] }
+        set { if place == 0 { value = newValue } else { versions[place - 1] = newValue } }
     }
 
-    /// Notes where an attribute's record is.
-    mutating func put(_ ref: ObjectRef, _ place: Int, _ at: Int, _ compartment: UInt64, _ revision: UInt64) {
-        if place == 0 {
-            value.attributes[at].put(ref, compartment, revision)
-        } else {
-            versions[place - 1].attributes[at].put(ref, compartment, revision)
-        }
-    }
+    var places: Range<Int> { 0..<1 + versions.count }
 }
 
-/// A live or earlier value.
+/// What an item shows, or values that it does not show and that are in one record.
 package struct DraftValue {
     package var secret: [UInt8]
+    /// Whether it has a secret. A live value without one has no record if no attribute needs it.
+    package var hasSecret = true
     /// In ascending order of names.
     package var attributes: [DraftAttribute]
-    package var revision: UInt64
-    package var device: Int
+    /// The dot of the change that left the item like this.
+    package var dot: StoredDot
+    package var keyDot: StoredDot
+    package var placeDot: StoredDot
+    package var secretDot: StoredDot
     package var modified: Int64
     /// Of an earlier value: when it ceased to be current.
     package var replaced: Int64 = 0
@@ -57,18 +60,18 @@ package struct DraftValue {
     package var record: ObjectRef?
 
     package init(
-        secret: [UInt8], attributes: [DraftAttribute], revision: UInt64, device: Int, modified: Int64, key: [UInt8],
-        compartment: UInt64,
-        recordRevision: UInt64
+        secret: [UInt8], attributes: [DraftAttribute], dot: StoredDot, modified: Int64, key: [UInt8],
+        compartment: UInt64, recordRevision: UInt64
     ) {
         self.secret = secret
         self.attributes = attributes
-        self.revision = revision
-        self.device = device
+        self.dot = dot
+        (keyDot, placeDot, secretDot) = (dot, dot, dot)
         self.modified = modified
         self.key = key
         self.compartment = compartment
         self.recordRevision = recordRevision
+        for index in attributes.indices where attributes[index].dot == nil { self.attributes[index].dot = dot }
     }
 
     mutating func forgetPlaces() {
@@ -85,6 +88,26 @@ package struct DraftValue {
             if let old = attributes[index].compartment { attributes[index].compartment = moved[old] ?? old }
         }
     }
+
+    /// The dots of its fields, in the order of an entry's bitmap.
+    package var dots: [StoredDot] { [keyDot, placeDot, secretDot] + attributes.map { $0.dot ?? dot } }
+
+    /// The dots that an entry lists besides its own.
+    package var further: [FieldDots] {
+        var fields: [StoredDot: [Int]] = [:]
+        for (field, one) in dots.enumerated() where one != dot { fields[one, default: []].append(field) }
+        return fields.map { one, fields in
+            FieldDots(
+                difference: dot.revision &- one.revision, position: one.position, fields: FieldSet(fields))
+        }.sorted(by: FieldDots.precedes)
+    }
+
+    /// Whether it has a record.
+    var needsRecord: Bool { hasSecret || attributes.contains { $0.flags & 0x10 != 0 } }
+
+    package var own: RecordRef? {
+        record.map { RecordRef(record: $0, revision: recordRevision, compartment: compartment) }
+    }
 }
 
 /// An attribute, and where its value is put.
@@ -93,6 +116,8 @@ package struct DraftAttribute {
     /// With where the value is: 10 in the item's record, 20 in a record of its own.
     package var flags: UInt8
     package var value: [UInt8]
+    /// The change that set it; nil for the change that its item is made by.
+    package var dot: StoredDot?
     /// Of a large one: where its record is, and what it is bound to.
     package var record: ObjectRef?
     package var compartment: UInt64?
@@ -120,7 +145,7 @@ package struct DraftAttribute {
         self.revision = revision
     }
 
-    /// As a page or a versions frame has it; a version may share the live item's record.
+    /// As a page or a past has it; an earlier value may share the live item's record.
     func inPage(live: DraftValue) throws -> PageAttribute {
         let flags = AttributeFlags(rawValue: self.flags)
         guard isLarge else {

@@ -16,6 +16,11 @@ package struct Forge {
     /// On the header's copy.
     package var editCopy: [(inout [UInt8]) throws -> Void] = []
 
+    /// What slots are granted that the keyring does not list yet, or lists with other grants.
+    package var grants: [Bytes16: [UInt64]] = [:]
+    /// The slots that were in the header.
+    let originalSlots: [Bytes16]
+
     package var keys: ForgeKeys
     /// In the order of the file.
     package var objects: [ForgedObject]
@@ -35,6 +40,7 @@ package struct Forge {
         self.header = header
         originalLength = length
         originalHash = try Header.proof(region.span).hash
+        originalSlots = header.slots.map(\.id).sorted()
         keys = try ForgeKeys(header, factors)
         keys.devices = devices
         let taken = try TakenApart(file, from: 2 * length, &keys, isSigned: header.needsSignature)
@@ -186,23 +192,21 @@ package struct Forge {
         }
     }
 
-    /// Changes earlier values.
-    package mutating func onVersions(
-        _ id: ForgedObject.ID, _ edit: @escaping (inout Versions, ForgeLayout) throws -> Void
-    ) {
+    /// Changes what an item keeps besides what it shows.
+    package mutating func onPast(_ id: ForgedObject.ID, _ edit: @escaping (inout Past, ForgeLayout) throws -> Void) {
         onBody(id) { bytes, layout in
-            var versions = try Versions(bytes.span, at: layout.offset)
-            try edit(&versions, layout)
-            bytes = try versions.encode()
+            var past = try Past(bytes.span, at: layout.offset)
+            try edit(&past, layout)
+            bytes = try past.encode()
         }
     }
 
-    /// Changes a history, which any commit may name.
-    package mutating func onHistory(_ id: ForgedObject.ID, _ edit: @escaping (inout History) throws -> Void) {
+    /// Changes a vector frame.
+    package mutating func onVector(_ id: ForgedObject.ID, _ edit: @escaping (inout VectorFrame) throws -> Void) {
         onBody(id) { bytes, layout in
-            var history = try History(bytes.span, at: layout.offset, of: .max)
-            try edit(&history)
-            bytes = history.encode()
+            var frame = try VectorFrame(bytes.span, at: layout.offset)
+            try edit(&frame)
+            bytes = try frame.encode()
         }
     }
 }
@@ -228,7 +232,7 @@ package struct ForgedItem {
         do throws(FormatError) {
             entry = try ItemEntry(value.span, &cursor)
             attributes = try PageAttributes.decode(value.span, &cursor)
-            try cursor.finish()
+            try entry.finish(value.span, &cursor, attributes: attributes.count)
         } catch { return nil }
     }
 
@@ -236,16 +240,40 @@ package struct ForgedItem {
         var out: [UInt8] = []
         entry.encode(into: &out)
         PageAttributes.encode(attributes, into: &out)
+        entry.encodeEnd(into: &out, attributes: attributes.count)
         return out
     }
 
     /// Every reference in it.
     package func mapReferences(_ change: (ObjectRef) throws -> ObjectRef) rethrows -> ForgedItem {
         var out = self
-        out.entry.record = try change(entry.record)
-        if let versions = entry.versions { out.entry.versions?.frame = try change(versions.frame) }
+        if entry.hasRecord { out.entry.record = try change(entry.record) }
+        out.entry.past = try entry.past.map(change)
         out.attributes = try attributes.map { try $0.mapReference(change) }
         return out
+    }
+}
+
+extension Past {
+    /// Every reference in it.
+    package func mapReferences(_ change: (ObjectRef) throws -> ObjectRef) rethrows -> Past {
+        var out = self
+        for index in values.indices { out.values[index].content = try values[index].content.mapReferences(change) }
+        return out
+    }
+}
+
+extension Past.Content {
+    fileprivate func mapReferences(_ change: (ObjectRef) throws -> ObjectRef) rethrows -> Past.Content {
+        switch self {
+        case .secret(var own, let attributes):
+            own.record = try change(own.record)
+            return .secret(own, try attributes.map { try $0.mapReference(change) })
+        case .attributeInRecord(var own):
+            own.record = try change(own.record)
+            return .attributeInRecord(own)
+        case .absent, .attribute, .key, .place: return self
+        }
     }
 }
 
@@ -291,7 +319,7 @@ package struct PageEntry {
     /// With its references changed; as it is if it is malformed.
     package func mapReferences(isLeaf: Bool, _ change: (ObjectRef) throws -> ObjectRef) throws -> PageEntry {
         if isLeaf {
-            guard key.first != Format.tombstoneTag, let item = ForgedItem(value) else { return self }
+            guard key.first != Format.forgottenTag, let item = ForgedItem(value) else { return self }
             return PageEntry(key: key, value: try item.mapReferences(change).encoded())
         }
         return PageEntry(key: key, value: PageBuilder.child(try change(try child())))

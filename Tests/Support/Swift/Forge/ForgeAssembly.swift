@@ -98,24 +98,49 @@ private struct Assembly {
     private func updated(_ object: ForgedObject) throws -> [UInt8] {
         guard let origin = object.origin else { return object.body }
         switch object.type {
-        case .record, .keyring, .history, .chunk: return object.body
+        case .record, .chunk: return object.body
+        case .keyring, .vector: return try updatedReferences(object, at: origin)
         case .page:
             let entries: [PageEntry]
             do { entries = try PageEntry.all(object.body, at: origin) } catch { return object.body }
             let isLeaf = object.body[0] == 0
             return PageEntry.encode(
                 try entries.map { try $0.mapReferences(isLeaf: isLeaf, moved) }, level: object.body[0])
-        case .versions:
-            var versions: Versions
-            do { versions = try Versions(object.body.span, at: origin) } catch { return object.body }
-            versions.versions = try versions.versions.map { version in
-                var out = version
-                out.record = try moved(version.record)
-                out.attributes = try version.attributes.map { try $0.mapReference(moved) }
-                return out
-            }
-            return try versions.encode()
+        case .past:
+            let past: Past
+            do { past = try Past(object.body.span, at: origin) } catch { return object.body }
+            return try past.mapReferences(moved).encode()
         case .commit: return try updatedCommit(object, at: origin)
+        }
+    }
+
+    /// A keyring with the places of its hand-overs' vectors, or a vector with that of its base.
+    private func updatedReferences(_ object: ForgedObject, at origin: UInt64) throws -> [UInt8] {
+        do {
+            if object.type == .keyring {
+                var ring = try Keyring(object.body.span, at: origin)
+                for index in ring.handOvers.indices {
+                    ring.handOvers[index].vector = try moved(ring.handOvers[index].vector)
+                }
+                if ring.slots.map(\.id) == forge.originalSlots { listSlots(&ring) }
+                return try ring.encode()
+            }
+            var frame = try VectorFrame(object.body.span, at: origin)
+            frame.base = try frame.base.map(moved)
+            return try frame.encode()
+        } catch { return object.body }
+    }
+
+    /// Lists the slots that the header has now; a new one was made by the change that made the vault key.
+    private func listSlots(_ ring: inout Keyring) {
+        let known = Dictionary(ring.slots.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let dot = ring.vaultKey
+        ring.slots = Set(forge.header.slots.map(\.id)).sorted().map { id in
+            var slot = known[id] ?? SlotDots(id: id, made: dot, changed: dot)
+            if let groups = forge.grants[id] {
+                slot.grants = groups.sorted().map { SlotDots.Grant(group: $0, dot: dot) }
+            }
+            return slot
         }
     }
 
@@ -133,7 +158,7 @@ private struct Assembly {
         commit.start = start
         commit.root = try commit.root.map { Commit.Root(ref: try moved($0.ref), level: $0.level) }
         commit.keyring = try moved(commit.keyring)
-        commit.history = try commit.history.map { try moved($0) }
+        commit.vector = try moved(commit.vector)
         if commit.header == forge.originalHash { commit.header = headerHash }
         if let predecessor, commit.predecessor != nil { commit.predecessor = predecessor }
         commit.digest = Bindings.digest(hashes)
@@ -144,21 +169,18 @@ private struct Assembly {
     /// The objects that a commit's state consists of, as it was before any change.
     private func reachable(from commit: Commit) -> Set<ForgedObject.ID> {
         var found: Set<ForgedObject.ID> = []
-        var open = [commit.root?.ref, commit.keyring, commit.history].compactMap { $0?.offset }
+        var open = [commit.root?.ref, commit.keyring, commit.vector].compactMap { $0?.offset }
         while let offset = open.popLast() {
             guard let id = byOrigin[offset], found.insert(id).inserted else { continue }
             let object = forge[id]
             guard object.opaque == nil else { continue }
             do {
-                if object.type == .versions {
-                    for version in try Versions(object.body.span, at: offset).versions {
-                        open.append(version.record.offset)
-                        for attribute in version.attributes {
-                            _ = attribute.mapReference {
-                                open.append($0.offset); return $0
-                            }
-                        }
-                    }
+                switch object.type {
+                case .past:
+                    open += try Past(object.body.span, at: offset).values.flatMap(\.records).map(\.record.offset)
+                case .keyring: open += try Keyring(object.body.span, at: offset).handOvers.map(\.vector.offset)
+                case .vector: open += try [VectorFrame(object.body.span, at: offset).base].compactMap { $0?.offset }
+                default: break
                 }
                 guard object.type == .page else { continue }
                 for entry in try PageEntry.all(object.body, at: offset) {
@@ -208,7 +230,8 @@ private struct Assembly {
             var x: [UInt8] = []
             x.append(u64: layout.offset)
             return SealRecipe(
-                key: keys.index, nonce: object.nonce, label: Bindings.labelOf(object.type), vault: keys.vault.bytes,
+                key: keys.sealingKey(object.type), nonce: object.nonce, label: Bindings.labelOf(object.type),
+                vault: keys.vault.bytes,
                 x: x, head: head,
                 clearHead: head)
         }

@@ -13,6 +13,8 @@ package struct ForgeKeys: Sendable {
     package var keyring: [UInt8]
     /// Of group 0.
     package var earlier: [UInt8]
+    /// Of pasts.
+    package var past: [UInt8]
     /// By number; group 0 is not among them.
     package var groups: [UInt64: [UInt8]] = [:]
     /// By number.
@@ -30,6 +32,7 @@ package struct ForgeKeys: Sendable {
         slotOwner = Plain.mac(vaultKey, "vaultfmt-1 slot owner", [])
         keyring = Plain.mac(vaultKey, "vaultfmt-1 keyring", [])
         earlier = Plain.mac(vaultKey, "vaultfmt-1 earlier", [])
+        past = Plain.mac(vaultKey, "vaultfmt-1 past", epoch.bytes)
     }
 
     /// The keys of anyone who opens a full slot of the header with these factors.
@@ -48,6 +51,9 @@ package struct ForgeKeys: Sendable {
     }
 
     package var publicKey: Bytes32 { Plain.publicKey(seed: signingSeed) }
+
+    /// The key that seals the frames of a type, records aside.
+    package func sealingKey(_ type: FrameType) -> [UInt8] { type == .past ? past : index }
 
     /// The key of a group, or of group 0.
     package func group(_ number: UInt64) -> [UInt8]? { number == Keyring.ownersGroup ? earlier : groups[number] }

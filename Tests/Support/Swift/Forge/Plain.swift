@@ -67,9 +67,9 @@ package enum Bindings {
         switch type {
         case .record: "vaultfmt-1 record"
         case .page: "vaultfmt-1 page"
-        case .versions: "vaultfmt-1 versions"
+        case .past: "vaultfmt-1 past"
         case .keyring: "vaultfmt-1 keyring"
-        case .history: "vaultfmt-1 history"
+        case .vector: "vaultfmt-1 vector"
         case .commit: "vaultfmt-1 commit"
         case .chunk: "vaultfmt-1 chunk"
         }
@@ -109,10 +109,15 @@ package enum Bindings {
     package static func commit(_ chain: [UInt8]) -> [UInt8] { Plain.label("vaultfmt-1 commit") + chain }
 
     /// What a hand-over signs.
-    package static func handOver(_ vault: Bytes16, generation: UInt64, chain: [UInt8], next: Bytes32) -> [UInt8] {
-        var out = label("vaultfmt-1 hand-over", vault)
-        out.append(u64: generation)
-        return out + chain + next.bytes
+    package static func handOver(_ vault: Bytes16, _ vector: Vector, next: Bytes32) -> [UInt8] {
+        var rows: [UInt8] = []
+        for row in vector.rows.sorted(by: { $0.id < $1.id }) {
+            rows.append(u64: row.id)
+            rows.append(u64: row.revision | (row.isSplit ? 1 << 63 : 0))
+        }
+        var out = label("vaultfmt-1 hand-over", vault) + Plain.hash(rows).bytes
+        out.append(u64: vector.floor)
+        return out + next.bytes
     }
 
     /// The chain value of a core.

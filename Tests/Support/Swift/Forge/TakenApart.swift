@@ -65,7 +65,7 @@ struct TakenApart {
                 body = Array(opened[..<Format.commitCoreSize])
                 object.isSigned = opened[(Format.commitCoreSize + Format.hashSize)...].contains { $0 != 0 }
             }
-        case .page, .versions, .keyring, .history: body = open(frame, type, at: offset, keys)
+        case .page, .past, .keyring, .vector: body = open(frame, type, at: offset, keys)
         }
         if let body { object.body = body } else { object.opaque = frame }
         return object
@@ -73,6 +73,6 @@ struct TakenApart {
 
     private static func open(_ frame: [UInt8], _ type: FrameType, at offset: Int, _ keys: ForgeKeys) -> [UInt8]? {
         let bound = Bindings.placed(type, keys.vault, at: UInt64(offset), length: frame.count)
-        return Plain.open(Array(frame[Format.frameHeadSize...]), key: keys.index, bound: bound)
+        return Plain.open(Array(frame[Format.frameHeadSize...]), key: keys.sealingKey(type), bound: bound)
     }
 }

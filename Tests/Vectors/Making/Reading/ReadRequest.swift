@@ -62,15 +62,38 @@ package struct ReadRequest: Sendable {
         }
     }
 
+    /// What a reader remembers of a state (section 7.2).
     package struct Anchor: Sendable {
-        package var generation: UInt64
-        package var chain: Bytes32
         package var owner: Bytes32
+        package var chain: Bytes32
+        /// Its rows and its floor; a remembered row is not split.
+        package var vector: Vector
 
-        package init(generation: UInt64, chain: Bytes32, owner: Bytes32) {
-            self.generation = generation
-            self.chain = chain
+        package init(owner: Bytes32, chain: Bytes32, vector: Vector) {
             self.owner = owner
+            self.chain = chain
+            self.vector = vector
+        }
+
+        /// `OWNER:CHAIN:FLOOR:ROWS`; nil if it is malformed.
+        init?(_ text: String) {
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+            guard parts.count == 4, let owner = Hex.decode(parts[0]).flatMap({ Bytes32($0) }),
+                let chain = Hex.decode(parts[1]).flatMap({ Bytes32($0) }), let floor = UInt64(parts[2])
+            else { return nil }
+            var rows: [Vector.Row] = []
+            for row in parts[3] == "-" ? [] : parts[3].split(separator: ",", omittingEmptySubsequences: false) {
+                let pair = row.split(separator: "=", omittingEmptySubsequences: false).map { UInt64($0) }
+                guard pair.count == 2, let id = pair[0], let revision = pair[1] else { return nil }
+                rows.append(Vector.Row(id, revision))
+            }
+            guard let vector = Vector(floor: floor, rows: rows) else { return nil }
+            self.init(owner: owner, chain: chain, vector: vector)
+        }
+
+        var text: String {
+            let rows = vector.rows.map { "\($0.id)=\($0.revision)" }.joined(separator: ",")
+            return "\(Hex.encode(owner.bytes)):\(Hex.encode(chain.bytes)):\(vector.floor):\(rows.isEmpty ? "-" : rows)"
         }
     }
 
@@ -102,13 +125,8 @@ package struct ReadRequest: Sendable {
             device = (id, secret)
             return true
         case "anchor":
-            let parts = value.split(separator: ":", omittingEmptySubsequences: false)
-            guard parts.count == 3, let generation = UInt64(parts[0]),
-                let chain = Self.bytes(parts[1]).flatMap({ Bytes32($0) }),
-                let owner = Self.bytes(parts[2]).flatMap({ Bytes32($0) })
-            else { return false }
-            anchor = Anchor(generation: generation, chain: chain, owner: owner)
-            return true
+            anchor = Anchor(value)
+            return anchor != nil
         default: return takeBytes(name, Self.bytes(value))
         }
     }
@@ -140,10 +158,7 @@ package struct ReadRequest: Sendable {
         if let device { out.append(("device", "\(Hex.encode(device.id)):\(Hex.encode(device.secret))")) }
         for limit in Limit.allCases { if let value = limits[limit] { out.append((limit.rawValue, "\(value)")) } }
         if let owner { out.append(("owner", Hex.encode(owner))) }
-        if let anchor {
-            out.append(
-                ("anchor", "\(anchor.generation):\(Hex.encode(anchor.chain.bytes)):\(Hex.encode(anchor.owner.bytes))"))
-        }
+        if let anchor { out.append(("anchor", anchor.text)) }
         return out
     }
 

@@ -4,9 +4,17 @@ internal import VaultCrypto
 
 /// Why a vault, or a value, is not read.
 struct Refusal: Error {
-    let verdict: Verdict
+    /// Nil for a value whose key the reader does not have, which is no failure.
+    let verdict: Verdict?
 
     init(_ verdict: Verdict) { self.verdict = verdict }
+
+    private init() { verdict = nil }
+
+    static let noKey = Refusal()
+
+    /// As a dump has it.
+    var reason: String { verdict?.rawValue ?? "no-key" }
 
     static func unless(_ condition: Bool, _ verdict: Verdict = .structureInvalid) throws(Refusal) {
         guard condition else { throw Refusal(verdict) }
@@ -35,7 +43,7 @@ struct SpecReader {
     let grantedNumbers: [UInt64]
     let devices: [Bytes16: [UInt8]]
     private(set) var state: SpecState
-    private(set) var keyring = Keyring()
+    private(set) var keyring: Keyring
 
     var bodyStart: UInt64 { header.bodyStart }
     var vault: Bytes16 { header.id }
@@ -67,6 +75,7 @@ struct SpecReader {
             Plain.mac(index, "vaultfmt-1 header", headerHash.bytes) == stated.mac.bytes, .authenticationFailed)
         if let owner = request.owner { try Refusal.unless(owner == publicKey.bytes, .foreign) }
         state = SpecState(bodyStart: header.bodyStart)
+        keyring = Keyring(keeping: .init(count: 0, dot: StoredDot(1, 1)), vaultKey: StoredDot(1, 1))
         try state.find(self)
         keyring = try readKeyring()
     }
@@ -104,11 +113,13 @@ struct SpecReader {
         return frame
     }
 
-    /// What a frame that is sealed under the index key opens to.
-    func body(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(Refusal) -> [UInt8] {
+    /// What a frame that is sealed under the index key, or another one, opens to.
+    func body(
+        _ ref: ObjectRef, _ type: FrameType, before referrer: UInt64, key: [UInt8]? = nil
+    ) throws(Refusal) -> [UInt8] {
         let frame = try frame(ref, type, before: referrer)
         let bound = Bindings.placed(type, vault, at: ref.offset, length: frame.count)
-        guard let body = Plain.open(Array(frame[8...]), key: index, bound: bound) else {
+        guard let body = Plain.open(Array(frame[8...]), key: key ?? index, bound: bound) else {
             throw Refusal(.authenticationFailed)
         }
         return body
@@ -118,31 +129,51 @@ struct SpecReader {
         let commit = state.commit
         let body = try body(commit.keyring, .keyring, before: commit.offset)
         let ring = try Refusal.of { () throws(FormatError) in try Keyring(body.span, at: commit.keyring.offset) }
-        // as far as the keyring alone does not show them.
-        try Refusal.unless(ring.keeping.revision <= commit.clock)
-        for slot in ring.removedSlots {
-            try Refusal.unless((1...commit.clock).contains(slot.revision))
-            try Refusal.unless(!header.slots.contains { $0.id == slot.id })
+        // as far as the keyring alone does not show it.
+        try Refusal.unless(ring.slots.map(\.id) == header.slots.map(\.id).sorted())
+        for slot in header.slots where slot.kind == .full {
+            try Refusal.unless(ring.slots.contains { $0.id == slot.id && $0.grants.isEmpty })
         }
+        try check(ring.dots)
         return ring
     }
 
-    /// The history that the served commit names, with.
-    func history() throws(Refusal) -> History? {
+    ///
+    func check(_ dots: [StoredDot]) throws(Refusal) {
         let commit = state.commit
-        var history: History?
-        if let ref = commit.history {
-            let body = try body(ref, .history, before: commit.offset)
-            history = try Refusal.of { () throws(FormatError) in
-                try History(body.span, at: ref.offset, of: commit.generation)
-            }
+        for dot in dots { try Refusal.unless(dot.isPossible(clock: commit.clock, floor: commit.floor)) }
+    }
+
+    // MARK: vectors
+
+    /// The state's vector, with of the keyring.
+    func vector() throws(Refusal) -> Vector {
+        let commit = state.commit
+        var vector = try vector(commit.vector, floor: commit.floor, before: commit.offset)
+        if let own = commit.own {
+            guard let row = vector.row(of: own.id) else { throw Refusal(.structureInvalid) }
+            try Refusal.unless(!row.isSplit && row.revision <= own.revision)
+            vector.include(own.id, own.revision)
         }
-        if commit.start == bodyStart, let before = commit.predecessor {
-            let isNamed =
-                history?.ancestors.contains { $0.generation == before.generation && $0.chain == before.chain } ?? false
-            try Refusal.unless(isNamed)
-        }
-        return history
+        try Refusal.unless(vector.clock == commit.clock)
+        for dot in keyring.dots { try Refusal.unless(vector.dot(dot) != nil) }
+        return vector
+    }
+
+    func vector(of handOver: HandOver) throws(Refusal) -> Vector {
+        try vector(handOver.vector, floor: handOver.floor, before: state.commit.keyring.offset)
+    }
+
+    private func vector(_ ref: ObjectRef, floor: UInt64, before referrer: UInt64) throws(Refusal) -> Vector {
+        let frame = try vectorFrame(ref, before: referrer)
+        var base: VectorFrame?
+        if let whole = frame.base { base = try vectorFrame(whole, before: ref.offset) }
+        return try Refusal.of { () throws(FormatError) in try frame.vector(on: base, floor: floor, at: ref.offset) }
+    }
+
+    private func vectorFrame(_ ref: ObjectRef, before referrer: UInt64) throws(Refusal) -> VectorFrame {
+        let body = try body(ref, .vector, before: referrer)
+        return try Refusal.of { () throws(FormatError) in try VectorFrame(body.span, at: ref.offset) }
     }
 
     // MARK: keys of values

@@ -14,12 +14,11 @@ struct SpecState {
     /// Until `find`, there is none.
     init(bodyStart: UInt64) {
         self.bodyStart = bodyStart
+        let none = ObjectRef(offset: 0, length: 0, hash: .zero)
         commit = Commit(
-            generation: 0, predecessor: nil, offset: 0, start: 0, clock: 0, tombstoneHorizon: 0, wasSyncedFirst: false,
-            root: nil,
-            keyring: ObjectRef(offset: 0, length: 0, hash: .zero), history: nil, header: .zero, digest: .zero, items: 0,
-            tombstones: 0,
-            versions: 0, liveBytes: 0)
+            generation: 0, predecessor: nil, offset: 0, start: 0, clock: 0, floor: 0, wasSyncedFirst: false, root: nil,
+            keyring: none, vector: none, header: .zero, digest: .zero, items: 0, forgotten: 0, pasts: 0, liveBytes: 0,
+            own: nil)
     }
 
     mutating func find(_ reader: SpecReader) throws(Refusal) {

@@ -131,6 +131,7 @@ extension Collection {
             let factors = ForgeFactors.externalKey(
                 AgeStanza.externalKey(AgeStanza.fileKey, forge.keys.vault, clear.id))
             let group = forge.keys.groups.keys.sorted()[0]
+            forge.grants[clear.id] = [group]
             forge.header.slots.append(
                 try forge.keys.slot(
                     clear, factors, payload: try forge.keys.scopedPayload([group]), part: Slots.part("robot"),

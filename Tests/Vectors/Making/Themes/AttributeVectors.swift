@@ -293,7 +293,7 @@ extension Collection {
             "revision-future", "R-6.8", .structureInvalid, bases,
             "Its record revision is greater than the commit's clock."
         ) {
-            own, _ in own.revision = Draft.clock + 3
+            own, _ in own.revision = Draft.clock + 1000
         }
         try large("revision-2-63", "R-6.8", .structureInvalid, bases, "Its record revision is 2^63.") { own, _ in
             own.revision = 1 << 63
@@ -311,7 +311,7 @@ extension Collection {
             own.compartment ^= 2
         }
         try forged(
-            "large-compartment-of-owners", "R-6.6", .structureInvalid, bases.versions,
+            "large-compartment-of-owners", "R-6.6", .structureInvalid, bases.kept,
             "A live item's attribute is in a compartment of group 0."
         ) { forge in
             let owners = try Self.owners(forge)

@@ -120,17 +120,33 @@ extension Collection {
             ("clock-0", "R-5.22, R-11.1", .structureInvalid, "A clock of 0.", { $0.put(u64: 0, at: 64) }),
             ("clock-2-63", "R-11.1", .structureInvalid, "A clock of 2^63.", { $0.put(u64: 1 << 63, at: 64) }),
             (
-                "clock-greatest", "R-11.1", .success, "A clock of 2^63 - 1, the greatest.",
-                { $0.put(u64: 1 << 63 - 1, at: 64) }
+                "clock-greatest", "R-11.1", .success, "A clock and an own revision of 2^63 - 1, the greatest.",
+                {
+                    $0.put(u64: 1 << 63 - 1, at: 64); $0.put(u64: 1 << 63 - 1, at: 336)
+                }
             ),
-            ("horizon", "R-6.14", .success, "A tombstone horizon.", { $0.put(u64: Draft.clock, at: 72) }),
+            ("floor-2-63", "R-5.38, R-11.1", .structureInvalid, "A floor of 2^63.", { $0.put(u64: 1 << 63, at: 72) }),
             (
-                "horizon-greatest", "R-11.1", .success, "A tombstone horizon of 2^63 - 1, the greatest.",
-                { $0.put(u64: 1 << 63 - 1, at: 72) }
+                "floor-above-clock", "R-5.38", .structureInvalid, "A floor greater by 1 than the clock.",
+                {
+                    $0.put(Array($0[64..<72]), at: 72); $0[72] += 1
+                }
             ),
             (
-                "horizon-2-63", "R-11.1", .structureInvalid, "A tombstone horizon of 2^63.",
-                { $0.put(u64: 1 << 63, at: 72) }
+                "own-id-without-revision", "R-5.38", .structureInvalid, "An own id, and no own revision.",
+                { $0.put(u64: 0, at: 336) }
+            ),
+            (
+                "own-revision-without-id", "R-5.38", .structureInvalid, "An own revision, and no own id.",
+                { $0.put(u64: 0, at: 328) }
+            ),
+            (
+                "own-revision-less", "R-5.38", .structureInvalid, "An own revision that is less by 1 than the clock.",
+                { $0[336] -= 1 }
+            ),
+            (
+                "own-revision-more", "R-5.38", .structureInvalid,
+                "An own revision that is greater by 1 than the clock.", { $0[336] += 1 }
             ),
             ("flag-2", "R-1.2", .structureInvalid, "Flag 2, which is reserved.", { $0[80] |= 2 }),
             ("flag-2-31", "R-1.2", .structureInvalid, "Flag 2^31, which is reserved.", { $0[83] = 0x80 }),
@@ -146,12 +162,12 @@ extension Collection {
                 { $0[148] = 1 }
             ),
             (
-                "reserved-history", "R-1.2", .structureInvalid, "A reserved byte in the history's reference.",
+                "reserved-vector", "R-1.2", .structureInvalid, "A reserved byte in the vector's reference.",
                 { $0[196] = 1 }
             ),
             (
-                "reserved-328", "R-1.2", .structureInvalid, "The first of the reserved bytes at the end.",
-                { $0[328] = 1 }
+                "reserved-344", "R-1.2", .structureInvalid, "The first of the reserved bytes at the end.",
+                { $0[344] = 1 }
             ),
             ("reserved-367", "R-1.2", .structureInvalid, "The last byte, which is reserved.", { $0[367] = 1 }),
             ("header-hash", "R-5.24, R-7.1", .authenticationFailed, "It states another header.", { $0.flip(232) }),
@@ -166,6 +182,16 @@ extension Collection {
             ),
         ]
         for (name, spec, expect, comment, edit) in fields { try core(name, spec, expect, one, comment, edit) }
+        try vault(
+            "commit-own-absent", "R-5.38", .success, bases.causal.siblings,
+            "A merge's commit has no own id and no own revision.")
+        try forged(
+            "commit-floor-is-clock", "R-5.33", .structureInvalid, bases.causal.restarted,
+            "The floor is the clock: the only row is not above it."
+        ) { forge in
+            forge.onKeyring(try forge.last(.keyring)) { $0.vaultKey.position = 0 }
+            forge.onCommit(try forge.last(.commit)) { commit, _ in commit.floor = commit.clock }
+        }
         try core(
             "first-with-chain", "R-5.21", .structureInvalid, bases.empty, "Generation 1 with a chain value before it."
         ) { $0[16] = 1 }
@@ -240,7 +266,7 @@ extension Collection {
 
     private mutating func addCommitReferences(_ bases: Bases) throws {
         for (name, what, at, most) in [
-            ("root", "root", 88, 65_536), ("keyring", "keyring", 136, 4 << 20), ("history", "history", 184, 65_536),
+            ("root", "root", 88, 65_536), ("keyring", "keyring", 136, 4 << 20), ("vector", "vector", 184, 4 << 20),
         ] {
             let fields: [(String, String, String, (inout [UInt8]) -> Void)] = [
                 ("length-0", "R-2.2, R-2.3", "of no bytes", { $0.put(u32: 0, at: at + 8) }),
@@ -274,17 +300,19 @@ extension Collection {
             }
         }
         // Zeros but for one field are not the zeros of what is not there.
-        for (name, at) in [("root", 88), ("history", 184)] {
+        for (name, at) in [("root", 88), ("vector", 184)] {
             try core(
                 "\(name)-only-offset", "R-2.3", .structureInvalid, bases.empty,
                 "A \(name) of which only the offset is there."
             ) {
+                $0.put([0].times(48), at: at)
                 $0.put(u64: 9216, at: at)
             }
             try core(
                 "\(name)-only-length", "R-2.3", .structureInvalid, bases.empty,
                 "A \(name) of which only the length is there."
             ) {
+                $0.put([0].times(48), at: at)
                 $0.put(u32: 256, at: at + 8)
             }
         }
@@ -302,13 +330,16 @@ extension Collection {
         try core("keyring-absent", "R-5.22", .structureInvalid, bases.one, "No keyring.") {
             $0.put([0].times(48), at: 136)
         }
+        try core("vector-absent", "R-5.22", .structureInvalid, bases.one, "No vector.") {
+            $0.put([0].times(48), at: 184)
+        }
     }
 
     // MARK: numbers
 
     private mutating func addCommitCounts(_ bases: Bases) throws {
         for (name, what, at) in [
-            ("items", "items", 296), ("tombstones", "tombstones", 304), ("versions", "earlier values", 312),
+            ("items", "items", 296), ("forgotten", "forgotten values", 304), ("pasts", "items with a past", 312),
             ("live-bytes", "live bytes", 320),
         ] {
             try core("\(name)-many", "R-5.22", .structureInvalid, bases.one, "More \(what) than the file has bytes.") {
@@ -321,26 +352,32 @@ extension Collection {
             }
             guard name != "live-bytes" else { continue }
             try core(
-                "\(name)-one-more", "R-5.25", .structureInvalid, bases.versions,
+                "\(name)-one-more", "R-5.25", .structureInvalid, bases.kept,
                 "It counts one more of its \(what) than there are."
             ) {
                 $0[at] += 1
             }
         }
         try core(
-            "items-one-fewer", "R-5.25", .structureInvalid, bases.versions, "It counts one item less than the tree has."
+            "items-one-fewer", "R-5.25", .structureInvalid, bases.kept, "It counts one item less than the tree has."
         ) {
             $0[296] -= 1
         }
         try core(
-            "versions-one-fewer", "R-5.25", .structureInvalid, bases.versions,
-            "It counts one earlier value less than there are."
+            "pasts-one-fewer", "R-5.25", .structureInvalid, bases.kept,
+            "It counts one item with a past less than there are."
         ) {
             $0[312] -= 1
         }
         try core(
-            "tombstones-one-fewer", "R-5.25", .structureInvalid, bases.grown,
-            "It counts one tombstone less than there are."
+            "pasts-more-than-items", "R-5.22", .structureInvalid, bases.one,
+            "It counts two items with a past, and one item."
+        ) {
+            $0[312] = 2
+        }
+        try core(
+            "forgotten-one-fewer", "R-5.25", .structureInvalid, bases.causal.forgotten,
+            "It counts one forgotten value less than there are."
         ) {
             $0[304] -= 1
         }
@@ -352,6 +389,18 @@ extension Collection {
             "It counts a live byte more than there are, which only verification compares."
         ) {
             $0[320] += 1
+        }
+        for (name, base, what) in [
+            ("base", bases.causal.based, "the base of its vector"),
+            ("hand-over-vector", bases.causal.restarted, "the vector of its hand-over"),
+        ] {
+            try forged(
+                "commit-live-bytes-without-\(name)", "R-5.25", .success, base,
+                "Its live bytes lack \(what), which only verification finds."
+            ) { forge in
+                let body = try forge.vectorBody(of: name == "base" ? .base : .handOver)
+                forge.onCommit(try forge.last(.commit)) { commit, _ in commit.liveBytes -= UInt64(body.count + 48) }
+            }
         }
         try core("live-bytes-0", "R-5.25", .success, bases.one, "It counts no live bytes.") { $0.put(u64: 0, at: 320) }
         try forged(
@@ -462,7 +511,7 @@ extension Collection {
             }
         }
         try forged(
-            "padding-only-generation", "R-2.1", .authenticationFailed, bases.empty,
+            "padding-only-generation", "R-2.1", .authenticationFailed, bases.causal.three,
             "A byte before the only commit is not zero."
         ) {
             $0.onPadding(try $0.last(.commit)) { $0[$0.count - 1] = 1 }
@@ -502,6 +551,16 @@ extension Collection {
             var frame = Array("vNEW".utf8)
             frame.append(u32: 256)
             $0.insert(frame: frame + [0xCC].times(248), .chunk, before: try $0.last(.commit))
+        }
+        for type in ["vHIS", "vVER"] {
+            try forged(
+                "digest-unknown-\(type)", "R-7.1, R-7.2", .successTailIncomplete, bases.grown,
+                "The newest commit appended a frame of the type \(type), which there was once: it has no digest."
+            ) {
+                var frame = Array(type.utf8)
+                frame.append(u32: 256)
+                $0.insert(frame: frame + [0xCC].times(248), .chunk, before: try $0.last(.commit))
+            }
         }
         try forged(
             "digest-appended-commit", "R-7.1, R-7.3", .successTailDamaged, before,
@@ -574,6 +633,10 @@ extension Collection {
                 "keyring", .structureInvalid, "the one before has no keyring",
                 { $0.onBody($1) { body, _ in body.put([0].times(48), at: 136) } }
             ),
+            (
+                "vector", .structureInvalid, "the one before has no vector",
+                { $0.onBody($1) { body, _ in body.put([0].times(48), at: 184) } }
+            ),
         ]
         for (name, expect, what, edit) in edits {
             try forged("back-\(name)", "R-7.2", expect, grown, "The newest generation is incomplete, and \(what).") {
@@ -590,10 +653,19 @@ extension Collection {
             forge.onWritten(forge.all(.page)[forge.all(.page).count - 2]) { $0.flip(100) }
         }
         try forged(
-            "back-with-history", "R-7.2", .successTailIncomplete, bases.one,
+            "back-to-compacted", "R-7.2", .successTailIncomplete, bases.one,
             "The newest generation is incomplete; the one before has no predecessor in the file, and is served."
         ) {
             try $0.appendEmptyCommit { $0.flip(264) }
+        }
+        try forged(
+            "back-own-row", "R-5.35, R-7.2", .successTailIncomplete, bases.causal.three,
+            "The newest generation made a change and is incomplete; in what is served, its own id has the row of before."
+        ) { forge in
+            try forge.appendEmptyCommit { body in
+                for at in [64, 336] { body[at] += 1 }
+                body.flip(264)
+            }
         }
         try forged(
             "back-after-compaction", "R-7.2", .authenticationFailed, bases.one,
@@ -639,6 +711,24 @@ extension Collection {
 }
 
 extension Forge {
+    enum VectorUse { case state, base, handOver }
+
+    /// The frame that the newest commit's vector is in, its base, or the vector of the first hand-over.
+    func vector(of use: VectorUse) throws -> ForgedObject.ID {
+        let commit = try commit(try last(.commit))
+        guard use != .handOver else {
+            let ring = try Keyring(self[try last(.keyring)].body.span, at: 0)
+            guard let first = ring.handOvers.first else { throw ForgeError("no hand-over") }
+            return try object(at: first.vector.offset)
+        }
+        let id = try object(at: commit.vector.offset)
+        guard use == .base else { return id }
+        guard let base = try VectorFrame(self[id].body.span, at: 0).base else { throw ForgeError("no base") }
+        return try object(at: base.offset)
+    }
+
+    func vectorBody(of use: VectorUse) throws -> [UInt8] { self[try vector(of: use)].body }
+
     /// Appends a commit that changes nothing; the edit is on its core.
     mutating func appendEmptyCommit(_ number: UInt8 = 1, _ edit: @escaping (inout [UInt8]) throws -> Void = { _ in })
         throws
@@ -647,7 +737,7 @@ extension Forge {
         let commit = try commit(last)
         let keyring = try object(at: commit.keyring.offset)
         let root = try commit.root.map { try object(at: $0.ref.offset) }
-        let history = try commit.history.map { try object(at: $0.offset) }
+        let vector = try object(at: commit.vector.offset)
         let id = insert(.commit, before: last, nonce: [0xE7, number].times(12)) { _ in [] }
         // Behind the last one, in place of before it.
         let position = objects.firstIndex { $0.id == id } ?? 0
@@ -659,7 +749,7 @@ extension Forge {
                 let start = layout.offset
                 next.keyring = try layout.ref(keyring)
                 next.root = try root.map { Commit.Root(ref: try layout.ref($0), level: commit.root?.level ?? 0) }
-                next.history = try history.map { try layout.ref($0) }
+                next.vector = try layout.ref(vector)
                 (next.offset, next.start) = (start, start)
                 next.wasSyncedFirst = false
                 next.digest = Bindings.digest([])

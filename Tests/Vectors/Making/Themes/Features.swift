@@ -10,10 +10,10 @@ extension Collection {
             "Generation 1: no items, no tree, an empty keyring.")
         try vault(
             "feature-one-item", "R-1.1, R-1.3, R-1.6, R-1.7, R-2.3, R-5.3, R-5.11, R-5.18", .success, bases.one,
-            "One item, compacted: every type of object once, but versions.")
+            "One item, compacted: every type of object once, but pasts.")
         try vault(
             "feature-generations", "R-2.3, R-5.10, R-5.21, R-5.22", .success, bases.grown,
-            "Five commits: additions, a change, and a removal, which leaves a tombstone.")
+            "Five commits: additions, a change, and a removal, which leaves nothing.")
         try vault("feature-tree", "R-5.5, R-5.7, R-5.8", .success, bases.tree, "A tree of two levels.")
         try vault(
             "feature-scoped-full", "R-3.3, R-3.14", .success, bases.scoped,
@@ -31,14 +31,56 @@ extension Collection {
             "feature-attributes", "R-6.3, R-6.5", .success, bases.attributes,
             "Attributes in the page, in the item's record (one sealed, one of 300 bytes) and in a record of its own.")
         try vault(
-            "feature-versions", "R-5.13, R-6.6", .success, bases.versions,
-            "Three earlier values under group 0; two of them share a large attribute with the item.")
-        try vault(
-            "feature-rotated", "R-7.8, R-7.17", .success, bases.rotated,
-            "A vault after a rotation: a hand-over and a history.")
+            "feature-past", "R-5.28, R-6.6, R-6.26", .success, bases.kept,
+            "Three earlier secrets under group 0; two of them share a large attribute with the item.")
+        try vault("feature-rotated", "R-7.8, R-7.17", .success, bases.rotated, "A vault after a rotation: a hand-over.")
+        try addCausal(bases.causal)
         try addClasses()
         try addKeys()
         try addShapes(bases)
+    }
+
+    /// What copies that are changed and merged consist of.
+    private mutating func addCausal(_ bases: CausalBases) throws {
+        try vault(
+            "feature-three-items", "R-1.9, R-1.10, R-5.35", .success, bases.three,
+            "Three items of one commit and one id.")
+        try vault(
+            "feature-changed-item", "R-5.28, R-6.16, R-6.26", .success, bases.changed,
+            "Two earlier secrets, one with the attributes of its time, and an earlier sealed attribute.")
+        try vault(
+            "feature-siblings", "R-5.29, R-6.22, R-8.22", .success, bases.siblings,
+            "A merge left two items with two siblings each: a secret, and a secret and a place, are to settle.")
+        try vault(
+            "feature-vector-with-base", "R-5.34, R-5.36", .success, bases.based,
+            "A vector frame with one changed and one further row on a base of 20 rows.")
+        try vault(
+            "feature-twins", "R-6.15", .success, bases.twins,
+            "Three items of one key, and two others; two of the three have their ids in their keys.")
+        try vault(
+            "feature-forgotten", "R-6.14, R-6.19, R-6.20", .success, bases.forgotten,
+            "A secret and an attribute are forgotten; the attribute is a field of a sibling.")
+        try vault(
+            "feature-restarted", "R-1.10, R-7.25", .success, bases.restarted,
+            "A rotation restarted the vector: a floor, dots without ids, and a hand-over with three rows.")
+        try vault(
+            "feature-restarted-forgotten", "R-6.14, R-6.21, R-7.25", .success, bases.restartedForgotten,
+            "Forgotten values, after a rotation that restarted the vector, have no ids.")
+        try vault(
+            "feature-two-scoped-slots", "R-3.15, R-5.31", .success, bases.granted,
+            "Two scoped slots, for one and for two groups.")
+        try vault(
+            "feature-two-scoped-slots-scoped", "R-3.14, R-6.13", .success, bases.granted,
+            "The same opened by the slot for two groups.", request: .raw(CausalBases.otherScopedKey))
+        try vault(
+            "feature-bound-siblings", "R-6.17, R-6.22", .success, bases.bound,
+            "Items of a device: one with two siblings, and one without a secret and without a record.")
+        try vault(
+            "feature-bound-siblings-absent", "R-6.17", .deviceBound, bases.bound,
+            "The same without the device: what has no record is no failure.", request: .raw(Base.key))
+        try vault(
+            "feature-siblings-compacted", "R-5.36, R-6.27, R-8.22", .success, try Bases.compacted("S compacted"),
+            "The siblings of a merge after a compaction, which has no own id.")
     }
 
     static let everyKey: [(String, [UInt8])] = [
@@ -143,7 +185,7 @@ extension Collection {
             "feature-tree-of-long-keys", "R-5.9, R-5.12", .success, tall,
             "Nine items with keys of 2000 bytes: a page holds one each.")
         let renamed = try Bases.base("renamed") { draft in
-            draft.ring.keeping = Keyring.Keeping(count: 5)
+            draft.limit(to: 5)
             try draft.add(Bases.ann, "first", ["label": "Example"])
             try draft.commit()
             try draft.set(Bases.ann, Array("second".utf8))
@@ -153,7 +195,7 @@ extension Collection {
         }
         try vault(
             "feature-renamed", "R-5.3, R-6.9", .success, renamed,
-            "An item that got another key and kept its id; its earlier value's record has the old key.")
+            "An item that got another key and kept its id; its earlier secret's record has the old key.")
         try vault(
             "feature-scoped-generations", "R-5.18, R-5.19", .success, bases.scopedGrown,
             "Two commits, each of them signed.")
@@ -181,7 +223,6 @@ extension Collection {
             "feature-same-compartments", "R-5.14", .success, same,
             "Two compartments of one group and accessibility, as two branches can each make one.")
         let several = try Bases.base("two devices", device: true) { draft in
-            draft.ring.devices.append(Base.otherDevice)
             try draft.add(Bases.ann, Array("here".utf8), accessibility: 5, device: Base.device)
             try draft.add(Bases.bob, Array("there".utf8), accessibility: 5, device: Base.otherDevice)
             try draft.commit()
@@ -189,12 +230,13 @@ extension Collection {
         try vault(
             "feature-two-devices", "R-5.14", .deviceBound, several,
             "Two devices have a compartment of one group and accessibility each; one of them reads.")
-        let unlisted = try Bases.base("unlisted device", device: true) { draft in
-            try draft.add(Bases.ann, Array("there".utf8), accessibility: 7, device: Base.otherDevice)
-            try draft.commit()
-        }
-        try vault(
-            "feature-device-not-listed", "R-5.14, R-5.15", .deviceBound, unlisted,
-            "A compartment of a device that is not in the device list.")
+    }
+}
+
+extension Bases {
+    fileprivate static func compacted(_ seed: String) throws -> Base {
+        var draft = try CausalBases.siblingsDraft(seed)
+        try draft.compact()
+        return Base(file: draft.file)
     }
 }

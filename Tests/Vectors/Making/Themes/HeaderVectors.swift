@@ -433,7 +433,7 @@ extension Collection {
                     id: Bytes16(high: 5, low: 5), kind: .full, factors: .rawKey, SlotParameters(stretch: nil),
                     ownerPart: OwnerPart.size(providerData: 0))
                 let made = try keys.slot(
-                    slot, .rawKey([5].times(32)), part: OwnerPart(name: "", revision: 1, device: .zero),
+                    slot, .rawKey([5].times(32)), part: OwnerPart(name: ""),
                     nonce: [3].times(24))
                 var encoded: [UInt8] = []
                 made.encode(into: &encoded)

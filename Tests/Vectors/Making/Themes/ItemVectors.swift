@@ -1,7 +1,7 @@
 internal import TestSupport
 internal import VaultBytes
 
-/// Item keys, entries and tombstones (sections 6.1, 6.3 and 6.5).
+/// Item keys, and entries as far as they have no dots (sections 6.1 and 6.3).
 extension Collection {
     mutating func addItems(_ bases: Bases) throws {
         folder = "items"
@@ -12,7 +12,10 @@ extension Collection {
         try addEntryReferences(bases)
         try addCompartments(bases)
         try addIds(bases)
-        try addTombstones(bases)
+        try addEntryDots(bases)
+        try addEntryFlags(bases)
+        try addTwins(bases)
+        try addForgotten(bases)
     }
 
     // MARK: keys
@@ -162,8 +165,8 @@ extension Collection {
             "internet-port-most", "R-6.1", .success, bases, "A port of 2^32 - 1: numbers are not limited.",
             DraftKey.internet("s", "a", port: .max))
         try forged(
-            "key-in-page-only", "R-5.3", .structureInvalid, bases.one,
-            "The key in the page is another one than in the record."
+            "key-in-page-only", "R-5.3", .success, bases.one,
+            "The key in the page is another one than in the record, as after a rename by a merge."
         ) {
             $0.onEntries(try $0.root()) { entries, _ in entries[0].key = DraftKey.generic("example.org", "bob") }
         }
@@ -222,8 +225,8 @@ extension Collection {
             DraftKey.generic(long + "a", ""))
         try key(
             "escaped-4096", "R-6.1, R-11.1", .success, bases,
-            "A service of 4090 bytes of which many are zeros: escaping does not count.",
-            DraftKey.generic(String(repeating: "\u{0}", count: 4090), ""))
+            "A service of 4084 zero bytes: what escaping adds counts only for the whole key.",
+            DraftKey.generic(String(repeating: "\u{0}", count: 4084), ""))
         try key(
             "escaped-4097", "R-6.1, R-11.1", .structureInvalid, bases, "A service of 4097 zero bytes.",
             [1] + [0, 0xFF].times(4097) + [0, 0, 0, 0, 0, 0, 0].prefix(2) + [0])
@@ -233,16 +236,16 @@ extension Collection {
         try key(
             "bytes-4097", "R-6.1, R-11.1", .structureInvalid, bases, "An issuer of 4097 bytes.",
             DraftKey.certificate(issuer: [7].times(4097), serial: []))
-        let rest = String(repeating: "b", count: 8192 - 8 - 4096)
+        let rest = String(repeating: "b", count: 8176 - 8 - 4096)
         try key(
-            "8192-bytes", "R-6.1, R-11.1", .success, bases, "A key of 8192 bytes, the longest.",
+            "8176-bytes", "R-6.1, R-11.1", .success, bases, "A key of 8176 bytes, the longest.",
             DraftKey.generic(long, rest))
-        try forged("key-8193-bytes", "R-6.1, R-11.1", .structureInvalid, bases.one, "A key of 8193 bytes.") {
+        try forged("key-8177-bytes", "R-6.1, R-11.1", .structureInvalid, bases.one, "A key of 8177 bytes.") {
             $0.onEntries(try $0.root()) { entries, _ in entries[0].key = DraftKey.generic(long, rest + "b") }
         }
         try forged(
-            "key-8193-by-prefix-and-rest", "R-11.1", .structureInvalid, bases.one,
-            "Two keys whose prefix and rest are short enough, and have 8193 bytes together."
+            "key-8177-by-prefix-and-rest", "R-11.1", .structureInvalid, bases.one,
+            "Two keys whose prefix and rest are short enough, and have 8177 bytes together."
         ) { forge in
             forge.onEntries(try forge.root()) { entries, _ in
                 let first = DraftKey.generic(long, String(rest.dropLast()))
@@ -255,7 +258,7 @@ extension Collection {
     // MARK: entries
 
     /// Changes the first item's value as bytes.
-    private mutating func value(
+    mutating func value(
         _ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String,
         _ edit: @escaping (inout [UInt8]) -> Void
     ) throws {
@@ -264,26 +267,21 @@ extension Collection {
         }
     }
 
-    private mutating func entry(
-        _ name: String, _ spec: String, _ expect: Verdict, _ base: Base, _ comment: String,
+    mutating func entry(
+        _ name: String, _ spec: String, _ expect: Verdict, _ base: Base, _ comment: String, at index: Int = 0,
         _ edit: @escaping (inout ForgedItem, ForgeLayout) throws -> Void
     ) throws {
-        try forged("entry-\(name)", spec, expect, base, comment) { $0.onItem(try $0.root(), 0, edit) }
+        try forged("entry-\(name)", spec, expect, base, comment) { $0.onItem(try $0.root(), index, edit) }
     }
 
     private mutating func addEntryFields(_ bases: Bases) throws {
         let one = bases.one
-        // The only item's entry in `one`: 36 bytes of reference, id, revision at 52, device at 60, record revision at
-        // 61, compartment at 69.
+        // The only item's entry in `one`: 36 bytes of reference, id, revision of the dot at 52, position at 60, record
+        // revision at 61, compartment at 69.
         try value(
             "varint-long", "R-1.1", .structureInvalid, bases, "Its record's offset is written with a byte too many."
         ) {
             $0.replaceSubrange(1..<2, with: [$0[1] | 0x80, 0])
-        }
-        try value(
-            "device-varint-long", "R-1.1", .structureInvalid, bases, "Its device is written with a byte too many."
-        ) {
-            $0.replaceSubrange(60..<61, with: [0x80, 0])
         }
         try value("created-varint-long", "R-1.1", .structureInvalid, bases, "A time is written with a byte too many.") {
             value in
@@ -300,25 +298,16 @@ extension Collection {
         }
         try value("empty", "R-2.2", .structureInvalid, bases, "It has no bytes.") { $0 = [] }
         try value("longer", "R-1.3", .structureInvalid, bases, "A byte is left over.") { $0.append(0) }
-        for (name, offset, what) in [("revision", 52, "revision"), ("record-revision", 61, "record revision")] {
-            try value("\(name)-0", "R-6.8", .structureInvalid, bases, "A \(what) of 0.") { $0.put(u64: 0, at: offset) }
-            try value(
-                "\(name)-future", "R-6.8", .structureInvalid, bases,
-                "A \(what) that is greater than the commit's clock."
-            ) {
-                $0.put(u64: Draft.clock + 3, at: offset)
-            }
-            try value("\(name)-2-63", "R-6.8", .structureInvalid, bases, "A \(what) of 2^63.") {
-                $0.put(u64: 1 << 63, at: offset)
+        let clock = try one.clock()
+        for (name, revision, what) in [("0", 0, "0"), ("2-63", 1 << 63, "2^63")] as [(String, UInt64, String)] {
+            try value("record-revision-\(name)", "R-6.8", .structureInvalid, bases, "A record revision of \(what).") {
+                $0.put(u64: revision, at: 61)
             }
         }
-        try value("revision-1", "R-6.8", .success, bases, "A revision of 1.") { $0.put(u64: 1, at: 52) }
-        try forged(
-            "entry-clock-lower", "R-6.8", .structureInvalid, one,
-            "The commit's clock is less by 1 than the item's revision."
-        ) {
-            $0.onCommit(try $0.last(.commit)) { commit, _ in commit.clock -= 1 }
-        }
+        try value(
+            "record-revision-future", "R-6.8", .structureInvalid, bases,
+            "A record revision that is greater than the commit's clock."
+        ) { $0.put(u64: clock + 1, at: 61) }
         try value(
             "record-revision-other", "R-4.1", .authenticationFailed, bases,
             "Another record revision than the record was sealed under."
@@ -328,26 +317,22 @@ extension Collection {
         try value("item-id-zero", "R-4.1", .authenticationFailed, bases, "An item id of zeros.") {
             $0.put([0].times(16), at: 36)
         }
-        try value("device-1", "R-6.7", .structureInvalid, bases, "A device, and the list is empty.") { $0[60] = 1 }
-        try value("device-1025", "R-6.7", .structureInvalid, bases, "Device 1025.") {
-            $0.replaceSubrange(60..<61, with: [0x81, 8])
-        }
-        try value("device-2-62", "R-6.7", .structureInvalid, bases, "Device 2^62.") {
-            $0.replaceSubrange(60..<61, with: [0x80].times(8) + [0x40])
-        }
-        try entry("device-unnamed", "R-6.7", .success, bases.device, "Device 0.") { item, _ in item.entry.device = 0 }
-        try entry("device-2", "R-6.7", .structureInvalid, bases.device, "The second device of a list of one.") {
-            item, _ in
-            item.entry.device = 2
-        }
-        for (name, time) in [("least", -(1 << 62)), ("greatest", 1 << 62 - 1), ("0", 0), ("-1", -1)]
+        for (name, time) in [("least", -(1 << 61)), ("greatest", 1 << 61 - 1), ("0", 0), ("-1", -1)]
             as [(String, Int64)]
         {
-            try entry("created-\(name)", "R-11.1", .success, one, "Created at \(time).") { item, _ in
+            try entry("created-\(name)", "R-6.18, R-11.1", .success, one, "Created at \(time).") { item, _ in
                 item.entry.created = time
             }
-            try entry("modified-\(name)", "R-11.1", .success, one, "Modified at \(time).") { item, _ in
+            try entry("modified-\(name)", "R-6.18, R-11.1", .success, one, "Modified at \(time).") { item, _ in
                 item.entry.modified = time
+            }
+        }
+        for (name, time) in [("below", -(1 << 61) - 1), ("beyond", 1 << 61)] as [(String, Int64)] {
+            try entry("created-\(name)", "R-6.18, R-11.1", .structureInvalid, one, "Created at \(time).") { item, _ in
+                item.entry.created = time
+            }
+            try entry("modified-\(name)", "R-6.18, R-11.1", .structureInvalid, one, "Modified at \(time).") {
+                item, _ in item.entry.modified = time
             }
         }
     }
@@ -443,8 +428,8 @@ extension Collection {
             }
         }
         try forged(
-            "entry-is-another", "R-5.3", .structureInvalid, two,
-            "The second item's entry is the first one's: its record has another key."
+            "entry-is-another", "R-5.3, R-6.9", .success, two,
+            "The second item's entry is the first one's: two items have one id, which only verification finds."
         ) { forge in
             forge.onEntries(try forge.root()) { entries, _ in entries[1].value = entries[0].value }
         }
@@ -481,7 +466,7 @@ extension Collection {
             }
         }
         try forged(
-            "entry-compartment-of-owners", "R-6.6", .structureInvalid, bases.versions,
+            "entry-compartment-of-owners", "R-6.6", .structureInvalid, bases.kept,
             "The compartment of a live item is of group 0."
         ) { forge in
             let owners = try Self.owners(forge)
@@ -532,82 +517,13 @@ extension Collection {
             for record in forge.all(.record) { forge[record].identity?.item = ids[0] }
             forge.onItem(try forge.root(), 1) { item, _ in item.entry.id = ids[0] }
         }
-        try forged("id-in-tombstone", "R-6.14", .structureInvalid, bases.grown, "An id is an item's and a tombstone's.")
-        { forge in
-            forge.onEntries(try forge.root()) { entries, _ in
-                guard let item = ForgedItem(entries[0].value) else { return }
-                entries[entries.count - 1].key = TombstoneEntry.key(item.entry.id)
-            }
-        }
     }
+}
 
-    private mutating func addTombstones(_ bases: Bases) throws {
-        let cases: [(String, String, String, (inout PageEntry) -> Void)] = [
-            ("long-key", "R-6.14", "Its key has 18 bytes.", { $0.key.append(7) }),
-            ("short-key", "R-6.14", "Its key has 16 bytes.", { $0.key.removeLast() }),
-            ("key-only-kind", "R-6.14", "Its key is 7E.", { $0.key = [0x7E] }),
-            ("with-name", "R-1.3, R-6.14", "Something comes after its last field.", { $0.value += Array("bob".utf8) }),
-            ("short", "R-2.2, R-6.14", "It lacks its last byte.", { $0.value.removeLast() }),
-            ("empty", "R-2.2, R-6.14", "It has no bytes.", { $0.value = [] }),
-            ("device-1", "R-6.7", "A device that is not in the list.", { $0.value[8] = 1 }),
-            ("last-device-1", "R-6.7", "The item's device is not in the list.", { $0.value[17] = 1 }),
-            (
-                "device-long", "R-1.1", "Its device is written with a byte too many.",
-                { $0.value.replaceSubrange(8..<9, with: [0x80, 0]) }
-            ),
-            (
-                "last-device-long", "R-1.1", "The item's device is written with a byte too many.",
-                { $0.value.replaceSubrange(17..<18, with: [0x80, 0]) }
-            ),
-            ("revision-0", "R-6.8, R-6.14", "The removal has revision 0.", { $0.value.put(u64: 0, at: 0) }),
-            (
-                "revision-future", "R-6.8", "The removal's revision is greater than the commit's clock.",
-                { $0.value.put(u64: Draft.clock + 6, at: 0) }
-            ),
-            ("revision-2-63", "R-6.8", "The removal's revision is 2^63.", { $0.value.put(u64: 1 << 63, at: 0) }),
-            ("last-revision-0", "R-6.8", "The item's revision is 0.", { $0.value.put(u64: 0, at: 9) }),
-            (
-                "last-revision-equal", "R-6.14", "The item's revision is that of the removal.",
-                { $0.value.put(Array($0.value[..<8]), at: 9) }
-            ),
-            (
-                "last-revision-greater", "R-6.14", "The item's revision is greater than that of the removal.",
-                { $0.value.put(u64: Draft.clock + 100, at: 9) }
-            ),
-        ]
-        for (name, spec, comment, edit) in cases {
-            try forged(
-                "tombstone-\(name)", spec, .structureInvalid, bases.grown,
-                "A tombstone: " + comment.prefix(1).lowercased() + comment.dropFirst()
-            ) {
-                $0.onEntries(try $0.root()) { entries, _ in edit(&entries[entries.count - 1]) }
-            }
-        }
-        try forged("tombstone-least", "R-6.8", .success, bases.grown, "A tombstone: revisions 2 and 1.") {
-            $0.onEntries(try $0.root()) { entries, _ in
-                entries[entries.count - 1].value = TombstoneEntry(
-                    revision: 2, device: 0, lastRevision: 1, lastDevice: 0
-                ).encode()
-            }
-        }
-        try forged(
-            "tombstone-of-reserve", "R-6.14", .structureInvalid, bases.grown,
-            "A tombstone of the form that an item's entry has."
-        ) {
-            $0.onEntries(try $0.root()) { entries, _ in entries[entries.count - 1].value = entries[0].value }
-        }
-        let devices = try Bases.base("tombstone devices", device: true) { draft in
-            try draft.add(Bases.ann, "first")
-            try draft.commit()
-            try draft.remove(Bases.ann)
-            try draft.commit()
-        }
-        try vault(
-            "tombstone-with-device", "R-6.7, R-6.14", .success, devices,
-            "A tombstone: both of its devices are in the list.")
-        try vault(
-            "tombstone-only", "R-6.14", .success, devices,
-            "A vault with a tombstone and no items, on a machine without the device.",
-            request: .raw(Base.key))
+extension Base {
+    /// The clock of the newest state.
+    func clock() throws -> UInt64 {
+        let forge = try forge()
+        return try forge.commit(try forge.last(.commit)).clock
     }
 }

@@ -46,7 +46,7 @@ extension Collection {
         let recipes: [(String, String, (inout SealRecipe) -> Void)] = [
             ("other-offset", "It was sealed for another offset.", { $0.x[0] ^= 1 }),
             ("other-vault", "It was sealed for another vault.", { $0.vault[3] ^= 1 }),
-            ("other-label", "It was sealed as a history.", { $0.label = "vaultfmt-1 history" }),
+            ("other-label", "It was sealed as a vector.", { $0.label = "vaultfmt-1 vector" }),
             ("other-length", "It was sealed as a frame of another length.", { $0.head[5] = 2 }),
             ("other-key", "It was sealed under another key.", { $0.key[0] ^= 1 }),
             ("without-head", "It was sealed without the frame's first bytes.", { $0.head = [] }),
@@ -62,7 +62,7 @@ extension Collection {
                 $0.onRecipe(try $0.root()) { recipe, _ in edit(&recipe) }
             }
         }
-        for (name, type) in [("keyring", "vKEY"), ("unknown", "vXYZ"), ("versions", "vVER")] {
+        for (name, type) in [("keyring", "vKEY"), ("unknown", "vXYZ"), ("past", "vPST")] {
             try forged(
                 "page-type-\(name)", "R-2.3", .structureInvalid, one,
                 "The root's frame says that it is of the type \(type), and was sealed so."
@@ -90,12 +90,11 @@ extension Collection {
             }
         }
         try forged(
-            "page-is-versions", "R-2.3", .structureInvalid, bases.versions,
-            "The commit names a frame of earlier values as its root."
+            "page-is-past", "R-2.3", .structureInvalid, bases.kept, "The commit names a past as its root."
         ) { forge in
-            let versions = try forge.last(.versions)
+            let past = try forge.last(.past)
             forge.onCommit(try forge.last(.commit)) { commit, layout in
-                commit.root = Commit.Root(ref: try layout.ref(versions), level: 0)
+                commit.root = Commit.Root(ref: try layout.ref(past), level: 0)
             }
         }
     }
@@ -208,10 +207,22 @@ extension Collection {
             $0[0].key[0] = 64
         }
         try entries(
-            "page-entry-kind-after-tombstone", "R-5.10", .structureInvalid, bases.grown,
-            "An entry of an unknown kind after a tombstone."
+            "page-entry-kind-after-forgotten", "R-5.10", .structureInvalid, bases.causal.forgotten,
+            "An entry of an unknown kind after forgotten values."
         ) {
             $0.append(PageEntry(key: [0x7F], value: []))
+        }
+        try entries(
+            "page-item-after-forgotten", "R-5.5", .structureInvalid, bases.causal.forgotten,
+            "An item after a forgotten value: the keys are out of order."
+        ) {
+            $0.append($0.remove(at: $0.count - 3))
+        }
+        try entries(
+            "page-forgotten-value-1", "R-6.14", .structureInvalid, bases.causal.forgotten,
+            "A forgotten value whose entry has a value of one byte."
+        ) {
+            $0[$0.count - 1].value = [0]
         }
         try entries(
             "page-entry-kind-last", "R-5.10", .structureInvalid, two,
@@ -250,19 +261,13 @@ extension Collection {
         }
         try forged(
             "page-prefix-empty", "R-5.6", .success, bases.one,
-            "An item and a tombstone, which share no byte: the prefix is empty."
+            "An item and a forgotten value, which share no byte: the prefix is empty."
         ) { forge in
             let root = try forge.root()
             let commit = try forge.last(.commit)
-            let id = Bytes16([0x77].times(16)) ?? .zero
-            forge.onEntries(root) { entries, _ in
-                entries.append(
-                    PageEntry(
-                        key: TombstoneEntry.key(id),
-                        value: TombstoneEntry(revision: 2, device: 0, lastRevision: 1, lastDevice: 0).encode())
-                )
-            }
-            forge.onCommit(commit) { commit, _ in commit.tombstones = 1 }
+            let id = try forge.commit(commit).own?.id ?? 0
+            forge.onEntries(root) { entries, _ in entries += Self.forgotten(1, id) }
+            forge.onCommit(commit) { commit, _ in commit.forgotten = 1 }
         }
     }
 
@@ -281,9 +286,14 @@ extension Collection {
         return out
     }
 
-    private static func tombstones(_ count: Int, _ key: (UInt32) -> [UInt8]) -> [PageEntry] {
-        let value = TombstoneEntry(revision: 2, device: 0, lastRevision: 1, lastDevice: 0).encode()
-        return (0..<UInt32(count)).map { PageEntry(key: key($0), value: value) }
+    /// Forgotten values of the first revisions of an id.
+    private static func forgotten(_ count: Int, _ id: ReplicaID, name: String = "") -> [PageEntry] {
+        (1...UInt64(count)).map { revision in
+            let value = ForgottenValue(
+                dot: Dot(revision: revision, replica: id), kind: name.isEmpty ? .secret : .attribute,
+                name: Array(name.utf8))
+            return PageEntry(key: value.key, value: [])
+        }
     }
 
     private mutating func leaf(
@@ -302,7 +312,7 @@ extension Collection {
                 var commit = try Commit(body.span, at: layout.offset, from: layout.bodyStart)
                 let ref = try layout.ref(root)
                 commit.root = Commit.Root(ref: ref, level: 0)
-                commit.tombstones = UInt64(entries.count)
+                commit.forgotten = UInt64(entries.count)
                 commit.liveBytes += UInt64(ref.length)
                 body = commit.encode()
             }
@@ -310,35 +320,23 @@ extension Collection {
     }
 
     private mutating func addPageLimits(_ bases: Bases) throws {
-        // Short values, so that the frame's limit is not met before: the entries are malformed as tombstones.
-        for (count, expect) in [(4097, Verdict.structureInvalid)] {
-            let entries = (0..<count).map {
-                PageEntry(key: [0x7E] + [5].times(2) + [UInt8($0 >> 8), UInt8($0 & 255)], value: [])
-            }
-            try leaf("page-\(count)-entries", "R-11.1", expect, bases, "A leaf of \(count) entries.", entries)
+        let forge = try bases.empty.forge()
+        let id = try forge.commit(try forge.last(.commit)).own?.id ?? 0
+        // 13 bytes each.
+        for (count, expect) in [(2000, Verdict.success), (4096, .success), (4097, .structureInvalid)] {
+            try leaf(
+                "page-\(count)-entries", "R-11.1", expect, bases, "A leaf of \(count) forgotten values.",
+                Self.forgotten(count, id))
         }
-        // 2 + 16 + 19 bytes each: as many as a page holds.
-        let most = Self.tombstones(2000) { index in
-            var key: [UInt8] = [0x7E] + [5].times(12)
-            key.append(n32: index)
-            return key
-        }
-        try leaf("page-2000-entries", "R-11.1", .success, bases, "A leaf of 2000 tombstones.", most)
-        let spread = Self.tombstones(1724) { index in
-            var key: [UInt8] = [0x7E]
-            key.append(n32: index &* 2_490_000)
-            return key + [0].times(12)
-        }
+        // 37 bytes each.
+        let name = String(repeating: "n", count: 24)
         try leaf(
-            "page-65536-bytes", "R-11.1", .success, bases, "A page of almost 65,536 bytes, full of tombstones.", spread)
-        let tooMany = Self.tombstones(1824) { index in
-            var key: [UInt8] = [0x7E]
-            key.append(n32: index &* 2_300_000)
-            return key + [0].times(12)
-        }
+            "page-65536-bytes", "R-11.1", .success, bases, "A page of 65,536 bytes, full of forgotten values.",
+            Self.forgotten(1769, id, name: name))
         try leaf(
             "page-longer-than-65536-bytes", "R-2.2, R-11.1", .structureInvalid, bases,
-            "A page of more than 65,536 bytes, full of tombstones and right but for that.", tooMany)
+            "A page of more than 65,536 bytes, full of forgotten values and right but for that.",
+            Self.forgotten(1770, id, name: name))
         try leaf(
             "page-no-entries-counted", "R-11.1", .structureInvalid, bases,
             "A leaf without entries, under a commit that counts none.", [])
@@ -480,7 +478,7 @@ extension Collection {
             let old = pages[pages.count - 2]
             forge.onCommit(try forge.last(.commit)) { commit, layout in
                 commit.root = Commit.Root(ref: try layout.ref(old), level: 0)
-                (commit.items, commit.tombstones) = (2, 0)
+                commit.items = 2
             }
         }
     }

@@ -25,10 +25,13 @@ enum Slots {
             known ?? parameters(factors.kinds, number: number), ownerPart: OwnerPart.size(providerData: data))
     }
 
+    /// The id of the scoped slot that `remakeScoped` makes.
+    static let scoped = Bytes16(high: 0x510_7000, low: 2)
+
     static func nonce(_ number: UInt64) -> [UInt8] { [0xA0, UInt8(number)].times(12) }
 
     static func part(_ name: String = "", data: [UInt8] = []) -> OwnerPart {
-        OwnerPart(name: name, revision: 1, device: .zero, providerData: data)
+        OwnerPart(name: name, providerData: data)
     }
 }
 
@@ -64,6 +67,7 @@ extension Forge {
             slot.payload = Plain.seal(
                 try keys.scopedPayload(keys.groups.keys.sorted()), key: wrapping, nonce: Slots.nonce(number),
                 bound: Bindings.slot(keys.vault, slot))
+            grants[slot.id] = keys.groups.keys.sorted()
         }
         var owner = Slots.part(name).encode()
         if kind.dependsOnEpoch { owner.replaceSubrange(OwnerPart.wrappingKey, with: [0xE0].times(32)) }

@@ -279,9 +279,26 @@ extension Collection {
 
     /// A file that was cut off: in each of its last objects, and around them.
     private mutating func addCuts(_ bases: Bases) throws {
-        let base = bases.grownBefore
+        var draft = try CausalBases.threeDraft("cut")
+        draft.change()
+        try draft.set(CausalBases.c, "second of c")
+        try draft.commit()
+        try addCuts(Base(file: draft.file), from: 0) { Array($0.objects.filter { $0.type == .vector }.suffix(1)) }
+        try addCuts(bases.grownBefore, from: 1) { Array($0.objects.suffix(6)) }
+        try bytes(
+            "cut-first-commit", "R-3.2, R-7.1", .headerInvalid, bases.empty,
+            "The first commit lacks its last byte: the file is too short to be a vault."
+        ) { $0.removeLast() }
+        try bytes("cut-only-commit", "R-7.1", .authenticationFailed, bases.one, "The only commit lacks its last byte.")
+        { $0.removeLast() }
+        try bytes("cut-before-only-commit", "R-7.1", .authenticationFailed, bases.one, "The only commit is gone.") {
+            $0.removeLast(512)
+        }
+    }
+
+    private mutating func addCuts(_ base: Base, from first: Int, _ choose: (Forge) -> [ForgedObject]) throws {
         let forge = try base.forge()
-        let objects = forge.objects.suffix(6)
+        let objects = choose(forge)
         let ends = forge.objects.filter { $0.type == .commit }.compactMap { $0.origin.map { Int($0) + 512 } }
         for (number, object) in objects.enumerated() {
             guard let start = object.origin.map({ Int($0) }) else { continue }
@@ -298,21 +315,12 @@ extension Collection {
                 let expect: Verdict =
                     cut[served...].allSatisfy { $0 == 0 } ? .success : isHead ? .successTailDamaged : .successTailTorn
                 try vault(
-                    "cut-\(number + 1)-\(object.type == .record ? "record" : object.type.name)-\(place)",
+                    "cut-\(number + first)-\(object.type == .record ? "record" : object.type.name)-\(place)",
                     "R-2.2, R-7.3", expect,
                     Base(file: cut),
                     "The file was cut off \(place == "before" ? "before" : "in") a \(object.type.name): the state before it is served."
                 )
             }
-        }
-        try bytes(
-            "cut-first-commit", "R-3.2, R-7.1", .headerInvalid, bases.empty,
-            "The first commit lacks its last byte: the file is too short to be a vault."
-        ) { $0.removeLast() }
-        try bytes("cut-only-commit", "R-7.1", .authenticationFailed, bases.one, "The only commit lacks its last byte.")
-        { $0.removeLast() }
-        try bytes("cut-before-only-commit", "R-7.1", .authenticationFailed, bases.one, "The only commit is gone.") {
-            $0.removeLast(512)
         }
     }
 

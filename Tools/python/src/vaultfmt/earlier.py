@@ -1,4 +1,4 @@
-"""Earlier values: the values of items before their secret or a sealed attribute was replaced."""
+"""Earlier values: secrets and sealed attributes of items before they were replaced."""
 
 from __future__ import annotations
 
@@ -7,22 +7,26 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from ._library import Arguments, ffi, lib
+from ._library import Arguments, ffi, lib, to_text
 from .items import AttributeValue, Lent, Moment, attributes_of, moment
 from .values import AttributeFlags, BytesLike
 
 
 @dataclasses.dataclass(frozen=True)
 class EarlierValue:
-    """An earlier value of an item, without the secret. Revision and device distinguish it from the item's other values.
+    """An earlier secret of an item, or an earlier value of the sealed attribute named by `attribute`, without its bytes.
+    Revision, replica id and attribute distinguish it from the item's other values.
 
     `replaced_ms` and `modified_ms` are milliseconds since 1970-01-01T00:00:00Z, for times that `replaced` and `modified`
-    cannot represent. The attributes are those that the item had at the time; the ones in `unread_attributes` are sealed or
-    large, and can be read with `Vault.attribute`.
+    cannot represent; `replaced_ms` is 0 if the time is not known. The attributes are those that the item had with a secret,
+    without sealed ones; the ones in `unread_attributes` are large, and can be read with `Vault.attribute`. `flags` are those
+    of an attribute's value.
     """
 
     revision: int
-    device: str | None
+    replica: int
+    attribute: str | None
+    flags: AttributeFlags
     replaced_ms: int
     modified_ms: int
     attributes: Mapping[str, bytes]
@@ -36,28 +40,30 @@ class EarlierValue:
 
     @property
     def modified(self) -> datetime:
-        """The time of its last change. Raises OverflowError for times that datetime cannot represent."""
+        """The time at which it was set; for an imported value, of the import. Raises OverflowError for times beyond datetime."""
         return moment(self.modified_ms)
 
-    def fill(self, structure: Any) -> None:
+    def fill(self, structure: Any, arguments: Arguments) -> None:
         """`vaultfmt_earlier_id`."""
         structure.revision = self.revision
-        structure.device = bytes.fromhex(self.device) if self.device else bytes(16)
+        structure.replica = self.replica
+        arguments.bytes(self.attribute, structure.attribute)
 
     def structure(self, arguments: Arguments) -> Any:
         """`vaultfmt_earlier_id *`."""
         structure = arguments.structure("vaultfmt_earlier_id")
-        self.fill(structure)
+        self.fill(structure, arguments)
         return structure
 
 
 def earlier_value(structure: Any) -> EarlierValue:
-    """Returns a copy of `vaultfmt_earlier_value`, without the secret."""
-    device = bytes(structure.id.device)
+    """Returns a copy of `vaultfmt_earlier_value`, without its bytes."""
     values, flags, unread = attributes_of(structure)
     return EarlierValue(
         revision=structure.id.revision,
-        device=device.hex() if any(device) else None,
+        replica=structure.id.replica,
+        attribute=None if structure.id.attribute.data == ffi.NULL else to_text(structure.id.attribute),
+        flags=AttributeFlags(structure.flags),
         replaced_ms=structure.replaced,
         modified_ms=structure.modified,
         attributes=values,
@@ -67,8 +73,8 @@ def earlier_value(structure: Any) -> EarlierValue:
 
 
 class OpenedEarlierValue(Lent):
-    """An earlier value with its secret, in memory that is wiped when the `with` in which it is used ends. `secret` works
-    as in `OpenedItem`.
+    """An earlier value with its bytes, in memory that is wiped when the `with` in which it is used ends. `secret`, which is
+    the secret or the attribute's value, works as in `OpenedItem`.
     """
 
     def __init__(self, structure: Any) -> None:
@@ -78,9 +84,10 @@ class OpenedEarlierValue(Lent):
 
 @dataclasses.dataclass(frozen=True)
 class NewEarlierValue:
-    """An earlier value to import. Times must have a zone, or be milliseconds since 1970."""
+    """An earlier secret to import, with the attributes of that time; sealed ones become earlier values of their own. The
+    time must have a zone, or be milliseconds since 1970.
+    """
 
     secret: BytesLike = dataclasses.field(repr=False)
-    modified: Moment
     replaced: Moment
     attributes: Mapping[str, AttributeValue] = dataclasses.field(default_factory=dict)

@@ -86,13 +86,13 @@ class Tampered(VaultError):
 
 
 class RolledBack(VaultError):
-    """The file is older than a remembered state."""
+    """The file lacks changes of a remembered state."""
 
     status = 12
 
 
 class Forked(VaultError):
-    """The file's history differs from that of the remembered state."""
+    """The file and the remembered state each have changes that the other lacks."""
 
     status = 13
 
@@ -223,8 +223,8 @@ class OtherProcess(VaultError, RuntimeError):
     status = 34
 
 
-class AncestryUnprovable(VaultError):
-    """The file can no longer prove that it continues from the remembered state."""
+class NoSecret(VaultError, LookupError):
+    """The item has no secret: it was forgotten, or is among the values that are left to settle."""
 
     status = 35
 

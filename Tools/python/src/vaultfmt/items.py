@@ -169,7 +169,7 @@ def milliseconds(time: Moment) -> int:
 @dataclasses.dataclass(frozen=True)
 class Attribute:
     """A value to set, with its flags. Without flags, an existing attribute keeps its flags, and a new one gets the
-    defaults: `notes`, `otp` and names that start with `sealed:` are sealed, and `conflict` is sealed and binary.
+    defaults: `notes`, `otp` and names that start with `sealed:` are sealed.
     """
 
     value: BytesLike | str = dataclasses.field(repr=False)
@@ -223,6 +223,10 @@ class Item:
     cannot represent. For an item that was found, `attributes` contains the unsealed ones of at most 256 bytes; for one
     that was opened, those of at most 4096 bytes. `unread_attributes` names the others, which can be read with
     `Vault.attribute`. `encoded_key` is the key as stored in the index; items are sorted by it.
+
+    `has_past` says whether the item has earlier values, or values that a merge has left to settle, which `needs_settling`
+    says. `secret_changed_ms` is the time of the last change to the secret, or of the import of the item; it is None if
+    `lacks_secret`: the secret was forgotten, or is among the values that are left to settle.
     """
 
     id: str
@@ -231,11 +235,14 @@ class Item:
     attributes: Mapping[str, bytes]
     attribute_flags: Mapping[str, AttributeFlags]
     unread_attributes: tuple[str, ...]
-    earlier_values: int
+    has_past: bool
+    needs_settling: bool
+    lacks_secret: bool
     accessibility: Accessibility
     device: str | None
     created_ms: int
     modified_ms: int
+    secret_changed_ms: int | None
     revision: int
 
     @property
@@ -265,11 +272,14 @@ def item(structure: Any) -> Item:
         attributes=values,
         attribute_flags=flags,
         unread_attributes=unread,
-        earlier_values=structure.earlier_value_count,
+        has_past=bool(structure.has_past),
+        needs_settling=bool(structure.needs_settling),
+        lacks_secret=bool(structure.lacks_secret),
         accessibility=Accessibility(structure.accessibility),
         device=bytes(structure.device).hex() if structure.is_device_bound else None,
         created_ms=structure.created,
         modified_ms=structure.modified,
+        secret_changed_ms=None if structure.lacks_secret else structure.secret_changed,
         revision=structure.revision,
     )
 

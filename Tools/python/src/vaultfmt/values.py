@@ -39,8 +39,7 @@ class Verdict(enum.IntEnum):
     DESCENDS = 1
     OLDER = 2
     FORKED = 3
-    UNPROVABLE = 4
-    FOREIGN = 5
+    FOREIGN = 4
 
 
 class Tail(enum.IntEnum):
@@ -135,12 +134,11 @@ class Limits:
 
 @dataclasses.dataclass(frozen=True)
 class Slot:
-    """A slot. Name, groups, revision and device are None unless the vault was opened as an owner; groups is also None for a
-    slot that is not scoped.
+    """A slot. Name and groups are None unless the vault was opened as an owner; groups is also None for a slot that is not
+    scoped. The revision is None in an inspection.
 
     `kind` is its number in the file. A slot is not known if it has a kind, or requires factors, that this version does
-    not know: it is kept unchanged and never tried. The id stays the same when the name or grants change, and is replaced
-    when the factors change.
+    not know: it is kept unchanged and never tried. The id never changes while the slot exists.
     """
 
     id: str
@@ -158,7 +156,6 @@ class Slot:
     name: str | None
     groups: tuple[str, ...] | None
     revision: int | None
-    device: str | None
 
 
 def slot(structure: Any) -> Slot:
@@ -169,7 +166,6 @@ def slot(structure: Any) -> Slot:
     groups = None
     if structure.groups != ffi.NULL:
         groups = tuple(to_text(structure.groups[index]) for index in range(structure.group_count))
-    device = bytes(structure.device)
     return Slot(
         id=bytes(structure.id).hex(),
         kind=structure.kind,
@@ -186,23 +182,25 @@ def slot(structure: Any) -> Slot:
         name=None if structure.name.data == ffi.NULL else to_text(structure.name),
         groups=groups,
         revision=structure.revision or None,
-        device=device.hex() if any(device) else None,
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class Statistics:
-    """Statistics of a vault."""
+    """Statistics of a vault. `items_with_past` have earlier values, or values that a merge has left to settle; `replicas` are
+    the replica ids under which the vault was changed, None if their list is damaged.
+    """
 
     items: int
-    tombstones: int
+    items_with_past: int
+    forgotten_values: int
     file_bytes: int
     live_bytes: int
     dead_bytes: int
     tree_height: int
     is_memory_locked: bool
-    earlier_values: int
     kept_versions: int
+    replicas: int | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,7 +212,8 @@ class Report:
     objects: int
     unopened: int
     problem_count: int
-    earlier_values: int
+    items_with_past: int
+    forgotten_values: int
     problems: tuple[tuple[str, int | None], ...]
 
 

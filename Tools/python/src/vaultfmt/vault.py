@@ -70,7 +70,7 @@ def create(
 ) -> Vault:
     """Creates a vault with one slot, and opens it for changing. Raises FileExists rather than overwrite a file.
 
-    `kept_versions` is the number of earlier values to keep for each item, 0 to 50; `wait` is the number of seconds that a
+    `kept_versions` is the number of earlier values that each field of an item keeps, 0 to 50; `wait` is the number of seconds that a
     change waits for another writer; `device` is the result of `generate_device`, by default this machine's device. If
     `memory` is false, this machine neither remembers the vault nor provides its device.
     """
@@ -110,13 +110,13 @@ def open(
     wait: float = 10.0,
     memory: bool = True,
 ) -> Vault:
-    """Opens a vault with the factors of one of its slots. With `anchor`, raises RolledBack, Forked, AncestryUnprovable
-    or ForeignOwner unless the vault descends from that state; with `owner`, the owners' public key in hexadecimal, raises
+    """Opens a vault with the factors of one of its slots. With `anchor`, raises RolledBack, Forked or ForeignOwner
+    unless the vault has all changes of that state; with `owner`, the owners' public key in hexadecimal, raises
     ForeignOwner for a vault with a different key.
 
     The vault is compared with the state that this machine remembers (`vaultfmt anchor`), before any of its contents are
-    released and at each refresh and change. Raises RolledBack, Forked, AncestryUnprovable or ForeignOwner until the vault
-    is accepted (`local.accept`). If `memory` is false, nothing is compared or remembered.
+    released and at each refresh and change. Raises RolledBack, Forked or ForeignOwner until the vault is accepted
+    (`local.accept`). If `memory` is false, nothing is compared or remembered.
     """
     with Arguments() as arguments:
         options = _open_options(arguments, writable, limits, device, anchor, wait, owner)
@@ -294,7 +294,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
 
     def open(self, key: KeyLike) -> OpenedItem:
         """Returns the item with its secret, in memory that is wiped after use: use it in a `with`. Raises NoSuchItem,
-        Locked, NotPermitted, DeviceBound.
+        Locked, NotPermitted, DeviceBound, NoSecret.
         """
         with Arguments() as arguments:
             out = arguments.keep(ffi.new("const vaultfmt_item **"))
@@ -303,7 +303,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
 
     def attribute(self, key: KeyLike, name: str, *, of: EarlierValue | None = None) -> bytes | None:
         """Returns the value of an attribute, of any size; None if the item has no attribute with this name. With `of`,
-        returns its value in that earlier value.
+        returns the value that it had with that earlier secret; earlier values of sealed attributes are values of their own.
 
         Raises NoSuchItem and the errors of `open`.
         """
@@ -357,7 +357,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
 
         Details are `attributes`, a mapping from names to bytes, text or an `Attribute`, with None for attributes to
         remove; `replace_attributes`, whether to remove the others; `accessibility`; `created` and `modified`, times with
-        a zone, or milliseconds since 1970. The previous secret and sealed attributes become an earlier value.
+        a zone, or milliseconds since 1970. The previous secret, and each sealed attribute that changes, become
+        earlier values.
         """
         self._store(lib.vaultfmt_set, key, secret, details)
 
@@ -388,8 +389,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
     # ---- Earlier values ----
 
     def earlier_values(self, key: KeyLike) -> Sequence[EarlierValue]:
-        """Returns the values of an item before its secret or a sealed attribute was replaced, the oldest first. Raises
-        NoSuchItem, Locked, NotPermitted.
+        """Returns an item's secrets and sealed attributes before they were replaced, the oldest first. Raises NoSuchItem,
+        Locked, NotPermitted.
         """
         with Arguments() as arguments:
             out = ffi.new("const vaultfmt_earlier_values **")
@@ -400,7 +401,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
             lib.vaultfmt_earlier_values_free(out[0])
 
     def open_earlier(self, key: KeyLike, value: EarlierValue) -> OpenedEarlierValue:
-        """Returns an earlier value with its secret, in memory that is wiped after use: use it in a `with`. Also raises
+        """Returns an earlier value with its bytes, in memory that is wiped after use: use it in a `with`. Also raises
         NoSuchItem if the item has no such value.
         """
         with Arguments() as arguments:
@@ -410,15 +411,15 @@ class Vault(MutableMapping[KeyLike, bytes]):
             return OpenedEarlierValue(out[0])
 
     def restore(self, key: KeyLike, value: EarlierValue) -> None:
-        """Restores an item's secret and attributes from an earlier value. The current value becomes an earlier value, and
-        the restored one is kept in the list.
+        """Restores an item's secret, or a sealed attribute, from an earlier value; nothing else of the item changes. The
+        current value becomes an earlier value, and the restored one is not listed while the item has it.
         """
         with Arguments() as arguments:
             check(lib.vaultfmt_restore(self._vault, key_structure(_key(key), arguments), value.structure(arguments)))
 
     def forget(self, key: KeyLike, values: Iterable[EarlierValue] | None = None) -> int:
-        """Forgets these earlier values of an item, or all of them, and returns their number. Their ciphertext remains in
-        the file until `compact`, and in copies of the file.
+        """Forgets these earlier values of an item, or all of them, and returns their number. No copy of the vault brings
+        them back. Their ciphertext remains in the file until `compact`, and in copies of the file.
 
         Raises NoSuchItem if one of them does not exist; in that case, none are forgotten.
         """
@@ -429,13 +430,13 @@ class Vault(MutableMapping[KeyLike, bytes]):
                 count = len(chosen)
                 ids = arguments.keep(ffi.new("vaultfmt_earlier_id[]", max(count, 1)))
                 for index, value in enumerate(chosen):
-                    value.fill(ids[index])
+                    value.fill(ids[index], arguments)
             forgotten = ffi.new("size_t *")
             check(lib.vaultfmt_forget(self._vault, key_structure(_key(key), arguments), ids, count, forgotten))
             return int(forgotten[0])
 
     def add_earlier(self, key: KeyLike, values: Iterable[NewEarlierValue]) -> int:
-        """Adds earlier values to an item, the oldest first, after its existing ones: for imports. Only the last ones are
+        """Adds earlier secrets to an item, the oldest first, after its existing ones: for imports. Only the last ones are
         added, up to the number that the vault keeps; returns how many were added.
         """
         with Arguments() as arguments:
@@ -444,7 +445,6 @@ class Vault(MutableMapping[KeyLike, bytes]):
             for index, value in enumerate(new):
                 array[index].struct_size = ffi.sizeof("vaultfmt_new_earlier_value")
                 arguments.bytes(_secret(value.secret), array[index].secret)
-                array[index].modified = milliseconds(value.modified)
                 array[index].replaced = milliseconds(value.replaced)
                 fill_attributes(array[index], value.attributes, arguments)
             added = ffi.new("size_t *")
@@ -453,14 +453,14 @@ class Vault(MutableMapping[KeyLike, bytes]):
             return int(added[0])
 
     def keep_versions(self, count: int) -> None:
-        """Sets the number of earlier values to keep for each item, 0 to 50. Excess values are removed when their item
-        changes, or by `compact`.
+        """Sets the number of earlier values that each field of an item keeps, 0 to 50. Excess values are not listed, and are
+        removed when their item changes.
         """
         check(lib.vaultfmt_keep_versions(self._vault, count))
 
     @property
     def kept_versions(self) -> int:
-        """The number of earlier values kept for each item."""
+        """The number of earlier values that each field of an item keeps."""
         return int(self._info().kept_versions)
 
     # ---- Transactions ----
@@ -520,15 +520,20 @@ class Vault(MutableMapping[KeyLike, bytes]):
 
     @property
     def generation(self) -> int:
-        """The generation of the state being read, greater than those of all earlier states."""
+        """The generation of the state being read, greater than those of all states before it in the file."""
         return int(self._info().generation)
 
     @property
     def anchor(self) -> str:
         """The state, in a form to be remembered: a program that does can detect a rollback of the file. The form is
-        VAULT:GENERATION:CHAIN:OWNER and will not change.
+        VAULT:GENERATION:CHAIN:OWNER:FLOOR:ROWS and will not change; it has about 40 characters for each replica id under
+        which the vault was changed.
         """
-        return ffi.string(self._info().anchor).decode()
+        out = ffi.new("const vaultfmt_value **")
+        check(lib.vaultfmt_get_anchor(self._vault, out))
+        anchor = _value(out)
+        assert anchor is not None
+        return anchor.decode()
 
     @property
     def owner(self) -> str:
@@ -595,8 +600,9 @@ class Vault(MutableMapping[KeyLike, bytes]):
             return slot_report(out)
 
     def change_slot(self, factors: Factors, slot_id: str | None = None, *, cost: KDFCost | None = None) -> SlotReport:
-        """Changes the factors of the slot with this id, or of the slot that opened the vault. The slot gets a new id, which
-        the report contains.
+        """Changes the factors of the slot with this id, or of the slot that opened the vault. The slot keeps its id,
+        name, groups and place; whoever has an old copy of the file and the old factors can still read later states, until the
+        keys are rotated, or until a scoped slot is removed or its grants change.
         """
         with Arguments() as arguments:
             options = _slot_options(arguments, cost) if cost else ffi.NULL
@@ -674,7 +680,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
                 objects=found.objects,
                 unopened=found.unopened,
                 problem_count=found.problem_count,
-                earlier_values=found.earlier_values,
+                items_with_past=found.items_with_past,
+                forgotten_values=found.forgotten_values,
                 problems=tuple((to_text(one.what), one.offset if one.has_offset else None) for one in problems),
             )
         finally:
@@ -687,14 +694,15 @@ class Vault(MutableMapping[KeyLike, bytes]):
         check(lib.vaultfmt_get_statistics(self._vault, out))
         return Statistics(
             items=out.items,
-            tombstones=out.tombstones,
+            items_with_past=out.items_with_past,
+            forgotten_values=out.forgotten_values,
             file_bytes=out.file_bytes,
             live_bytes=out.live_bytes,
             dead_bytes=out.dead_bytes,
             tree_height=out.tree_height,
             is_memory_locked=bool(out.is_memory_locked),
-            earlier_values=out.earlier_values,
             kept_versions=out.kept_versions,
+            replicas=out.replicas or None,
         )
 
 

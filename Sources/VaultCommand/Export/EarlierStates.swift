@@ -1,0 +1,113 @@
+import VaultBytes
+import VaultFmt
+
+/// An item as it was before one of its secrets or sealed attributes was replaced, as exports write it.
+struct EarlierState {
+    /// When the state began, as far as that is known, in milliseconds since 1970.
+    let modified: Int64
+    /// When a value of it was replaced.
+    let replaced: Int64
+    let secret: SharedSecret
+    /// All attributes of that time, with their values.
+    let attributes: Attributes
+
+    /// Returns the states of an item that its earlier values tell of, oldest first.
+    ///
+    /// Each field has earlier values of its own, and other programs know only whole entries. A state has the value that
+    /// each field had until then; an import finds equal values again. Values of one field that were replaced at the same
+    /// time end a state each.
+    static func all(of opened: borrowing OpenedItem, in vault: Vault) throws -> [EarlierState] {
+        let item = opened.item
+        guard item.hasPast, vault.access == .owner else { return [] }
+        let values = try EarlierValues.newestFirst(of: item, in: vault)
+        let current = (SharedSecret(opened.secret.copy()), try plain(of: item, in: vault))
+        var secrets = Field(now: current)
+        for value in values.reversed() where value.attribute == nil {
+            secrets.add((SharedSecret(try vault.secret(of: value)), try plain(of: value, in: vault)), value)
+        }
+        var sealed = try sealed(of: item, values, in: vault)
+        var states: [EarlierState] = []
+        while let time = ([secrets.next] + sealed.map(\.next)).compactMap(\.self).min() {
+            guard let (secret, plain) = secrets.value else { break }
+            // Those that end the state come first: it may have more than an item can have.
+            let ending = sealed.filter { $0.next == time }.compactMap(\.value)
+            var attributes = Attributes(ending)
+            for attribute in plain.all + sealed.compactMap(\.value) where attributes.count < Format.Limit.attributes {
+                if attributes.attribute(attribute.name) == nil { attributes.set(attribute) }
+            }
+            let modified = [secrets.end(at: time)] + sealed.indices.map { sealed[$0].end(at: time) }
+            states.append(
+                EarlierState(
+                    modified: min(time, modified.compactMap(\.self).max() ?? time), replaced: time, secret: secret,
+                    attributes: attributes))
+        }
+        return states
+    }
+
+    /// The values that a field had, and the one that it has.
+    private struct Field<Value> {
+        private var earlier: [(value: Value, set: Int64, replaced: Int64)] = []
+        private var ended = 0
+        private let now: Value?
+
+        init(now: Value?) { self.now = now }
+
+        /// Adds the next newer value.
+        mutating func add(_ value: Value, _ of: EarlierValue) { earlier.append((value, of.modified, of.lastUsed)) }
+
+        /// The value before those that have ended; nil if there is none.
+        var value: Value? { ended < earlier.count ? earlier[ended].value : now }
+
+        /// When the value was replaced; nil if it is the one that the field has.
+        var next: Int64? { ended < earlier.count ? earlier[ended].replaced : nil }
+
+        /// Goes on to the next value if this one was replaced at a time; returns when it was set.
+        mutating func end(at time: Int64) -> Int64? {
+            guard next == time else { return nil }
+            ended += 1
+            return earlier[ended - 1].set
+        }
+    }
+
+    /// Returns the attributes that were recorded with an earlier secret.
+    private static func plain(of value: EarlierValue, in vault: Vault) throws -> Attributes {
+        var read = Attributes()
+        for attribute in value.attributes.all {
+            if attribute.isRead {
+                read.set(attribute)
+            } else if let bytes = try vault.attribute(attribute.name, of: value) {
+                read.set(Attribute(attribute.name, secret: bytes, flags: attribute.flags))
+            }
+        }
+        return read
+    }
+
+    private static func plain(of item: Item, in vault: Vault) throws -> Attributes {
+        var all = Attributes()
+        for attribute in item.attributes.all where !attribute.flags.contains(.sealed) {
+            if let attribute = try read(attribute, of: item, in: vault) { all.set(attribute) }
+        }
+        return all
+    }
+
+    private static func read(_ attribute: Attribute, of item: Item, in vault: Vault) throws -> Attribute? {
+        if attribute.isRead { return attribute }
+        guard let bytes = try vault.attribute(attribute.name, of: item) else { return nil }
+        return Attribute(attribute.name, secret: bytes, flags: attribute.flags)
+    }
+
+    /// Returns what each sealed attribute of an item was.
+    private static func sealed(
+        of item: Item, _ values: [EarlierValue], in vault: Vault
+    ) throws -> [Field<Attribute>] {
+        let now = item.attributes.all.filter { $0.flags.contains(.sealed) }
+        return try Set(values.compactMap(\.attribute) + now.map(\.name)).sorted().map { name in
+            let current = now.first { $0.name == name }
+            var field = Field(now: try current.flatMap { try read($0, of: item, in: vault) })
+            for value in values.reversed() where value.attribute == name {
+                field.add(Attribute(name, secret: try vault.secret(of: value), flags: value.flags), value)
+            }
+            return field
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import VaultFmt
+import VaultLocal
+
+/// The factors of a second vault.
+struct TargetFactorOptions: ParsableArguments {
+    @Option("Read the other vault's passphrase from a file.", isFile: true)
+    var toPassphraseFile: String?
+
+    @Option("The other vault's key file.", isFile: true)
+    var toKeyFile: String?
+
+    @Option("The other vault's raw key: a file of exactly 32 random bytes.", isFile: true)
+    var toRawKeyFile: String?
+
+    @Option("A file of age identities that open the other vault; may be repeated.", isFile: true)
+    var toIdentity: [String] = []
+
+    func validate() throws {
+        guard toIdentity.isEmpty || toRawKeyFile == nil else {
+            throw ValidationError("--to-raw-key-file cannot be combined with --to-identity; leave one out")
+        }
+    }
+
+    var isAnyGiven: Bool { sources.isAnyGiven || !toIdentity.isEmpty }
+
+    /// They never come from the environment, which has the factors of the first vault.
+    var sources: FactorSources {
+        FactorSources(
+            passphraseFile: toPassphraseFile, keyFile: toKeyFile, rawKeyFile: toRawKeyFile, twin: .other)
+    }
+}
+
+extension AccessOptions {
+    /// Opens a second vault for writing, with factors of its own.
+    func openOther(_ path: String, _ other: TargetFactorOptions) throws -> Vault {
+        var access = self
+        // These are the owners of the first vault.
+        access.owner = nil
+        if !other.isAnyGiven, let vault = try access.openUnlocked(path, writable: true, despiteFactors: true) {
+            return vault
+        }
+        let sources = other.sources
+        var given = try whileOpening { try sources.read() }
+        if !other.toIdentity.isEmpty {
+            given.external = try IdentityFiles.factor(other.toIdentity, mayAsk: !noInput)
+        }
+        let asks = try sources.wantsPassphrase(path, beside: given, hasIdentityOption: !other.toIdentity.isEmpty)
+        if asks { given.passphrase = try sources.ask(path, mayAsk: !noInput) }
+        let external = given.external
+        do {
+            return try AgeKeys.reporting(external) { try access.open(path, with: given, writable: true) }
+        } catch {
+            throw SlotAdvice.added(to: CommandFailure(error), path)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+package import VaultBytes
+
+/// What one change does to an item (specification, section 8.1).
+package struct ItemEdit: Sendable {
+    /// The fields that get a new value.
+    package var written: [FieldName: HeldValue] = [:]
+    /// The fields that are settled in favour of what they show.
+    package var settled: Set<FieldName> = []
+    /// The attributes that are removed.
+    package var dropped: Set<FieldName> = []
+    /// The earlier values that are forgotten, with all others of the same bytes.
+    package var forgotten: Set<ValueName> = []
+    /// New earlier values, as an import adds them; their dots are those of the commit.
+    package var added: [ValueName: HeldValue] = [:]
+    /// Written fields that keep what they show, because nobody has seen its dot: it was made in the same transaction,
+    /// before those of the added values that preceded it.
+    package var renewed: Set<FieldName> = []
+    /// When the item was created and changed, as the caller says; nil for the time known, and the time of the change.
+    package var created: Int64?
+    package var modified: Int64?
+
+    package init() {}
+
+    /// Whether nothing is written, settled, removed, forgotten or added.
+    package var isEmpty: Bool {
+        written.isEmpty && settled.isEmpty && dropped.isEmpty && forgotten.isEmpty && added.isEmpty
+    }
+}
+
+/// An item after a change.
+package struct EditedItem: Sendable {
+    package let state: ItemState
+    /// The values that the change forgets (M-7), and that the vault must list.
+    package let forgotten: Set<ValueName>
+}
+
+extension ItemState {
+    /// Replaces all siblings by one, whose dot is that of the change (M-3 to M-7).
+    ///
+    /// `time`: the time of the change, for values that it replaces.
+    /// `view`: what the item shows before the change, with the limit of this vault.
+    /// `classOf`: classifies a value by its bytes; called only for values that must be compared.
+    package func changed<Failure: Error>(
+        _ edit: ItemEdit, dot: Dot, time: Int64, _ view: ItemView, limit: Int,
+        _ classOf: (ValueName) throws(Failure) -> ValueClass
+    ) throws(Failure) -> EditedItem {
+        let written = withSettled(edit, view.shown)
+        var fields = view.shown.fields
+        for field in written.keys { fields[field] = dot }
+        for field in edit.dropped { fields[field] = nil }
+        let done = edit.settled.union(written.keys).union(edit.dropped)
+        var open = self.open.filter { name in
+            !done.contains(name.field) || (edit.settled.contains(name.field) && fields[name.field] == name.dot)
+        }
+        for field in written.keys { open.insert(ValueName(field, dot)) }
+        let live = open.union(fields.map { ValueName($0, $1) })
+        var classes = ValueClasses()
+        let gone = try equals(edit.forgotten, &classes, classOf).subtracting(live)
+        let forgotten = forgotten
+        var pool = view.kept.union(self.open.filter(isProtected))
+        pool.formUnion(view.shown.fields.map { ValueName($0, $1) }.filter(isProtected))
+        for field in edit.renewed { pool = pool.filter { $0.field != field || $0.dot != view.shown.fields[field] } }
+        pool = pool.filter { !gone.contains($0) && !live.contains($0) && !forgotten.contains($0) }
+        pool.formUnion(edit.added.keys)
+        let earlier = try classes.newest(pool, limit, classOf)
+        let sibling = Sibling(
+            fields, earlier: earlier, created: edit.created ?? created, modified: edit.modified ?? time)
+        var state = ItemState(siblings: [dot: sibling], open: open, values: [:])
+        let held = state.held
+        state.values = values.merging(edit.added) { $1 }.filter { held.contains($0.key) }
+        for (name, value) in state.values where !live.contains(name) && value.replaced == 0 {
+            state.values[name]?.replaced = time
+        }
+        for (field, value) in written { state.values[ValueName(field, dot)] = value }
+        state.forget(gone)
+        return EditedItem(state: state, forgotten: gone)
+    }
+
+    /// What is shown without being open gets a dot of its own when it is settled (M-5).
+    private func withSettled(_ edit: ItemEdit, _ shown: ShownItem) -> [FieldName: HeldValue] {
+        var written = edit.written
+        for field in edit.settled where written[field] == nil {
+            guard let now = shown.fields[field].map({ ValueName(field, $0) }), !open.contains(now) else { continue }
+            if var value = values[now] {
+                value.replaced = 0
+                written[field] = value
+            }
+        }
+        return written
+    }
+
+    private func isProtected(_ name: ValueName) -> Bool { values[name]?.isProtected ?? false }
+
+    /// Returns every value of the item that has the same bytes as one of these, in its field.
+    private func equals<Failure: Error>(
+        _ names: Set<ValueName>, _ classes: inout ValueClasses, _ classOf: (ValueName) throws(Failure) -> ValueClass
+    ) throws(Failure) -> Set<ValueName> {
+        guard !names.isEmpty else { return [] }
+        var wanted: [FieldName: Set<ValueClass>] = [:]
+        for name in names { wanted[name.field, default: []].insert(try classes.find(name, classOf)) }
+        var all = names
+        for name in values.keys {
+            guard let field = wanted[name.field], !all.contains(name) else { continue }
+            if field.contains(try classes.find(name, classOf)) { all.insert(name) }
+        }
+        return all
+    }
+}

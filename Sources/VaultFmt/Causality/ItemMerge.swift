@@ -1,0 +1,64 @@
+package import VaultBytes
+
+extension ItemState {
+    /// Merges two states of one item (M-19, M-20); nil if no change of it stays. The result is the same whichever side
+    /// is the left one. No contents change and no dot is made. What is forgotten on either side is forgotten with
+    /// `forget`, before or after.
+    ///
+    /// `hasLeft`, `hasRight`: whether that state has seen a dot, and nothing forbids to conclude from it (M-33).
+    package static func merged(
+        _ left: ItemState?, _ right: ItemState?, hasLeft: (Dot) -> Bool, hasRight: (Dot) -> Bool
+    ) -> ItemState? {
+        var result = ItemState(siblings: [:], open: [], values: [:])
+        result.take(left, beside: right, hasRight)
+        result.take(right, beside: left, hasLeft)
+        guard !result.siblings.isEmpty else { return nil }
+        let held = result.held
+        result.values = HeldValue.united(left?.values ?? [:], right?.values ?? [:]).filter { held.contains($0.key) }
+        result.setAttributesOfTime()
+        return result
+    }
+
+    /// Adds what stays of one side: what the other side has too, or has not seen.
+    private mutating func take(_ mine: ItemState?, beside other: ItemState?, _ hasSeen: (Dot) -> Bool) {
+        guard let mine else { return }
+        for (dot, sibling) in mine.siblings where other?.siblings[dot] != nil || !hasSeen(dot) {
+            // A copy that a compaction made may lack earlier values that are forgotten.
+            siblings[dot, default: sibling].earlier.formUnion(sibling.earlier)
+        }
+        for name in mine.open where other?.open.contains(name) ?? false || !hasSeen(name.dot) { open.insert(name) }
+    }
+}
+
+extension HeldValue {
+    /// Unites the values of two sides. Of a value that both have, they can have different copies.
+    static func united(_ left: [ValueName: HeldValue], _ right: [ValueName: HeldValue]) -> [ValueName: HeldValue] {
+        left.merging(right) { $0.isPreferred(to: $1) ? $0 : $1 }
+    }
+
+    /// Returns whether this copy of a value is kept rather than another one. Records are compared last: they do not
+    /// belong to the contents of a vault.
+    private func isPreferred(to other: HeldValue) -> Bool {
+        // A copy that has forgotten the value has no bytes of it.
+        if isForgotten != other.isForgotten { return isForgotten }
+        if replaced != other.replaced { return replaced > other.replaced }
+        let (mine, others) = (plainBytes, other.plainBytes)
+        if mine != others { return ByteOrder.isLess(others, mine) }
+        return true
+    }
+
+    /// The attributes of a secret's time as encoded, without references.
+    private var plainBytes: [UInt8] {
+        guard case .secret(_, let attributes) = content else { return [] }
+        var out: [UInt8] = []
+        out.append(varint: UInt64(attributes.count))
+        for attribute in attributes {
+            out += [attribute.flags.rawValue, UInt8(truncatingIfNeeded: attribute.name.utf8.count)]
+            out += attribute.name.utf8
+            guard case .inPage(let value) = attribute.value else { continue }
+            out.append(varint: UInt64(value.count))
+            out += value
+        }
+        return out
+    }
+}

@@ -1,0 +1,155 @@
+internal import VaultBytes
+internal import VaultStore
+
+// What items have and do not show. Only owners read it.
+extension RecordReading {
+    /// Returns the checked past of an item; nil if it has none.
+    func past(of item: Item) throws(VaultError) -> Past? {
+        guard let ref = item.entry.past else { return nil }
+        let key = try pastKey()
+        let frame = try frame(ref, .past, before: item.referrer)
+        let body = try pages.open(frame, .past, at: ref.offset, key: key.secret)
+        let past = try decoding { () throws(FormatError) in
+            let past = try Past(body.span, at: ref.offset)
+            try past.check(item.entry, item.attributes.listed, at: ref.offset)
+            return past
+        }
+        try entryCheck.check(past, item.largeRecords, at: ref.offset)
+        return past
+    }
+
+    /// Returns everything that the vault holds of an item. If the vector is damaged, positions serve as replica ids:
+    /// nothing can be written then, but nothing is hidden either.
+    func state(of item: Item) throws(VaultError) -> ItemState {
+        let past = try past(of: item)
+        let states: ItemStates
+        do throws(VaultError) { states = ItemStates(try vector()) } catch {
+            guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
+            states = try ItemStates(standingInFor: item, past, floor: entryCheck.floor)
+        }
+        return try states.state(of: item, past)
+    }
+
+    /// Returns what an item shows, what is left to settle, and its earlier values.
+    ///
+    /// `most`: how many different earlier values of each field; nil for as many as the vault keeps.
+    func view(of item: Item, _ state: ItemState, most: Int? = nil) throws(VaultError) -> ItemView {
+        try state.view(limit: most ?? limit) { (name) throws(VaultError) in
+            try classOf(name, state.values[name], of: item, before: item.referrer)
+        }
+    }
+
+    /// Returns an item's earlier values, oldest first: `most` different ones of each field; nil for as many as the vault
+    /// keeps. More than that are there until the item changes, if the vault kept more before.
+    func allEarlierValues(of item: Item, most: Int? = nil) throws(VaultError) -> [EarlierValue] {
+        guard let ref = item.entry.past else { return [] }
+        let state = try state(of: item)
+        let names = try view(of: item, state, most: most).earlier.sorted { ($0.dot, $0.field) < ($1.dot, $1.field) }
+        return names.compactMap { name in
+            state.values[name].map { EarlierValue(name, $0, of: item.entry.id, referrer: ref.offset) }
+        }
+    }
+
+    // MARK: bytes
+
+    /// Opens an earlier value, with the attributes of its time except large ones.
+    func opened(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
+        var key: ItemKey?
+        var attributes = Attributes()
+        let secret = try bytes(value.name, value.value, of: value.item.bytes, before: value.referrer) {
+            (key, attributes) = ($0, $1)
+        }
+        guard let key else { throw Self.noBytes }
+        return OpenedEarlierValue(value: value, key: key, attributes: attributes, secret: secret)
+    }
+
+    /// Returns the value that an attribute had with an earlier secret, whatever its size; nil if the item had no such
+    /// attribute.
+    func value(of name: String, _ earlier: EarlierValue) throws(VaultError) -> Secret? {
+        guard let attribute = earlier.attributes.attribute(name) else { return nil }
+        switch attribute.content {
+        case .bytes, .secret: return attribute.secret
+        case .inItemRecord: return try opened(earlier).attributes.attribute(name)?.secret
+        case .inOwnRecord: return try large(attribute, of: earlier.item.bytes, before: earlier.referrer)
+        }
+    }
+
+    /// Opens a value that is in a record. `told` is passed the item's key when the record was sealed and, with a secret,
+    /// its attributes.
+    func bytes(
+        _ name: ValueName, _ value: HeldValue, of item: Bytes16, before referrer: UInt64,
+        _ told: (ItemKey, Attributes) -> Void = { _, _ in }
+    ) throws(VaultError) -> Secret {
+        guard let record = value.record else { throw Self.noBytes }
+        var body = try body(record, of: item, before: referrer)
+        let offset = record.record.offset
+        let range = try body.withSpan { (bytes) throws(VaultError) -> Range<Int> in
+            switch (value.content, name.field) {
+            case (.secret(_, let attributes), _):
+                let found = try RecordCodec.readEarlier(bytes, Attributes(inPage: attributes), at: offset)
+                told(found.key, found.attributes)
+                return found.secret
+            case (.attribute(let flags, _), .attribute(let name)) where flags.contains(.inItemRecord):
+                let found = try RecordCodec.readAttribute(bytes, name, flags, at: offset)
+                told(found.key, Attributes())
+                return found.value
+            case (.attribute(let flags, _), .attribute(let name)):
+                let found = try RecordCodec.readLarge(bytes, name, flags, at: offset)
+                told(found.key, Attributes())
+                return found.value
+            default: throw Self.noBytes
+            }
+        }
+        body.narrow(to: range)
+        return body
+    }
+
+    /// Opens a value that an item's past has in a record. `attributes` is passed what the item had with a secret.
+    func open(_ value: Past.Value, of item: Item, attributes: (Attributes) -> Void) throws(VaultError) -> Secret {
+        guard let held = ItemStates.held(value) else { throw Self.noBytes }
+        // Which change set the value does not matter to its bytes.
+        let name = ValueName(ItemStates.field(of: value), Dot(revision: value.dot.revision, replica: 0))
+        return try bytes(name, held, of: item.entry.id, before: item.entry.past?.offset ?? item.referrer) {
+            attributes($1)
+        }
+    }
+
+    private static var noBytes: VaultError { VaultError(.invalidArgument, "the value is not in a record") }
+
+    // MARK: comparing
+
+    /// Classifies a value of an item by its bytes. One whose record needs a device's secret differs from all others
+    /// and so does one that cannot be read.
+    ///
+    /// `referrer`: the offset before which its record ends.
+    func classOf(
+        _ name: ValueName, _ value: HeldValue?, of item: Item, before referrer: UInt64
+    ) throws(VaultError) -> ValueClass {
+        guard let value else { return .unknown(name) }
+        if let plain = value.plainClass { return plain }
+        guard let record = value.record, let compartment = entryCheck.view.compartment(record.compartment),
+            !compartment.info.isDeviceBound
+        else { return .unknown(name) }
+        var flags: AttributeFlags = []
+        if case .attribute(let known, _) = value.content { flags = known.meaning }
+        do throws(VaultError) {
+            let secret = try bytes(name, value, of: item.entry.id, before: referrer)
+            return .digest(ValueDigest.of(secret), flags)
+        } catch {
+            guard [.authenticationFailed, .structureInvalid, .unsupportedForm].contains(error.code) else { throw error }
+            return .unknown(name)
+        }
+    }
+}
+
+/// Digests by which values are compared while they stay sealed. The key belongs to this process, so that a digest tells
+/// nothing to anyone who finds it in memory later.
+enum ValueDigest {
+    private static let key = SecretBox(Secret.random(count: 32))
+
+    static func of(_ secret: borrowing Secret) -> Bytes32 {
+        var hash = Blake2b(key: key.secret)
+        secret.withUnsafeBytes { hash.update($0) }
+        return hash.finish()
+    }
+}

@@ -1,0 +1,101 @@
+internal import VaultBytes
+internal import VaultStore
+
+/// The items in which two copies differ. Pages that both share are not read.
+struct ItemsMerge {
+    private let ours: MergeSide
+    private let theirs: MergeSide
+    /// The differing items of each copy, by id.
+    private var mine: [Bytes16: Item] = [:]
+    private var its: [Bytes16: Item] = [:]
+    /// The values that only one copy has forgotten.
+    private(set) var forgotten: Set<ForgottenValue> = []
+    /// Those that only the other copy has forgotten.
+    private(set) var newlyForgotten: [ForgottenValue] = []
+
+    init(_ ours: MergeSide, _ theirs: MergeSide) throws(VaultError) {
+        self.ours = ours
+        self.theirs = theirs
+        let (left, right) = (StateReader(ours.core), StateReader(theirs.core))
+        var difference = TreeDifference(ours.store.tree, theirs.store.tree)
+        while let pair = try difference.next() {
+            switch try pair.left.map({ (entry) throws(VaultError) in try left.read(entry.page, entry.index) }) {
+            case .item(let item)?: mine[item.entry.id] = item
+            case .forgotten(let value)?: if pair.right == nil { forgotten.insert(value) }
+            case nil: break
+            }
+            switch try pair.right.map({ (entry) throws(VaultError) in try right.read(entry.page, entry.index) }) {
+            case .item(let item)?: its[item.entry.id] = item
+            case .forgotten(let value)? where pair.left == nil:
+                forgotten.insert(value)
+                newlyForgotten.append(value)
+            case .forgotten?, nil: break
+            }
+        }
+    }
+
+    /// The ids of the items that differ, in ascending order.
+    var ids: [Bytes16] { Set(mine.keys).union(its.keys).sorted() }
+
+    /// Merges one of them. An item that only one copy's entries differ in is not in the other copy.
+    func merged(_ id: Bytes16) throws(VaultError) -> MergedItem {
+        let left = try mine[id].map { (item) throws(VaultError) in try MergedItem.Held(item, ours) }
+        let right = try its[id].map { (item) throws(VaultError) in try MergedItem.Held(item, theirs) }
+        return MergedItem(id, left, right, ours, theirs, forgotten: forgotten)
+    }
+
+    // MARK: report
+
+    /// Adds what a user may want to know about a merged item. `key` is the key under which it is listed now.
+    func note(
+        _ item: MergedItem, _ view: ItemView, key: ItemKey, _ report: inout MergeReport
+    ) throws(VaultError) {
+        if let old = item.ours {
+            let changed = try item.changedFields(view.shown)
+            if changed.isEmpty { report.supplemented.append(key) } else { report.taken.append(key) }
+            if old.item.key != key { report.notes.append(.renamed(old.item.key, to: key)) }
+            if view.shown.fields[.secret] == nil, !old.item.lacksSecret { report.notes.append(.withoutSecret(key)) }
+        } else {
+            report.added.append(key)
+        }
+        if !view.marks.isEmpty {
+            let fields = Set(view.marks.map(\.field)).sorted().map { ConflictField($0) }
+            report.notes.append(.conflict(key, fields: fields))
+        }
+        for (side, held, missing) in [(theirs, item.ours, item.theirs), (ours, item.theirs, item.ours)] {
+            if item.isKeptForSplitID(side, held, missing) {
+                report.notes.append(.keptForSplitID(key))
+            } else if item.isKept(against: side, held, missing) {
+                report.notes.append(.keptAgainstRemoval(key))
+            }
+        }
+    }
+
+    /// Returns the report of all items, without writing anything.
+    func rehearse(limit: Int, _ report: inout MergeReport) throws(VaultError) {
+        for id in ids {
+            let item = try merged(id)
+            guard !item.isOurs else { continue }
+            guard let state = item.settled else {
+                if let old = item.ours { report.removed.append(old.item.key) }
+                continue
+            }
+            let view = try item.view(state, limit: limit)
+            try note(item, view, key: try state.key(view.shown), &report)
+        }
+    }
+}
+
+extension ItemState {
+    /// Returns the item key that is shown, in the group of the shown place.
+    func key(_ shown: ShownItem) throws(VaultError) -> ItemKey {
+        guard let key = shown.fields[.key].flatMap({ values[ValueName(.key, $0)] }), case .key(let bytes) = key.content,
+            let place = place(shown)
+        else { throw VaultError(.structureInvalid, "an item has no key or no place") }
+        return try ItemKey(bytes, group: place.group)
+    }
+
+    func place(_ shown: ShownItem) -> Place? {
+        shown.fields[.place].flatMap { values[ValueName(.place, $0)]?.place }
+    }
+}

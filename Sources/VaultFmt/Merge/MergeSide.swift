@@ -1,0 +1,97 @@
+internal import VaultBytes
+internal import VaultStore
+
+/// One of two states that are merged, and what it includes (specification, section 8.1).
+struct MergeSide {
+    let core: VaultCore
+    let vector: Vector
+    /// The ids that are split on either side: from their rows, nothing is concluded.
+    private let split: Set<ReplicaID>
+
+    private init(_ core: VaultCore, _ vector: Vector, _ split: Set<ReplicaID>) {
+        self.core = core
+        self.vector = vector
+        self.split = split
+    }
+
+    /// Makes the two sides of a merge; `alsoSplit` are ids that this machine found to have two writers.
+    static func both(
+        _ ours: VaultCore, _ theirs: VaultCore, alsoSplit: [ReplicaID]
+    ) throws(VaultError) -> (ours: MergeSide, theirs: MergeSide) {
+        let (mine, its) = (try ours.store.vector(), try theirs.store.vector())
+        let split = Set((mine.rows + its.rows).filter(\.isSplit).map(\.id)).union(alsoSplit)
+        return (MergeSide(ours, mine, split), MergeSide(theirs, its, split))
+    }
+
+    var store: Store { core.store }
+    var keyring: Keyring { core.store.keyring }
+
+    /// Whether the side has seen a change, and something that it lacks was therefore removed.
+    func hasSeen(_ dot: Dot) -> Bool { !isSplit(dot) && vector.hasSeen(dot) }
+
+    func isSplit(_ dot: Dot) -> Bool { split.contains(dot.replica) }
+
+    /// Whether the side includes every change of the other. A split id leaves that open.
+    func includes(_ other: MergeSide) -> Bool {
+        split.isEmpty && vector.hasSeen(all: other.vector)
+    }
+
+    /// Returns a dot that a frame of this side stores.
+    func dot(_ stored: StoredDot) throws(VaultError) -> Dot {
+        guard let dot = vector.dot(stored) else {
+            throw VaultError(.structureInvalid, "the keyring has a dot that the vector does not include")
+        }
+        return dot
+    }
+
+    /// The vector of the result: our rows, followed by those that only theirs has.
+    func joined(with other: MergeSide) -> Vector {
+        var joined = vector
+        joined.join(other.vector)
+        for id in split { joined.split(id) }
+        return joined
+    }
+
+    // MARK: slots
+
+    /// What the keyring knows of a slot.
+    struct SlotState {
+        let made: Dot
+        let changed: Dot
+        /// The dots of the grants, by the name of the group.
+        let grants: [GroupName: Dot]
+    }
+
+    func slots() throws(VaultError) -> [Bytes16: SlotState] {
+        let names = Dictionary(uniqueKeysWithValues: keyring.groups.map { ($0.number, GroupName($0.name)) })
+        var all: [Bytes16: SlotState] = [:]
+        for slot in keyring.slots {
+            var grants: [GroupName: Dot] = [:]
+            for grant in slot.grants {
+                guard let name = names[grant.group] else {
+                    throw VaultError(.structureInvalid, "a slot is granted a group that does not exist")
+                }
+                grants[name] = try dot(grant.dot)
+            }
+            all[slot.id] = SlotState(made: try dot(slot.made), changed: try dot(slot.changed), grants: grants)
+        }
+        return all
+    }
+}
+
+/// The name of an access group, compared by its bytes: Swift compares canonically equivalent texts as equal.
+struct GroupName: Hashable, Comparable {
+    let text: String
+    private let bytes: [UInt8]
+
+    init(_ text: String) {
+        self.text = text
+        bytes = Array(text.utf8)
+    }
+
+    static func == (left: GroupName, right: GroupName) -> Bool { left.bytes == right.bytes }
+
+    static func < (left: GroupName, right: GroupName) -> Bool { ByteOrder.isLess(left.bytes, right.bytes) }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+}

@@ -1,0 +1,86 @@
+internal import VaultBytes
+internal import VaultStore
+
+/// How the owners' keys of two copies are related (specification, section 8.2).
+enum RelatedKeys {
+    case same
+    /// Their copy is a branch under a key that ours has replaced, or that was replaced earlier than ours was.
+    case theirsIsBranch
+    /// Our copy is such a branch of theirs.
+    case oursIsBranch
+    /// No hand-overs connect the keys: the copies belong to different owners.
+    case foreign
+
+    init(_ ours: Store, _ theirs: Store) throws(VaultError) {
+        guard ours.ownersPublicKey != theirs.ownersPublicKey else {
+            self = .same
+            return
+        }
+        var (mine, its) = (ours.handOvers, theirs.handOvers)
+        switch (try mine.leads(theirs.ownersPublicKey), try its.leads(ours.ownersPublicKey)) {
+        case (true, false): self = .theirsIsBranch
+        case (false, true): self = .oursIsBranch
+        case (true, true): self = try Self.oursStays(ours, theirs) ? .theirsIsBranch : .oursIsBranch
+        case (false, false):
+            guard try Self.haveOneOrigin(&mine, &its) else {
+                self = .foreign
+                return
+            }
+            self = try Self.oursStays(ours, theirs) ? .theirsIsBranch : .oursIsBranch
+        }
+    }
+
+    /// Returns whether there is a key from which each side's hand-overs lead to its own key.
+    private static func haveOneOrigin(_ mine: inout HandOvers, _ its: inout HandOvers) throws(VaultError) -> Bool {
+        let keys = Set(try mine.all().map(\.handOver.publicKey)).intersection(try its.all().map(\.handOver.publicKey))
+        for key in keys {
+            if try mine.leads(key), try its.leads(key) { return true }
+        }
+        return false
+    }
+
+    /// Returns whether the later rotation is ours; of two with one dot, the greater key counts.
+    private static func oursStays(_ ours: Store, _ theirs: Store) throws(VaultError) -> Bool {
+        guard let mine = try ours.vector().dot(ours.keyring.vaultKey),
+            let its = try theirs.vector().dot(theirs.keyring.vaultKey)
+        else { throw VaultError(.structureInvalid, "the dot of the vault key is not in the vector") }
+        guard mine == its else { return mine > its }
+        return ByteOrder.isLess(theirs.ownersPublicKey.bytes, ours.ownersPublicKey.bytes)
+    }
+}
+
+/// Which changes of a branch under a replaced key the staying side knows (section 8.2).
+struct KnownDots {
+    /// Vectors all of whose changes are known: those that hand-overs of the staying side cover.
+    private let covered: [Vector]
+    /// Pairs of vectors; what both cover is known.
+    private let shared: [(Vector, Vector)]
+    private let branch: MergeSide
+
+    init(_ staying: MergeSide, _ branch: MergeSide) throws(VaultError) {
+        var (mine, its) = (staying.store.handOvers, branch.store.handOvers)
+        let key = branch.store.ownersPublicKey
+        let own = try mine.all()
+        covered = own.filter { $0.handOver.publicKey == key }.map(\.vector)
+        var shared: [(Vector, Vector)] = []
+        for other in try its.all() where try its.leads(other.handOver.next) {
+            for one in own where one.handOver.publicKey == other.handOver.publicKey {
+                shared.append((one.vector, other.vector))
+            }
+        }
+        self.shared = shared
+        self.branch = branch
+    }
+
+    func contains(_ dot: Dot) -> Bool {
+        guard !branch.isSplit(dot) else { return false }
+        return covered.contains { $0.hasSeen(dot) } || shared.contains { $0.hasSeen(dot) && $1.hasSeen(dot) }
+    }
+
+    /// Whether a hand-over from the branch's key covers each row of the branch, so that there is nothing to take in.
+    var coversBranch: Bool {
+        branch.vector.rows.allSatisfy { row in
+            covered.contains { $0.hasSeen(Dot(revision: row.revision, replica: row.id)) }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+internal import VaultBytes
+internal import VaultStore
+
+/// The slots of two copies, merged: each stays by the dot of its making, and each grant by its own (section 8.1).
+struct SlotMerge {
+    /// A slot of the result.
+    struct Choice {
+        /// The slot of the side with the later contents.
+        let slot: Slot
+        let part: OwnerPart
+        /// The key under which a scoped slot is sealed again.
+        let wrappingKey: SecretBox
+        var made: Dot
+        var changed: Dot
+        var grants: [GroupName: Dot]
+        /// Whether our copy has the slot with these contents.
+        let isOurs: Bool
+        /// Whether the other copy has the slot with these contents.
+        let isTheirs: Bool
+
+        var id: Bytes16 { slot.id }
+        var isKnownFull: Bool { slot.kind == .full && !slot.isOpaque }
+    }
+
+    private let ours: MergeSide
+    private let theirs: MergeSide
+    private(set) var slots: [Choice] = []
+    private(set) var notes: [MergeReport.Note] = []
+    /// The kinds of slots that one side has and the result lacks.
+    private(set) var gone: [Slot.Kind] = []
+
+    init(_ ours: MergeSide, _ theirs: MergeSide) throws(VaultError) {
+        self.ours = ours
+        self.theirs = theirs
+        let (mine, its) = (try ours.slots(), try theirs.slots())
+        for slot in ours.store.header.slots { try add(slot.id, mine[slot.id], its[slot.id]) }
+        for slot in theirs.store.header.slots where mine[slot.id] == nil { try add(slot.id, nil, its[slot.id]) }
+        guard slots.count <= Format.Limit.slots else {
+            throw VaultError(.limitExceeded, "a vault can have at most \(Format.Limit.slots) slots")
+        }
+        try SlotEditing.checkCosts(slots.map(\.slot))
+    }
+
+    /// Whether the result has a full slot that this version can open.
+    var hasFullSlot: Bool { slots.contains(where: \.isKnownFull) }
+
+    // MARK: one slot
+
+    private mutating func add(
+        _ id: Bytes16, _ mine: MergeSide.SlotState?, _ its: MergeSide.SlotState?
+    ) throws(VaultError) {
+        if let mine, let its, mine.made == its.made { return try addBoth(id, mine, its) }
+        // A slot that was removed on both sides and added again has one id and another dot.
+        let stays = mine.map { !theirs.hasSeen($0.made) } ?? false
+        let comes = its.map { !ours.hasSeen($0.made) } ?? false
+        if let mine, stays, !comes || its.map({ $0.made < mine.made }) ?? true {
+            slots.append(try choice(id, ours, mine, isOurs: true, isTheirs: false))
+            if its != nil { try noteGone(id, theirs, isOurs: false) }
+        } else if let its, comes {
+            let taken = try choice(id, theirs, its, isOurs: false, isTheirs: true)
+            slots.append(taken)
+            notes.append(.slotTaken(SlotID(id), name: taken.part.name))
+            if mine != nil { try noteGone(id, ours, isOurs: false) }
+        } else {
+            if mine != nil { try noteGone(id, ours, isOurs: true) }
+            if its != nil { try noteGone(id, theirs, isOurs: false) }
+        }
+    }
+
+    private mutating func noteGone(_ id: Bytes16, _ side: MergeSide, isOurs: Bool) throws(VaultError) {
+        guard let slot = side.store.header.slots.first(where: { $0.id == id }) else { return }
+        gone.append(slot.kind)
+        guard isOurs else { return }
+        notes.append(.slotRemoved(SlotID(id), name: try side.core.ownerPart(of: slot).part.name))
+    }
+
+    private mutating func addBoth(
+        _ id: Bytes16, _ mine: MergeSide.SlotState, _ its: MergeSide.SlotState
+    ) throws(VaultError) {
+        let isOurs = mine.changed >= its.changed
+        var out = try choice(
+            id, isOurs ? ours : theirs, isOurs ? mine : its, isOurs: isOurs, isTheirs: mine.changed <= its.changed)
+        out.grants = [:]
+        for (group, dot) in mine.grants where its.grants[group] == dot || !theirs.hasSeen(dot) {
+            out.grants[group] = dot
+        }
+        for (group, dot) in its.grants where mine.grants[group] == dot || !ours.hasSeen(dot) {
+            out.grants[group] = max(dot, out.grants[group] ?? dot)
+        }
+        guard out.grants.count <= Format.Limit.grantedGroups else {
+            throw VaultError(
+                .limitExceeded, "a slot can grant at most \(Format.Limit.grantedGroups) access groups")
+        }
+        slots.append(out)
+        if !isOurs { notes.append(.slotChanged(SlotID(id), name: out.part.name)) }
+        let lost = mine.grants.keys.filter { out.grants[$0] == nil }.sorted().map(\.text)
+        if !lost.isEmpty { notes.append(.slotLostGroups(SlotID(id), name: out.part.name, groups: lost)) }
+        let gained = out.grants.keys.filter { mine.grants[$0] == nil }.sorted().map(\.text)
+        if !gained.isEmpty { notes.append(.slotGainedGroups(SlotID(id), name: out.part.name, groups: gained)) }
+    }
+
+    private func choice(
+        _ id: Bytes16, _ side: MergeSide, _ state: MergeSide.SlotState, isOurs: Bool, isTheirs: Bool
+    ) throws(VaultError) -> Choice {
+        guard let slot = side.store.header.slots.first(where: { $0.id == id }) else {
+            throw VaultError(.structureInvalid, "a slot is missing in the header")
+        }
+        let (part, wrappingKey) = try side.core.ownerPart(of: slot)
+        return Choice(
+            slot: slot, part: part, wrappingKey: wrappingKey, made: state.made, changed: state.changed,
+            grants: state.grants, isOurs: isOurs, isTheirs: isTheirs)
+    }
+
+    // MARK: the slot with which this handle continues
+
+    /// Returns a slot of the result that opened one of the copies, with its wrapping key.
+    ///
+    /// - Returns: The slot; nil if the available factors open none of the result.
+    func opened() -> (id: Bytes16, wrappingKey: SecretBox)? {
+        for (side, isItsOwn) in [(ours, \Choice.isOurs), (theirs, \Choice.isTheirs)] {
+            let id = side.store.slot.id
+            if slots.contains(where: { $0.id == id && $0.isKnownFull && $0[keyPath: isItsOwn] }) {
+                return (id, SecretBox(side.store.slot.wrappingKey.copy()))
+            }
+        }
+        return nil
+    }
+
+    /// Adds the slot that opened our copy again, under the dot of a change, because no full slot is left.
+    mutating func addOpenedAgain(_ dot: Dot) throws(VaultError) {
+        let id = ours.store.slot.id
+        guard let state = try ours.slots()[id] else { return }
+        var again = try choice(id, ours, state, isOurs: true, isTheirs: false)
+        (again.made, again.changed) = (dot, dot)
+        slots.removeAll { $0.id == id }
+        slots.append(again)
+        notes.removeAll { $0 == .slotRemoved(SlotID(id), name: again.part.name) }
+        notes.append(.slotAddedAgain(SlotID(id), name: again.part.name))
+    }
+}

@@ -1,0 +1,85 @@
+internal import VaultBytes
+internal import VaultStore
+
+/// The merge of two states under one owners' key, neither of which includes the other (specification, section 8.1).
+struct StateMerge {
+    private let ours: MergeSide
+    private let theirs: MergeSide
+    private let split: [ReplicaID]
+    private let items: ItemsMerge
+    private let slots: SlotMerge
+    private let progress: ((UInt64, UInt64) -> Void)?
+
+    init(
+        _ ours: MergeSide, _ theirs: MergeSide, split: [ReplicaID], _ progress: ((UInt64, UInt64) -> Void)?
+    ) throws(VaultError) {
+        self.ours = ours
+        self.theirs = theirs
+        self.split = split
+        self.progress = progress
+        slots = try SlotMerge(ours, theirs)
+        items = try ItemsMerge(ours, theirs)
+    }
+
+    private func report(_ slots: SlotMerge, _ keyring: KeyringMerge) -> MergeReport {
+        var report = MergeReport(.merged)
+        report.notes = slots.notes + keyring.differingExtensions.map { .extensionDiffers($0) }
+        let count = keyring.keyring.keeping.count
+        if count != ours.keyring.keeping.count { report.limit = count }
+        return report
+    }
+
+    func rehearse() throws(VaultError) -> MergeReport {
+        let keyring = try KeyringMerge(ours, theirs, slots)
+        var report = report(slots, keyring)
+        try items.rehearse(limit: keyring.keyring.keeping.count, &report)
+        report.sort()
+        return report
+    }
+
+    func write() throws(VaultError) -> MergeReport {
+        let core = ours.core
+        let transaction = try Transaction(core)
+        do throws(VaultError) {
+            transaction.join(theirs.vector, generation: theirs.store.state.commit.generation)
+            for id in split { transaction.next.split(id) }
+            var slots = slots
+            // Each side can remove the other's last slot; whoever merges keeps the one at hand.
+            if !slots.hasFullSlot { try slots.addOpenedAgain(try transaction.nextDot()) }
+            guard let opened = slots.opened() else {
+                throw VaultError(
+                    .noSlotOpens,
+                    "the merge would leave no slot that can be opened with the available factors: add one first")
+            }
+            let keyring = try KeyringMerge(ours, theirs, slots)
+            var report = report(slots, keyring)
+            let united = try united(keyring, transaction.next)
+            try transaction.ring.change { (keyring) throws(VaultError) in keyring = united }
+            try MergeWriter(transaction, items, theirs.core, progress).write(&report)
+            report.sort()
+            let keys = MergeEnd.Keys(slots: slots, keyring: keyring, opened: opened, handOvers: try handOvers())
+            try MergeEnd(core, transaction, progress).commit(keys, &report)
+            return report
+        } catch {
+            transaction.end()
+            throw error
+        }
+    }
+
+    /// The keyring that the merged items are written with. Slots are set at the end.
+    private func united(_ merge: KeyringMerge, _ next: NextVector) throws(VaultError) -> Keyring {
+        var keyring = merge.keyring
+        keyring.keeping.dot = next.stored(try merge.keepingDot())
+        return keyring
+    }
+
+    /// The hand-overs of both sides; each side read its own vectors.
+    private func handOvers() throws(VaultError) -> [ProvenHandOver] {
+        var (mine, its) = (ours.store.handOvers, theirs.store.handOvers)
+        let own = try mine.all()
+        let others = try its.all().filter { other in
+            !own.contains { $0.handOver.signature == other.handOver.signature }
+        }
+        return own + others
+    }
+}

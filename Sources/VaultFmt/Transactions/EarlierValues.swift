@@ -1,0 +1,140 @@
+internal import VaultBytes
+internal import VaultStore
+
+// Earlier values within a transaction: reading, restoring, forgetting and adding them (specification, section 6.4).
+extension Transaction {
+    /// Returns the earlier values of an item, oldest first. Throws `noSuchItem`.
+    public func earlierValues(of key: ItemKey) throws(VaultError) -> [EarlierValue] {
+        try allEarlierValues(of: try existing(key))
+    }
+
+    /// Opens an earlier value, with the attributes at the time.
+    public func open(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
+        try requireOpen()
+        return try opened(value)
+    }
+
+    /// Returns the value that an attribute had with an earlier secret, whatever its size; nil if the item had no such
+    /// attribute, or if it was sealed.
+    package func attribute(_ name: String, of value: EarlierValue) throws(VaultError) -> Secret? {
+        try requireOpen()
+        return try self.value(of: name, value)
+    }
+
+    /// Restores an earlier secret or sealed attribute of an item. The current value becomes an earlier one, if the vault
+    /// keeps any and it is not damaged. Nothing else of the item changes.
+    ///
+    /// Throws `noSuchItem` if the item or this earlier value does not exist.
+    public func restore(_ value: EarlierValue, of key: ItemKey) throws(VaultError) {
+        let item = try existing(key)
+        let opened = try opened(try Self.current(value, among: try allEarlierValues(of: item)))
+        guard let attribute = value.attribute else { return try set(item.key, secret: opened.secret) }
+        let restored = Attribute(attribute, secret: opened.secret.copy(), flags: value.flags)
+        try update(item.key, attributes: AttributeChanges(set: Attributes([restored])))
+    }
+
+    /// Forgets these earlier values of an item, or all of them, and returns how many were forgotten. All of them includes
+    /// those that are no longer listed because the vault now keeps fewer. They do not return from any copy of the vault; values with the same bytes are forgotten with them. Their records stay in the file
+    /// until it is compacted.
+    ///
+    /// If the list of earlier values is damaged, forgetting all of them drops the list, with what was left to settle;
+    /// they count as one. Throws `noSuchItem` if the item or one of these values does not exist.
+    @discardableResult
+    public func forgetEarlierValues(of key: ItemKey, _ values: [EarlierValue]? = nil) throws(VaultError) -> Int {
+        let old = try existing(key)
+        var change = ItemChange(old)
+        change.modified = old.modified
+        do throws(VaultError) {
+            let known = try allEarlierValues(of: old, most: values == nil ? .max : nil)
+            for value in values ?? known { change.edit.forgotten.insert(try Self.current(value, among: known).name) }
+        } catch {
+            let isDamaged = error.code == .authenticationFailed || error.code == .structureInvalid
+            guard isDamaged, values == nil else { throw error }
+            change.losesPast = true
+            try apply(change)
+            return 1
+        }
+        let count = change.edit.forgotten.count
+        if count > 0 { try apply(change) }
+        return count
+    }
+
+    /// Returns an earlier value as it is stored now. Throws `noSuchItem` if the item does not have it.
+    private static func current(
+        _ value: EarlierValue, among known: [EarlierValue]
+    ) throws(VaultError) -> EarlierValue {
+        guard let found = known.first(where: { $0.item == value.item && $0.name == value.name }) else {
+            throw VaultError(.noSuchItem, "the item has no such earlier value")
+        }
+        return found
+    }
+
+    /// Adds earlier values, oldest first, to an item, as an import does. Only the newest ones are added, up to the
+    /// number that the vault keeps; returns how many were added.
+    ///
+    /// They are sorted after existing ones, and before values that the item got earlier in the same transaction. Throws
+    /// `noSuchItem`, and the same errors as adding an item with such a secret and such attributes.
+    @discardableResult
+    public func addEarlierValues(_ values: [NewEarlierValue], to key: ItemKey) throws(VaultError) -> Int {
+        let old = try existing(key)
+        for value in values {
+            try value.withSecret { (secret) throws(VaultError) in
+                try ItemLimits.check(secretBytes: secret.count, value.attributes, created: nil, modified: nil)
+            }
+            try ItemLimits.check(date: value.replaced)
+        }
+        let new = values.suffix(ring.kept)
+        guard !new.isEmpty else { return 0 }
+        let device = ring.compartment(old.entry.compartment)?.info.device ?? .zero
+        let compartment = try ring.owners(device)
+        var change = ItemChange(old)
+        change.modified = old.modified
+        for value in new { try add(value, of: old, in: compartment, to: &change.edit) }
+        renew(&change)
+        try apply(change)
+        return new.count
+    }
+
+    /// Lets the fields that get earlier values have the dot of the change, if they were written in this transaction: the
+    /// earlier values preceded what they show.
+    private func renew(_ change: inout ItemChange) {
+        let entry = change.old.entry
+        func isNew(_ field: Int) -> Bool { entry.dot(of: field).revision > core.store.clock }
+        for field in Set(change.edit.added.keys.map(\.field)) {
+            if field == .secret, !entry.lacksSecret, isNew(FieldSet.secret) {
+                change.writesSecret = true
+                change.edit.renewed.insert(field)
+            }
+            guard case .attribute(let name) = field,
+                let index = change.attributes.index(of: String(decoding: name, as: UTF8.self)),
+                isNew(FieldSet.firstAttribute + index)
+            else { continue }
+            change.setAttributes.insert(name)
+            change.edit.renewed.insert(field)
+        }
+    }
+
+    /// Seals an earlier secret and its sealed attributes, each in a record of its own, under one dot.
+    private func add(
+        _ value: NewEarlierValue, of item: Item, in compartment: UInt64, to edit: inout ItemEdit
+    ) throws(VaultError) {
+        let (id, key) = (item.entry.id, item.storedKey)
+        let dot = try nextDot()
+        let plain = Attributes(sorted: value.attributes.all.filter { !$0.flags.contains(.sealed) })
+        let placed = try place(plain, of: key, id, in: compartment)
+        let record = try value.withSecret { (secret) throws(VaultError) in
+            try append(secret, plain.inRecord, of: key, id, in: compartment)
+        }
+        edit.added[ValueName(.secret, dot)] = HeldValue(
+            .secret(record, attributes: placed.listed), replaced: value.replaced)
+        for attribute in value.attributes.all where attribute.flags.contains(.sealed) {
+            let flags = attribute.fileFlags
+            let record =
+                flags.contains(.inOwnRecord)
+                ? try append(attribute, of: key, id, in: compartment)
+                : try append(Secret(count: 0), [attribute], of: key, id, in: compartment)
+            edit.added[ValueName(.attribute(attribute.name), dot)] = HeldValue(
+                .attribute(flags: flags, .inRecord(record)), replaced: value.replaced)
+        }
+    }
+}

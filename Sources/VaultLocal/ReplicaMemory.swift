@@ -1,0 +1,47 @@
+internal import VaultBytes
+internal import VaultStore
+
+/// What stores ask the memory of replica ids.
+extension ReplicaFiles: ReplicaMemory {
+    /// Chooses and claims an id. If the system does not tell which run this is, or the memory cannot be written, the
+    /// ids are those of this process.
+    func claim(_ vault: Bytes16, _ vector: Vector) throws(VaultError) -> ReplicaClaim {
+        do throws(VaultError) {
+            let split = try splitIDs(vault, vector)
+            if let claim = try claim(vault, row: { vector.openRow(of: $0) }) {
+                return ReplicaClaim(vault: vault, id: claim.id, greatest: claim.greatest, split: split)
+            }
+        } catch {
+            guard [.io, .noSpace].contains(error.code) else { throw error }
+            announcer.warning(
+                "this machine's replica ids cannot be remembered, so each program that changes the vault adds another one: "
+                    + error.description)
+        }
+        let claim = ProcessReplicas.shared.claim(vault, vector)
+        claimedByProcess.withLock { _ = $0.insert(claim.id) }
+        return claim
+    }
+
+    func note(_ claim: ReplicaClaim, revision: UInt64) throws(VaultError) {
+        guard !isOfProcess(claim) else { return ProcessReplicas.shared.note(claim, revision: revision) }
+        try note(claim.vault, claim.id, revision: revision)
+    }
+
+    func release(_ claim: ReplicaClaim) {
+        if isOfProcess(claim) { ProcessReplicas.shared.release(claim) } else { release(claim.vault, claim.id) }
+    }
+
+    func splitIDs(_ vault: Bytes16, _ vector: Vector) throws(VaultError) -> [ReplicaID] {
+        try splitIDs(vault) { vector.openRow(of: $0) }
+    }
+
+    private func isOfProcess(_ claim: ReplicaClaim) -> Bool { claimedByProcess.withLock { $0.contains(claim.id) } }
+}
+
+extension Vector {
+    /// The revision of an id's row, 0 if it has none; nil if the id is split.
+    func openRow(of id: ReplicaID) -> UInt64? {
+        guard let row = row(of: id) else { return 0 }
+        return row.isSplit ? nil : row.revision
+    }
+}

@@ -1,0 +1,369 @@
+import Foundation
+import Testing
+
+/// Machines with a memory each, and copies of one vault that are carried between them.
+private final class Machines {
+    let sandbox: Sandbox
+    private let states: [String: String]
+
+    /// The first machine makes the vault `NAME.vault` with the items, and the others get copies of it.
+    init(_ names: [String], _ items: [String] = ["s"]) throws {
+        let sandbox = try Sandbox()
+        self.sandbox = sandbox
+        states = Dictionary(uniqueKeysWithValues: names.map { ($0, sandbox.path("state of \($0)")) })
+        let first = names[0]
+        try on(first, "create", file(first), "--kdf", "testing")
+        for item in items { try on(first, "set", item, "u", "-f", file(first), input: "first") }
+        for name in names.dropFirst() { try copy(first, to: name) }
+    }
+
+    /// The path of a machine's vault.
+    func file(_ name: String) -> String { sandbox.path("\(name).vault") }
+
+    func copy(_ one: String, to other: String) throws {
+        try sandbox.write("\(other).vault", sandbox.read("\(one).vault"))
+    }
+
+    /// Runs the command on a machine, and expects an exit code.
+    @discardableResult
+    func on(
+        _ name: String, _ arguments: String..., input: String = "", exit status: Int32 = 0,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> Run {
+        sandbox.environment["XDG_STATE_HOME"] = states[name]
+        let run = try sandbox.run(arguments, input: Array(input.utf8))
+        #expect(run.status == status, "\(arguments): \(run.output)\(run.error)", sourceLocation: sourceLocation)
+        return run
+    }
+
+    /// Sets, changes or removes an item of the user `u` on a machine.
+    func set(_ name: String, _ item: String, _ secret: String) throws {
+        try on(name, "set", item, "u", "-f", file(name), input: secret)
+    }
+
+    func remove(_ name: String, _ item: String) throws { try on(name, "remove", item, "u", "--yes", "-f", file(name)) }
+
+    @discardableResult
+    func merge(_ name: String, with other: String, exit status: Int32 = 0) throws -> Run {
+        try on(name, "merge", file(name), file(other), exit: status)
+    }
+
+    /// The secret of an item on a machine; nil if there is no such item.
+    func secret(_ name: String, _ item: String) throws -> String? {
+        sandbox.environment["XDG_STATE_HOME"] = states[name]
+        let run = try sandbox.run(["get", item, "u", "-f", file(name)])
+        return run.status == 0 ? run.output : nil
+    }
+
+    /// All secrets that an item has had or could have on a machine: shown, earlier, and left to settle.
+    func everySecret(_ name: String, _ item: String) throws -> Set<String> {
+        var all = Set([try secret(name, item)].compactMap { $0 })
+        for (list, option, command) in [
+            (["history", item, "u"], "--earlier", ["get", item, "u"]),
+            (["conflicts", "show", item, "u"], "--value", ["conflicts", "show", item, "u"]),
+        ] {
+            let count = try sandbox.run(list + ["-f", file(name)]).lines.count
+            for number in 1..<max(count + 1, 2) {
+                let run = try sandbox.run(command + [option, "\(number)", "-f", file(name)])
+                if run.status == 0, !run.output.isEmpty { all.insert(run.output) }
+            }
+        }
+        return all
+    }
+
+    func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: sandbox.path(name)) }
+}
+
+@Suite("Several machines")
+struct SeveralMachinesTests {
+    @Test("G1: an item that stayed against its removal stays, whatever is compacted and merged afterwards")
+    func stayedStays() throws {
+        let machines = try Machines(["a", "b"])
+        try machines.set("b", "s", "NEW")
+        try machines.on("a", "update", "s", "u", "--label", "x", "-f", machines.file("a"))
+        try machines.remove("a", "s")
+        let run = try machines.merge("b", with: "a")
+        #expect(run.output.contains("so it was kept"))
+        try machines.on("a", "compact", machines.file("a"))
+        try machines.merge("a", with: "b")
+        try machines.merge("b", with: "a")
+        for name in ["a", "b"] { #expect(try machines.secret(name, "s") == "NEW") }
+    }
+
+    @Test("G2: a removal takes only what it has seen, however long ago it was")
+    func unseenStays() throws {
+        let machines = try Machines(["a", "b"], ["old item"])
+        try machines.set("a", "new item", "n")
+        try machines.remove("b", "old item")
+        try machines.merge("a", with: "b")
+        try machines.on("a", "compact", machines.file("a"))
+        try machines.on("b", "compact", machines.file("b"))
+        try machines.set("b", "later b", "1")
+        try machines.set("a", "later a", "2")
+        try machines.merge("b", with: "a")
+        try machines.merge("a", with: "b")
+        for name in ["a", "b"] {
+            #expect(try machines.secret(name, "new item") == "n")
+            #expect(try machines.secret(name, "old item") == nil)
+        }
+    }
+
+    @Test("G4: a slot keeps its identity when its factors change: removed stays removed, and taken stays taken")
+    func slots() throws {
+        let machines = try Machines(["a", "b"])
+        let sandbox = machines.sandbox
+        try machines.on("a", "generate", "--key-file", sandbox.path("usb.key"))
+        try machines.on("a", "generate", "--key-file", sandbox.path("other.key"))
+        try machines.on(
+            "a", "slot", "add", machines.file("a"), "--new-key-file", sandbox.path("usb.key"), "--name", "usb")
+        try machines.set("b", "x", "1")
+        #expect(try machines.merge("b", with: "a").output.contains("slot added"))
+        // One machine changes the factors of the slot, the other one removes it.
+        try machines.on(
+            "b", "rekey", machines.file("b"), "--key-file", sandbox.path("usb.key"), "--new-key-file",
+            sandbox.path("other.key"))
+        try machines.on("a", "slot", "remove", "usb", machines.file("a"), "--yes")
+        try machines.merge("a", with: "b")
+        try machines.merge("b", with: "a")
+        for name in ["a", "b"] {
+            let list = try machines.on(name, "slot", "list", machines.file(name)).output
+            #expect(!list.contains("usb") && list.split(separator: "\n").count == 1, "\(name): \(list)")
+        }
+    }
+
+    @Test("G5: after compactions on both sides and on a third copy, nothing removed comes back and nothing conflicts")
+    func compacted() throws {
+        let machines = try Machines(["a", "b", "c"], ["s", "t"])
+        for round in 0..<3 {
+            try machines.set("a", "a\(round)", "a")
+            try machines.set("b", "b\(round)", "b")
+            try machines.set("a", "s", "secret \(round)")
+            for name in ["a", "b", "c"] { try machines.on(name, "compact", machines.file(name)) }
+            try machines.merge("c", with: "a")
+            try machines.merge("b", with: "c")
+            try machines.remove("b", "a\(round)")
+            try machines.on("b", "compact", machines.file("b"))
+            try machines.merge("a", with: "b")
+        }
+        try machines.merge("c", with: "a")
+        for name in ["a", "c"] {
+            #expect(try machines.secret(name, "a0") == nil && machines.secret(name, "a2") == nil)
+            #expect(try machines.secret(name, "b0") == "b" && machines.secret(name, "s") == "secret 2")
+            #expect(try machines.on(name, "conflicts", "-f", machines.file(name)).output == "")
+        }
+    }
+
+    @Test("G6: what was forgotten stays forgotten after a merge with a copy that changed the item")
+    func forgotten() throws {
+        let machines = try Machines(["a"])
+        try machines.set("a", "s", "second")
+        try machines.copy("a", to: "b")
+        let both = machines
+        try both.on("a", "forget", "s", "u", "--all", "--yes", "-f", both.file("a"))
+        try both.on("a", "compact", both.file("a"))
+        try both.on("a", "update", "s", "u", "--label", "there", "-f", both.file("b"), exit: 65)
+        try both.on("a", "anchor", both.file("b"), "--accept")
+        try both.on("a", "update", "s", "u", "--label", "there", "-f", both.file("b"))
+        try both.on("a", "merge", both.file("a"), both.file("b"))
+        try both.on("a", "merge", both.file("b"), both.file("a"))
+        for name in ["a", "b"] {
+            let history = try both.on("a", "history", "s", "u", "-f", both.file(name))
+            #expect(history.lines.isEmpty, "\(history.output)")
+            #expect(try both.on("a", "get", "s", "u", "--field", "label", "-f", both.file(name)).output == "there")
+        }
+    }
+
+    @Test("G7: a machine whose file a syncer exchanged goes on after a merge, also if the other side removed the item")
+    func exchanged() throws {
+        let machines = try Machines(["a", "b"])
+        let sandbox = machines.sandbox
+        try machines.remove("a", "s")
+        try machines.set("b", "s", "changed")
+        try machines.remove("b", "s")
+        try sandbox.okShell("mv a.vault 'a.sync-conflict-20260101-101010-ABCDEFG.vault'; cp b.vault a.vault")
+        try machines.on("a", "list", "-f", machines.file("a"), exit: 65)
+        try machines.on("a", "merge", machines.file("a"), "--conflicts")
+        #expect(machines.exists("a.vault.merged/a.sync-conflict-20260101-101010-ABCDEFG.vault"))
+        try machines.on("a", "list", "-f", machines.file("a"))
+        try machines.set("a", "next", "n")
+        try machines.merge("b", with: "a")
+        #expect(try machines.secret("b", "next") == "n" && machines.secret("b", "s") == nil)
+    }
+
+    @Test("G8: the other side's new passphrase is taken; until both are given, the copy that needs it is named")
+    func newPassphrase() throws {
+        let machines = try Machines(["a", "b"])
+        let sandbox = machines.sandbox
+        try sandbox.write("new.txt", "another good passphrase".utf8)
+        try machines.on("a", "rekey", machines.file("a"), "--new-passphrase-file", sandbox.path("new.txt"))
+        try machines.set("b", "mine", "m")
+        let refused = try machines.on("b", "merge", machines.file("b"), machines.file("a"), exit: 77)
+        #expect(refused.error.contains("a.vault") && refused.error.contains("--other-passphrase-file"))
+        let run = try machines.on(
+            "b", "merge", machines.file("b"), machines.file("a"), "--other-passphrase-file", sandbox.path("new.txt"))
+        #expect(run.output.contains("slot with the other copy's name and factors"))
+        try machines.on("b", "get", "mine", "u", "-f", machines.file("b"), exit: 77)
+        let opened = try machines.on(
+            "b", "get", "mine", "u", "-f", machines.file("b"), "--passphrase-file", sandbox.path("new.txt"))
+        #expect(opened.output == "m")
+        let slots = try machines.on(
+            "b", "slot", "list", machines.file("b"), "--passphrase-file", sandbox.path("new.txt"))
+        #expect(slots.lines.count == 1)
+    }
+
+    @Test("G9: a copy that fell behind by many changes and compactions comes back")
+    func fellBehind() throws {
+        let machines = try Machines(["a", "b"])
+        try machines.set("b", "mine", "m")
+        for round in 0..<40 {
+            try machines.set("a", "s", "\(round)")
+            if round % 10 == 9 { try machines.on("a", "compact", machines.file("a")) }
+        }
+        try machines.merge("b", with: "a")
+        try machines.merge("a", with: "b")
+        #expect(try machines.secret("a", "mine") == "m" && machines.secret("b", "s") == "39")
+    }
+
+    @Test("G10: a lock that a killed git left is named with its remedy")
+    func gitLock() throws {
+        let sandbox = try Sandbox()
+        sandbox.environment["GIT_CONFIG_GLOBAL"] = sandbox.path("gitconfig")
+        try sandbox.write("gitconfig", "[user]\n name = n\n email = e@example.org\n".utf8)
+        try sandbox.okShell("git init -q --bare origin.git; git clone -q origin.git here 2>clone.txt")
+        let vault = sandbox.path("here/work.vault")
+        try sandbox.ok("create", vault, "--kdf", "testing")
+        try sandbox.ok("sync", vault)
+        try sandbox.ok("set", "x", "-f", vault, input: "1".utf8)
+        try sandbox.write("here/.git/index.lock", "".utf8)
+        let run = try sandbox.fails(75, "if no git is running, delete '", "sync", vault)
+        #expect(run.error.contains("/here/.git/index.lock"))
+        try sandbox.okShell("rm here/.git/index.lock")
+        try sandbox.ok("sync", vault)
+    }
+
+    @Test("G11: the value that loses a conflict is an earlier value after settling, whatever the clocks say")
+    func loserIsEarlier() throws {
+        let machines = try Machines(["a", "b"])
+        try machines.set("a", "s", "from a")
+        try machines.set("b", "s", "from b")
+        try machines.merge("a", with: "b", exit: 3)
+        try machines.on("a", "conflicts", "settle", "s", "u", "-f", machines.file("a"))
+        #expect(try machines.everySecret("a", "s") == ["first", "from a", "from b"])
+        // The same if the other one is chosen.
+        try machines.merge("b", with: "a")
+        try machines.set("a", "s", "again a")
+        try machines.set("b", "s", "again b")
+        try machines.merge("b", with: "a", exit: 3)
+        try machines.on("b", "conflicts", "settle", "s", "u", "--keep", "1", "-f", machines.file("b"))
+        #expect(try machines.everySecret("b", "s") == ["first", "from a", "from b", "again a", "again b"])
+    }
+
+    @Test("G12: the order in which three copies are merged does not matter")
+    func order() throws {
+        let machines = try Machines(["a", "b", "c", "x", "y"], ["s", "t"])
+        try machines.set("a", "s", "from a")
+        try machines.on("b", "move", "s", "u", "--to-service", "renamed", "-f", machines.file("b"))
+        try machines.set("b", "t", "from b")
+        try machines.remove("c", "t")
+        try machines.on("c", "update", "s", "u", "--label", "from c", "-f", machines.file("c"))
+        for name in ["a", "b", "c"] { _ = try machines.on("x", "merge", machines.file("x"), machines.file(name)) }
+        for name in ["c", "a", "b"] { _ = try machines.on("y", "merge", machines.file("y"), machines.file(name)) }
+        #expect(try machines.on("x", "diff", machines.file("x"), machines.file("y")).output == "")
+        #expect(try machines.secret("x", "renamed") == "from a" && machines.secret("x", "t") == "from b")
+    }
+
+    @Test("G13: a copy that was cut off within a change is merged as far as it goes, named, and stays")
+    func cutOff() throws {
+        let machines = try Machines(["a", "b"])
+        let sandbox = machines.sandbox
+        try machines.set("b", "readable", "r")
+        let end = try sandbox.read("b.vault").count
+        try machines.on("b", "update", "readable", "u", "-f", machines.file("b"), "--attach", machines.file("a"))
+        let whole = try sandbox.read("b.vault")
+        try #require(whole.count > end + 9000)
+        try sandbox.write("a.sync-conflict-20260101-101010-ABCDEFG.vault", whole.prefix(end + 5000))
+        let run = try machines.on("a", "merge", machines.file("a"), "--conflicts", exit: 3)
+        #expect(run.output.contains("ends within a change, so it was left in place"), "\(run.output)")
+        #expect(machines.exists("a.sync-conflict-20260101-101010-ABCDEFG.vault"))
+        #expect(try machines.secret("a", "readable") == "r")
+    }
+
+    @Test("G14: taking over a state with open conflicts ends with 3; without anything to settle, never")
+    func exitCodes() throws {
+        let machines = try Machines(["a", "b", "c"])
+        try machines.set("a", "s", "from a")
+        try machines.set("b", "s", "from b")
+        try machines.merge("a", with: "b", exit: 3)
+        let run = try machines.merge("c", with: "a", exit: 3)
+        #expect(run.output.contains("includes every change"))
+        #expect(try !machines.on("c", "conflicts", "-f", machines.file("c")).output.isEmpty)
+        try machines.on("a", "conflicts", "settle", "--all", "-f", machines.file("a"))
+        try machines.merge("c", with: "a")
+        #expect(try machines.on("c", "conflicts", "-f", machines.file("c")).output == "")
+        // A removal against a change leaves nothing to settle.
+        try machines.remove("a", "s")
+        try machines.set("b", "other", "o")
+        try machines.merge("b", with: "a")
+    }
+
+    @Test("G15: a second copy on one machine is accepted once, and then both are used side by side")
+    func secondCopy() throws {
+        let machines = try Machines(["a"])
+        try machines.copy("a", to: "b")
+        try machines.set("a", "x", "1")
+        let refused = try machines.on("a", "list", "-f", machines.file("b"), exit: 65)
+        #expect(refused.error.contains("second copy") && refused.error.contains("a.vault"))
+        try machines.on("a", "anchor", machines.file("b"), "--accept")
+        for _ in 0..<2 {
+            try machines.on("a", "set", "y", "u", "-f", machines.file("b"), input: "2")
+            try machines.on("a", "set", "z", "u", "-f", machines.file("a"), input: "3")
+        }
+        try machines.on("a", "merge", machines.file("a"), machines.file("b"))
+        #expect(try machines.secret("a", "y") == "2" && machines.secret("a", "z") == "3")
+        // Each place is still protected against a rollback of its own.
+        let older = try machines.sandbox.read("b.vault")
+        try machines.on("a", "set", "y", "u", "-f", machines.file("b"), input: "4")
+        try machines.sandbox.write("b.vault", older)
+        try machines.on("a", "list", "-f", machines.file("b"), exit: 65)
+    }
+
+    @Test("G15: on a terminal, a second copy is asked about, and its passphrase once")
+    func secondCopyOnTerminal() throws {
+        let sandbox = try Sandbox.withVault()
+        let passphrase = try #require(sandbox.environment["VAULTFMT_PASSPHRASE"])
+        try sandbox.write("copy.vault", try sandbox.read("test.vault"))
+        try sandbox.ok("set", "new", input: "pw".utf8)
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        for (answer, code) in [("n", Int32(65)), ("y", 0)] {
+            let terminal = try PseudoTerminal(sandbox, "list", "-f", "copy.vault")
+            try terminal.expect("Passphrase for")
+            try terminal.answerHidden(passphrase)
+            try terminal.expect("a second copy that you keep on this machine? [y/N] ")
+            try terminal.type(answer + "\r")
+            #expect(try terminal.finish() == code)
+            #expect(terminal.screen.components(separatedBy: "Passphrase for").count == 2, "\(terminal.screen)")
+        }
+        let terminal = try PseudoTerminal(sandbox, "list", "-f", "copy.vault")
+        try terminal.expect("Passphrase for")
+        try terminal.answerHidden(passphrase)
+        #expect(try terminal.finish() == 0)
+    }
+
+    @Test("changes that were dropped by accepting another state come back only when asked for")
+    func dropped() throws {
+        let machines = try Machines(["a", "b"])
+        let before = try machines.sandbox.read("a.vault")
+        try machines.set("a", "dropped", "d")
+        try machines.merge("b", with: "a")
+        try machines.sandbox.write("a.vault", before)
+        let run = try machines.on("a", "anchor", machines.file("a"), "--accept")
+        #expect(run.error.contains("--accept-dropped"))
+        try machines.set("a", "mine", "m")
+        let refused = try machines.merge("a", with: "b", exit: 65)
+        #expect(refused.error.contains("--accept-dropped"))
+        #expect(try machines.secret("a", "dropped") == nil)
+        try machines.on("a", "merge", machines.file("a"), machines.file("b"), "--accept-dropped")
+        #expect(try machines.secret("a", "dropped") == "d")
+        try machines.on("a", "list", "-f", machines.file("a"))
+    }
+}
