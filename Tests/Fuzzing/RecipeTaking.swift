@@ -1,3 +1,4 @@
+internal import Glibc
 internal import TestSupport
 package import VaultBytes
 
@@ -115,10 +116,25 @@ private struct RecipeTaker {
         var encoded: [UInt8] = []
         ref.encode(into: &encoded)
         let hashStart = encoded.count - Format.hashSize
-        guard let found = body[range].firstRange(of: encoded) else { return }
+        guard let found = Self.place(of: encoded, in: body, range) else { return }
         let reference = Reference(
             id: id, offsetWidth: varintSize(ref.offset), lengthWidth: hashStart - varintSize(ref.offset))
-        body.replaceSubrange(found.lowerBound + hashStart..<found.upperBound, with: reference.placeholder)
+        body.replaceSubrange(found + hashStart..<found + encoded.count, with: reference.placeholder)
+    }
+
+    /// The first place of some bytes. `firstRange(of:)` took nine tenths of what a vector with a long past took.
+    private static func place(of bytes: [UInt8], in body: [UInt8], _ range: Range<Int>) -> Int? {
+        body.withUnsafeBytes { body in
+            guard let start = body.baseAddress, let first = bytes.first else { return nil }
+            var place = range.lowerBound
+            while place + bytes.count <= range.upperBound,
+                let found = memchr(start + place, Int32(first), range.upperBound - bytes.count - place + 1)
+            {
+                guard memcmp(found, bytes, bytes.count) != 0 else { return UnsafeRawPointer(found) - start }
+                place = UnsafeRawPointer(found) - start + 1
+            }
+            return nil
+        }
     }
 
     private func varintSize(_ value: UInt64) -> Int {

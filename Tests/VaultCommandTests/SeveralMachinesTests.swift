@@ -36,6 +36,16 @@ private final class Machines {
         return run
     }
 
+    @discardableResult
+    func on(
+        _ name: String, _ arguments: [String], exit status: Int32 = 0, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> Run {
+        sandbox.environment["XDG_STATE_HOME"] = states[name]
+        let run = try sandbox.run(arguments)
+        #expect(run.status == status, "\(arguments): \(run.output)\(run.error)", sourceLocation: sourceLocation)
+        return run
+    }
+
     /// Sets, changes or removes an item of the user `u` on a machine.
     func set(_ name: String, _ item: String, _ secret: String) throws {
         try on(name, "set", item, "u", "-f", file(name), input: secret)
@@ -286,6 +296,111 @@ struct SeveralMachinesTests {
         #expect(run.output.contains("ends within a change, so it was left in place"), "\(run.output)")
         #expect(machines.exists("a.sync-conflict-20260101-101010-ABCDEFG.vault"))
         #expect(try machines.secret("a", "readable") == "r")
+        // The same where the cut goes through the commit itself, which then looks damaged.
+        try sandbox.write("a.sync-conflict-20260101-101010-ABCDEFG.vault", whole.dropLast(100))
+        let late = try machines.on("a", "merge", machines.file("a"), "--conflicts", exit: 3)
+        #expect(late.output.contains("nothing to merge"), "\(late.output)")
+        #expect(
+            late.output.contains("ends with changes that cannot be read, so it was left in place"), "\(late.output)")
+        // The same for a copy that is named.
+        try sandbox.write("cut.vault", whole.prefix(end + 5000))
+        let named = try machines.on("a", "merge", machines.file("a"), machines.file("cut"), exit: 3)
+        #expect(named.error.contains("ends within a change"), "\(named.error)")
+    }
+
+    @Test("merging the copies that were left names every file that stays, and says that there is something to settle")
+    func countsWhatStays() throws {
+        let machines = try Machines(["a", "b", "c"])
+        let sandbox = machines.sandbox
+        try machines.set("a", "s", "from a")
+        try machines.set("b", "s", "from b")
+        try machines.set("c", "t", "from c")
+        try sandbox.write("a.sync-conflict-20260101-101010-ABCDEFG.vault", sandbox.read("b.vault").dropLast(100))
+        try sandbox.write("a-OFFICE.vault", sandbox.read("b.vault"))
+        try sandbox.write("a-HOME.vault", sandbox.read("c.vault"))
+        let run = try machines.on("a", "merge", machines.file("a"), "--conflicts", exit: 3)
+        #expect(run.error.contains("3 files were left in place"), "\(run.error)")
+        #expect(run.error.contains("conflicts to settle; 'vaultfmt conflicts list"), "\(run.error)")
+    }
+
+    @Test("a secret that was set in another group is kept in the item's group only after confirmation")
+    func settledElsewhere() throws {
+        let machines = try Machines(["a", "b"])
+        try machines.on("b", "move", "s", "u", "--to-group", "shared", "-f", machines.file("b"))
+        try machines.set("a", "s", "from a")
+        try machines.on("b", "set", "s", "u", "--group", "shared", "-f", machines.file("b"), input: "from b")
+        try machines.merge("a", with: "b", exit: 3)
+        let vault = ["--group", "shared", "-f", machines.file("a")]
+        let shown = try machines.on("a", ["conflicts", "show", "s", "u"] + vault)
+        #expect(shown.output.contains("(set in the default group, when-unlocked)"), "\(shown.output)")
+        let refused = try machines.on("a", ["conflicts", "settle", "s", "u", "--keep", "1"] + vault, exit: 64)
+        #expect(
+            refused.error.contains("nothing was settled") && refused.error.contains("group 'shared'"),
+            "\(refused.error)")
+        try machines.on("a", ["conflicts", "settle", "s", "u", "--keep", "1", "--yes"] + vault)
+        #expect(try machines.on("a", ["get", "s", "u"] + vault).output == "from a")
+        #expect(try machines.on("a", ["conflicts"] + vault.suffix(2)).output == "")
+    }
+
+    @Test("after both changed the passphrase, the merge says which of them opens the vault")
+    func bothPassphrases() throws {
+        let machines = try Machines(["a", "b"])
+        let sandbox = machines.sandbox
+        for name in ["a", "b"] {
+            try machines.on(
+                name, "rekey", "--new-passphrase-file", sandbox.write("\(name) words", "passphrase of \(name)".utf8),
+                "--kdf",
+                "testing", "-f", machines.file(name))
+        }
+        let run = try machines.on(
+            "a", "merge", machines.file("a"), machines.file("b"), "--passphrase-file", sandbox.path("a words"),
+            "--other-passphrase-file", sandbox.path("b words"))
+        #expect(run.output.contains("the other copy's was set later and is the one that is used now"), "\(run.output)")
+        try machines.on("a", "list", "-f", machines.file("a"), "--passphrase-file", sandbox.path("b words"))
+        try machines.on("a", "list", "-f", machines.file("a"), "--passphrase-file", sandbox.path("a words"), exit: 77)
+    }
+
+    @Test("an export and a copy with its history have the value that a merge left to settle, as an earlier one")
+    func exportedConflict() throws {
+        let machines = try Machines(["a", "b"])
+        let sandbox = machines.sandbox
+        try machines.set("a", "s", "from a")
+        try machines.set("b", "s", "from b")
+        try machines.merge("a", with: "b", exit: 3)
+        try machines.on("a", "export", "-f", machines.file("a"), "--output", sandbox.path("all.json"))
+        try machines.on("a", "create", machines.file("x"), "--kdf", "testing")
+        try machines.on("a", "import", sandbox.path("all.json"), "-f", machines.file("x"))
+        try machines.on("a", "create", machines.file("y"), "--kdf", "testing")
+        try machines.on(
+            "a", "copy", "s", "--history", "--to", machines.file("y"), "--to-passphrase-file",
+            sandbox.write("words", Sandbox.passphrase.utf8), "-f", machines.file("a"))
+        for name in ["x", "y"] {
+            sandbox.environment["XDG_STATE_HOME"] = sandbox.path("state of a")
+            #expect(try sandbox.ok("get", "s", "u", "-f", machines.file(name)).output == "from b")
+            let earlier = try ["1", "2"].map {
+                try sandbox.ok("get", "s", "u", "--earlier", $0, "-f", machines.file(name)).output
+            }
+            #expect(Set(earlier) == ["first", "from a"], "\(name): \(earlier)")
+        }
+    }
+
+    @Test("an earlier value of another device is left out of an export and named, and nothing else is missing")
+    func exportWithoutDevice() throws {
+        let machines = try Machines(["a", "b"], ["s", "t"])
+        try machines.on(
+            "b", "update", "s", "u", "--accessible", "when-unlocked-this-device-only", "-f", machines.file("b"))
+        try machines.set("b", "s", "of the device")
+        try machines.on("b", "set", "s", "u", "--accessible", "when-unlocked", "-f", machines.file("b"), input: "open")
+        try machines.merge("a", with: "b")
+        for format in ["json", "csv"] {
+            let run = try machines.on(
+                "a", "export", "-f", machines.file("a"), "--format", format, exit: format == "json" ? 3 : 0)
+            #expect(run.output.contains("open") && (format == "csv" || run.output.contains("first")))
+            #expect(!run.output.contains("of the device"))
+            #expect(
+                format == "csv" || run.error.contains("left out: 2 earlier values of generic-password 's' 'u'"),
+                "\(run.error)")
+        }
     }
 
     @Test("G14: taking over a state with open conflicts ends with 3; without anything to settle, never")

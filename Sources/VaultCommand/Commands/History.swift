@@ -48,6 +48,9 @@ struct History: ParsableCommand {
         }
         try table.finish(output)
         try output.flush()
+        guard table.isForPeople, !values.isEmpty else { return }
+        Terminal.note(
+            "'vaultfmt get NAME --earlier NUMBER' shows an earlier value, and 'vaultfmt restore' makes it current")
     }
 
     private func writeJSON(_ values: [(number: Int, value: EarlierValue)]) throws {

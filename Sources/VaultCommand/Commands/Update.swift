@@ -53,7 +53,7 @@ struct Update: ParsableCommand {
         if chosen.maySelectSeveral() { try chosen.requireConsent(vault.access, doing: Self.doing) }
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         let criteria = try ItemCriteria(id: chosen.id, chosen.place)
-        let items = try chosen.find(in: opened, criteria, mayAsk: !chosen.yes && !vault.access.noInput)
+        let items = try found(in: opened, criteria)
         if oneTime.isGiven {
             guard items.count == 1, let item = items.first else {
                 throw CommandFailure(.usage, "one-time codes belong to a single item, not \(items.count); name one")
@@ -87,6 +87,20 @@ struct Update: ParsableCommand {
         }
         for (name, value) in try attributes.named() { reportReplaced(name, value, in: items) }
         for name in changes.remove { try reportKept(name, of: items, in: opened) }
+    }
+
+    /// Finds the items. A word too many can be the seed of one-time codes, so the message does not repeat it.
+    private func found(in vault: Vault, _ criteria: ItemCriteria) throws -> [Item] {
+        do {
+            return try chosen.find(in: vault, criteria, mayAsk: !chosen.yes && !self.vault.access.noInput)
+        } catch let failure as CommandFailure
+            where failure.status == .noSuchItem && oneTime.isGiven && chosen.names.count > 1
+        {
+            throw CommandFailure(
+                .noSuchItem,
+                "no item has this name; if the last argument is the key of the codes, leave it out: --otp asks for it, or reads it from a pipe"
+            )
+        }
     }
 
     /// Says where an attribute that was removed is still to be found: whoever removed it may be about to share the vault.
@@ -134,12 +148,15 @@ struct Update: ParsableCommand {
     private var nothingToChange: CommandFailure {
         let isTag = !chosen.names.isEmpty && !chosen.place.tag.isEmpty
         let isFolder = !chosen.names.isEmpty && chosen.place.folder != nil
+        let isName = !chosen.names.isEmpty && (chosen.fields.account ?? chosen.fields.service) != nil
         let advice =
-            isTag
-            ? "--tag selects items; give --add-tag to add a tag"
-            : isFolder
-                ? "--folder selects items; to move them into a folder, use 'vaultfmt move … --to-folder FOLDER'"
-                : "give --label, --comment, --attribute NAME=VALUE or a similar option"
+            isName
+            ? "--account and --service select items; to rename them, use 'vaultfmt move … --to-account ACCOUNT' or '--to-service SERVICE'"
+            : isTag
+                ? "--tag selects items; give --add-tag to add a tag"
+                : isFolder
+                    ? "--folder selects items; to move them into a folder, use 'vaultfmt move … --to-folder FOLDER'"
+                    : "give --label, --comment, --attribute NAME=VALUE or a similar option"
         return CommandFailure(.usage, "nothing to change; \(advice)")
     }
 

@@ -15,15 +15,19 @@ struct EarlierState {
     ///
     /// Each field has earlier values of its own, and other programs know only whole entries. A state has the value that
     /// each field had until then; an import finds equal values again. Values of one field that were replaced at the same
-    /// time end a state each.
-    static func all(of opened: borrowing OpenedItem, in vault: Vault) throws -> [EarlierState] {
+    /// time end a state each. A value that a merge left to settle is earlier than the one that is shown instead.
+    ///
+    /// - `refused`: Called with each value that can be opened only on another device.
+    static func all(
+        of opened: borrowing OpenedItem, in vault: Vault, refused: (EarlierValue) -> Void
+    ) throws -> [EarlierState] {
         let item = opened.item
         guard item.hasPast, vault.access == .owner else { return [] }
-        let values = try EarlierValues.newestFirst(of: item, in: vault)
+        let values = try readable(of: item, in: vault, refused)
         let current = (SharedSecret(opened.secret.copy()), try plain(of: item, in: vault))
         var secrets = Field(now: current)
-        for value in values.reversed() where value.attribute == nil {
-            secrets.add((SharedSecret(try vault.secret(of: value)), try plain(of: value, in: vault)), value)
+        for (value, secret) in values where value.attribute == nil {
+            secrets.add((secret, try plain(of: value, in: vault)), value)
         }
         var sealed = try sealed(of: item, values, in: vault)
         var states: [EarlierState] = []
@@ -42,6 +46,22 @@ struct EarlierState {
                     attributes: attributes))
         }
         return states
+    }
+
+    /// Returns what an item has and does not show, with the secrets, the oldest first.
+    private static func readable(
+        of item: Item, in vault: Vault, _ refused: (EarlierValue) -> Void
+    ) throws -> [(value: EarlierValue, secret: SharedSecret)] {
+        let all = try EarlierValues.newestFirst(of: item, in: vault).reversed() + vault.unsettledValues(of: item)
+        let sorted = all.enumerated().sorted { ($0.element.lastUsed, $0.offset) < ($1.element.lastUsed, $1.offset) }
+        var values: [(value: EarlierValue, secret: SharedSecret)] = []
+        for (_, value) in sorted {
+            do throws(VaultError) { values.append((value, SharedSecret(try vault.secret(of: value)))) } catch {
+                guard error.code == .deviceBound else { throw error }
+                refused(value)
+            }
+        }
+        return values
     }
 
     /// The values that a field had, and the one that it has.
@@ -98,16 +118,34 @@ struct EarlierState {
 
     /// Returns what each sealed attribute of an item was.
     private static func sealed(
-        of item: Item, _ values: [EarlierValue], in vault: Vault
+        of item: Item, _ values: [(value: EarlierValue, secret: SharedSecret)], in vault: Vault
     ) throws -> [Field<Attribute>] {
         let now = item.attributes.all.filter { $0.flags.contains(.sealed) }
-        return try Set(values.compactMap(\.attribute) + now.map(\.name)).sorted().map { name in
+        return try Set(values.compactMap(\.value.attribute) + now.map(\.name)).sorted().map { name in
             let current = now.first { $0.name == name }
             var field = Field(now: try current.flatMap { try read($0, of: item, in: vault) })
-            for value in values.reversed() where value.attribute == name {
-                field.add(Attribute(name, secret: try vault.secret(of: value), flags: value.flags), value)
+            for (value, secret) in values where value.attribute == name {
+                field.add(Attribute(name, secret: secret.secret.copy(), flags: value.flags), value)
             }
             return field
         }
+    }
+}
+
+/// The earlier values that an export lacks, because they can be opened only on another device.
+struct LeftOutValues {
+    private(set) var count = 0
+
+    /// Counts and reports an item's values.
+    mutating func add(_ number: Int, of item: Item) {
+        guard number > 0 else { return }
+        count += number
+        Terminal.warning("left out: \(Self.text(number, of: item))")
+    }
+
+    static func text(_ number: Int, of item: Item) -> String {
+        let what = number == 1 ? "an earlier value" : "\(number) earlier values"
+        return
+            "\(what) of \(ItemText.summary(item.key, label: item.attributes.label)), because another device is needed to open \(number == 1 ? "it" : "them")"
     }
 }

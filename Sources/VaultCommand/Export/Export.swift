@@ -75,12 +75,19 @@ struct Export: ParsableCommand {
         ControllingTerminal.endSeries()
         if target == nil { Terminal.warning("an export is plaintext: anyone who can read it can read the secrets") }
         let leftOut: Int
+        var values = 0
         if let output {
             let file = try ExportFile(output)
-            leftOut = try write(opened, target, to: file.output) { try file.checkInterruption() }
+            leftOut = try write(opened, target, to: file.output, &values) { try file.checkInterruption() }
             try file.finish()
         } else {
-            leftOut = try write(opened, target, to: .standard()) {}
+            leftOut = try write(opened, target, to: .standard(), &values) {}
+        }
+        guard values == 0 else {
+            throw CommandFailure(
+                .incomplete,
+                "exported, but \(leftOut == 0 ? "earlier values" : "items and earlier values") are missing (see above); "
+                    + "no export of this machine can contain them")
         }
         guard leftOut > 0 else { return }
         throw CommandFailure(
@@ -124,10 +131,12 @@ struct Export: ParsableCommand {
 
     /// Only encrypted data is written to disk.
     private func write(
-        _ vault: Vault, _ target: KDBXTarget, to output: Output, _ progress: Progress?, pause: () throws -> Void
+        _ vault: Vault, _ target: KDBXTarget, to output: Output, _ values: inout Int, _ progress: Progress?,
+        pause: () throws -> Void
     ) throws -> Int {
         var kdbx = try KDBXExport(output, of: vault, key: target.key, cost: target.cost)
         let leftOut = try forEach(vault, progress, pause) { item in try kdbx.prepare(item) }
+        values = kdbx.leftOut.count
         let path = try self.vault.path
         try kdbx.finish(name: path.split(separator: "/").last.map(String.init) ?? "vaultfmt") { count in
             try pause()
@@ -137,7 +146,7 @@ struct Export: ParsableCommand {
     }
 
     private func write(
-        _ vault: Vault, _ target: KDBXTarget?, to output: Output, pause: () throws -> Void
+        _ vault: Vault, _ target: KDBXTarget?, to output: Output, _ values: inout Int, pause: () throws -> Void
     ) throws -> Int {
         let progress = file == nil && Terminal.outputIsTerminal ? nil : Progress("exporting", of: "items")
         defer { progress?.finish() }
@@ -147,10 +156,11 @@ struct Export: ParsableCommand {
             var json = JSONExport(output, of: vault)
             try json.begin()
             leftOut = try forEach(vault, progress, pause) { item in try json.write(item) }
+            values = json.leftOut.count
             try json.end()
         case .kdbx:
             guard let target else { return 0 }
-            return try write(vault, target, to: output, progress, pause: pause)
+            return try write(vault, target, to: output, &values, progress, pause: pause)
         case .pem:
             var pem = PEMExport(output)
             let unfit = try forEach(vault, progress, pause) { item in try pem.write(item) }

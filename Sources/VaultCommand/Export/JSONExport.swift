@@ -9,6 +9,8 @@ struct JSONExport {
     private let output: Output
     private let vault: Vault
     private var isFirst = true
+    /// Earlier values that can be opened only on another device.
+    private(set) var leftOut = LeftOutValues()
 
     init(_ output: Output, of vault: Vault) {
         self.output = output
@@ -32,6 +34,8 @@ struct JSONExport {
         isFirst = false
         let item = opened.item
         let vault = vault
+        var refused = 0
+        defer { leftOut.add(refused, of: item) }
         var writer = JSONWriter(output, isOnOneLine: true)
         try writer.object { writer in
             try writer.member("class", item.key.itemClass.name)
@@ -45,7 +49,7 @@ struct JSONExport {
             try writer.member("modified", time: item.modified)
             try writer.flagged(item.attributes) { name throws(VaultError) in try vault.attribute(name, of: item) }
             try writer.member("secret", opened.secret)
-            try write(EarlierState.all(of: opened, in: vault), &writer)
+            try write(EarlierState.all(of: opened, in: vault) { _ in refused += 1 }, &writer)
         }
     }
 

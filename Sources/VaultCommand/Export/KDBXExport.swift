@@ -9,6 +9,8 @@ struct KDBXExport: ~Copyable {
     /// The items, grouped by the path of their folder, each with the number of its first attachment.
     private var folders: [String: [(key: ItemKey, firstBinary: Int)]] = [:]
     private var uuids: Set<[UInt8]> = []
+    /// Earlier values that can be opened only on another device.
+    private(set) var leftOut = LeftOutValues()
 
     /// `key`: the key that opens the file.
     init(_ output: Output, of vault: Vault, key: borrowing KDBXKey, cost: KDFCost) throws {
@@ -23,7 +25,9 @@ struct KDBXExport: ~Copyable {
     mutating func prepare(_ opened: borrowing OpenedItem) throws {
         let item = opened.item
         var first = -1
-        for state in try states(of: opened) {
+        var refused = 0
+        defer { leftOut.add(refused, of: item) }
+        for state in try states(of: opened, refused: { _ in refused += 1 }) {
             for value in state.binaries {
                 let number = try writer.add(binary: value.secret.secret, isProtected: value.isProtected)
                 if first < 0 { first = number }
@@ -76,7 +80,7 @@ struct KDBXExport: ~Copyable {
 
     private mutating func write(_ key: ItemKey, _ path: [String], _ firstBinary: Int) throws {
         guard let opened = try vault.get(key) else { return }
-        var states = try states(of: opened)
+        var states = try states(of: opened) { _ in }
         let uuid = uuid(of: opened.item)
         var next = firstBinary
         for index in states.indices {
@@ -110,12 +114,14 @@ struct KDBXExport: ~Copyable {
     }
 
     /// Returns the states of an item, oldest first and the current one last.
-    private func states(of opened: borrowing OpenedItem) throws -> [KDBXItemState] {
+    private func states(
+        of opened: borrowing OpenedItem, refused: (EarlierValue) -> Void
+    ) throws -> [KDBXItemState] {
         let item = opened.item
         let vault = vault
         let userName = TwinName.userName(item.key, item.attributes) ?? ""
         var states: [KDBXItemState] = []
-        for state in try EarlierState.all(of: opened, in: vault) {
+        for state in try EarlierState.all(of: opened, in: vault, refused: refused) {
             states.append(
                 try KDBXItemState(
                     key: item.key, userName: userName, accessibility: item.accessibility, secret: state.secret,

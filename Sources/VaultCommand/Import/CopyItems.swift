@@ -146,19 +146,24 @@ private struct VaultSource: ImportSource {
     }
 
     mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [Omission] {
+        var losses: [Omission] = []
         for (index, item) in copied.enumerated() {
             let opened = try vault.open(item)
             var record = ImportRecord(place: "item \(index + 1)", key: item.key, secret: opened.secret.copy())
             record.attributes = try attributes(of: opened.item)
             (record.accessibility, record.created, record.modified) = (item.accessibility, item.created, item.modified)
             if hasHistory {
-                record.earlier = try EarlierState.all(of: opened, in: vault).map(ImportRecord.Earlier.init)
+                var refused = 0
+                record.earlier = try EarlierState.all(of: opened, in: vault) { _ in refused += 1 }
+                    .map(ImportRecord.Earlier.init)
+                if refused > 0 { losses.append(.loss(LeftOutValues.text(refused, of: item))) }
             }
             try take(record)
         }
-        return deviceOnly.map {
-            .loss("\(ItemText.summary($0.key, label: $0.attributes.label)), because it is device-only")
-        }
+        return losses
+            + deviceOnly.map {
+                .loss("\(ItemText.summary($0.key, label: $0.attributes.label)), because it is device-only")
+            }
     }
 
     /// The attributes with their values.

@@ -75,7 +75,7 @@ struct ConflictsShow: ParsableCommand {
         abstract: "Show the values that an item lost in merges.",
         discussion: """
             Prints a line for each value: its number, when it was set, the field, and the value itself unless it is secret \
-            or sealed. --value writes one value to standard output, as 'vaultfmt get' does with a secret.
+            or sealed, or else the place where it was set, if the item is in another one now. --value writes one value to standard output, as 'vaultfmt get' does with a secret.
 
             Examples:
               vaultfmt conflicts show github.com alice
@@ -112,7 +112,7 @@ struct ConflictsShow: ParsableCommand {
 
     private func deliver(_ value: Conflict.Value) throws {
         if let bytes = value.value { return try Output.deliver(bytes, force: force) }
-        guard value.key != nil || value.group != nil else {
+        guard value.key != nil || value.place != nil else {
             throw CommandFailure(
                 .unavailable,
                 "this value cannot be read here: its device's secret is missing, or its record is damaged; settle the conflict on that device"
@@ -129,7 +129,9 @@ struct ConflictsSettle: ParsableCommand {
         abstract: "Settle an item's conflicts, keeping its values or restoring lost ones.",
         discussion: """
             Without --keep, the item stays as it is. With --keep, the chosen values replace the item's current ones, one \
-            for each field. Secrets and sealed attributes that lose become earlier values; other values that lose are discarded.
+            for each field. Secrets and sealed attributes that lose become earlier values; other values that lose are discarded. \
+            A secret that was set in another group, with another accessibility or on another device than the item has now \
+            is kept only after confirmation, because others may be able to read it here.
 
             Examples:
               vaultfmt conflicts settle github.com alice
@@ -144,6 +146,9 @@ struct ConflictsSettle: ParsableCommand {
 
     @Flag(help: "Settle all conflicts, leaving every item as it is.")
     var all = false
+
+    @Flag(name: [.short, .long], help: "Do not ask for confirmation.")
+    var yes = false
 
     @OptionGroup var vault: VaultOptions
 
@@ -160,9 +165,29 @@ struct ConflictsSettle: ParsableCommand {
             return Terminal.note("\(ItemText.summary(item.key)) has no conflicts to settle")
         }
         let values = try keep.map { try conflict.value(numbered: $0) }
+        guard try confirm(values, in: conflict.place) else { throw CommandFailure.declined("nothing was settled") }
         try Progress.during("writing") { try opened.settle(item.key, keeping: values) }
         let kept = values.isEmpty ? "as it is" : "with \(MergeText.fields(values.map(\.field))) as chosen"
         Terminal.note("settled \(ItemText.summary(item.key)), \(kept)")
+    }
+
+    /// Asks before a value is shown to readers of a place in which it was not set.
+    private func confirm(_ values: [Conflict.Value], in current: Conflict.Place) throws -> Bool {
+        let place = values.compactMap(\.place).first ?? current
+        var isAsked = false
+        for (number, value) in zip(keep, values) {
+            guard let other = value.otherPlace, other != place else { continue }
+            isAsked = true
+            Terminal.warning(
+                "value \(number) was set in \(other.words), and the item would have it in \(place.words): whoever can read it there could read this value"
+            )
+        }
+        guard isAsked, !yes else { return true }
+        guard !vault.access.noInput, Prompt.isPossible else {
+            throw CommandFailure(
+                .usage, "nothing was settled: there is no terminal to ask on; give --yes")
+        }
+        return try Prompt.confirm("Keep it there?", instead: "give --yes")
     }
 
     private func settleAll() throws {
@@ -195,21 +220,22 @@ extension Conflict.Value {
     /// The value, unless it is a secret.
     fileprivate var shown: String {
         switch field {
-        case .secret: return ""
+        case .secret: return otherPlace.map { "(set in \($0.words))" } ?? ""
         case .key: return key.map { ItemText.summary($0) } ?? ""
-        case .place: return placeWords
-        case .attribute where !flags.isDisjoint(with: [.sealed, .concealed]): return ""
+        case .place: return place?.words ?? ""
+        case .attribute where !flags.isDisjoint(with: [.sealed, .concealed]):
+            return otherPlace.map { "(set in \($0.words))" } ?? ""
         case .attribute:
             guard let value else { return "(not readable here)" }
             return value.withUnsafeBytes { ItemText.text(Array($0)) }
         }
     }
+}
 
-    /// The group, the accessibility and the device of a place.
-    private var placeWords: String {
-        var words: [String] = []
-        if let group { words.append(group.isEmpty ? "the default group" : "group \(TerminalText.quoted(group))") }
-        if let accessibility { words.append(accessibility.name) }
+extension Conflict.Place {
+    /// The group, the accessibility and the device.
+    fileprivate var words: String {
+        var words = [group.isEmpty ? "the default group" : "group \(TerminalText.quoted(group))", accessibility.name]
         if let device { words.append("device \(device)") }
         return words.joined(separator: ", ")
     }

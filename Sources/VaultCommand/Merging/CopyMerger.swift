@@ -13,6 +13,8 @@ struct CopyOutcome {
     var isUnrelated = false
     /// Whether it was left in place because a person may have named it.
     var mayBeNamedByPerson = false
+    /// What follows the state of the copy that was merged: something of it may be missing.
+    var tail = TailState.clean
     /// Whether the vault has conflicts to settle, from this copy or from before.
     var leavesConflicts = false
 }
@@ -48,8 +50,8 @@ struct CopyMerger {
         let path: String
         let state: StateID
         let mark: FileMark?
-        /// Whether it ends within a change, because its writer was interrupted or because it was not copied to its end.
-        var isCut = false
+        /// What follows its state, because its writer was interrupted or because it was not copied to its end.
+        let tail: TailState
         /// Whether a person could have named it; see `ConflictCopies.Candidate`.
         var mayBeNamedByPerson = false
         /// Opens the copy. There can be any number of copies, so those that syncers left are not kept open.
@@ -64,13 +66,15 @@ struct CopyMerger {
         var copies: [Copy] = []
         for other in others {
             let vault = try open(other, of: first)
-            copies.append(Copy(path: other, state: vault.state, mark: nil) { vault })
+            copies.append(Copy(path: other, state: vault.state, mark: nil, tail: vault.tail) { vault })
         }
         Self.sort(&copies)
         let target = try target(first, copies)
         var outcomes: [CopyOutcome] = []
         for copy in copies {
-            if let outcome = try merge(try copy.open(), copy.path, into: target.vault) { outcomes.append(outcome) }
+            guard var outcome = try merge(try copy.open(), copy.path, into: target.vault) else { continue }
+            outcome.tail = copy.tail
+            outcomes.append(outcome)
         }
         try finish(target, &outcomes)
         return outcomes
@@ -128,7 +132,7 @@ struct CopyMerger {
                 let vault = try openLeft(other, of: first)
                 copies.append(
                     Copy(
-                        path: other, state: vault.state, mark: mark, isCut: vault.tail != .clean,
+                        path: other, state: vault.state, mark: mark, tail: vault.tail,
                         mayBeNamedByPerson: candidate.mayBeNamedByPerson
                     ) { try openLeft(other, of: first) })
             } catch  where candidate.mayBeNamedByPerson {
@@ -148,9 +152,10 @@ struct CopyMerger {
                 if copy.mayBeNamedByPerson, try !hasNews(vault, for: target.vault) { continue }
                 var outcome = try merge(vault, copy.path, into: target.vault) ?? CopyOutcome(path: copy.path)
                 outcome.mayBeNamedByPerson = copy.mayBeNamedByPerson
-                if copy.isCut { outcome.failure = Self.cut }
+                (outcome.tail, outcome.failure) = (copy.tail, Self.failure(copy.tail))
                 // What is damaged in the vault may be intact in the copy.
-                let isLeft = outcome.mayBeNamedByPerson || copy.isCut || outcome.report?.hasDamage == true
+                let isLeft =
+                    outcome.mayBeNamedByPerson || copy.tail != .clean || outcome.report?.hasDamage == true
                 outcomes.append(outcome)
                 if !isLeft { done.append((copy, outcomes.endIndex - 1)) }
             } catch {
@@ -197,9 +202,8 @@ struct CopyMerger {
                 "does not open with this vault's key; if you trust it, merge it by name: 'vaultfmt merge VAULT COPY'",
                 code: .noSlotOpens)
         }
-        guard copy.tail.isReadWhole else {
-            throw CommandFailure(
-                .incomplete, "has changes that cannot be read, so it was left unchanged; see 'vaultfmt verify'")
+        guard copy.tail != .writeInProgress else {
+            throw CommandFailure(.busy, "is being written to; merge again when that has ended")
         }
         return copy
     }
@@ -215,10 +219,13 @@ struct CopyMerger {
         }
     }
 
-    private static let cut = CommandFailure(
-        .incomplete,
-        "ends within a change, so it was left in place; wait until the rest has been synced and merge again, or delete it"
-    )
+    /// Why a copy is left in place although it has been merged.
+    private static func failure(_ tail: TailState) -> CommandFailure? {
+        guard let end = tail.endOfCopy else { return nil }
+        return CommandFailure(
+            .incomplete,
+            "\(end), so it was left in place; wait until the rest has been synced and merge again, or delete it")
+    }
 
     private func moveAside(_ copy: Copy) throws -> String {
         guard try FileMark(copy.path) == copy.mark else {
@@ -330,11 +337,12 @@ struct CopyMerger {
 }
 
 extension TailState {
-    /// Whether everything that could contain a change has been read.
-    fileprivate var isReadWhole: Bool {
+    /// How a copy with such a tail ends; nil for a whole one.
+    var endOfCopy: String? {
         switch self {
-        case .clean, .torn: true
-        case .writeInProgress, .damaged, .incomplete: false
+        case .clean, .writeInProgress: nil
+        case .torn: "ends within a change"
+        case .damaged, .incomplete: "ends with changes that cannot be read"
         }
     }
 }

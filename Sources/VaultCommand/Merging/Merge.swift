@@ -132,32 +132,42 @@ struct Merge: ParsableCommand {
     }
 
     private func conclude(_ outcomes: [CopyOutcome], _ path: String) throws {
-        let left = outcomes.filter { $0.failure != nil && !$0.isUnrelated }.count
+        let failed = outcomes.filter { $0.failure != nil && !$0.isUnrelated }
         // Nothing is wrong with the files if reading or writing failed: that can be repeated.
-        if let failed = outcomes.compactMap(\.failure).first(where: { $0.status == .io }) {
+        if let failure = failed.compactMap(\.failure).first(where: { $0.status == .io }) {
             throw CommandFailure(
-                .io, "\(left == 1 ? "1 file was" : "\(left) files were") left unchanged: \(failed.message)")
+                .io,
+                "\(failed.count == 1 ? "1 file was" : "\(failed.count) files were") left unchanged: \(failure.message)")
         }
-        guard left == 0 else {
-            throw CommandFailure(
-                .incomplete,
-                "\(left == 1 ? "1 file was left in place" : "\(left) files were left in place"); the reasons are above"
-            )
+        let found = findings(outcomes, failed, path)
+        guard found.isEmpty else { throw CommandFailure(.incomplete, found.joined(separator: "; ")) }
+    }
+
+    /// What keeps a merge from being complete.
+    private func findings(_ outcomes: [CopyOutcome], _ failed: [CopyOutcome], _ path: String) -> [String] {
+        var found: [String] = []
+        if !failed.isEmpty {
+            let left = conflicts && !dryRun ? outcomes.count { !$0.isUnrelated && $0.movedTo == nil } : failed.count
+            found.append("\(left == 1 ? "1 file was" : "\(left) files were") left in place; the reasons are above")
         }
-        guard outcomes.last(where: { $0.report != nil })?.report?.hasDamage != true else {
-            throw CommandFailure(
-                .incomplete,
-                "\(TerminalText.path(path)) contains damaged data (see above), which merging does not replace; set it again, from a copy that "
-                    + "'vaultfmt verify' calls sound on the machine that has it"
-            )
+        if outcomes.last(where: { $0.report != nil })?.report?.hasDamage == true {
+            found.append(
+                "\(TerminalText.path(path)) contains damaged data (see above), which merging does not replace; set it again, from a copy "
+                    + "that 'vaultfmt verify' calls sound on the machine that has it")
         }
-        guard !outcomes.contains(where: \.leavesConflicts) else {
-            throw CommandFailure(
-                .incomplete,
+        for cut in outcomes where cut.failure == nil && cut.report != nil {
+            guard let end = cut.tail.endOfCopy else { continue }
+            found.append(
+                "\(TerminalText.path(cut.path)) \(end): \(dryRun ? "the merge would stop there" : "it was merged up to there"), and "
+                    + "the rest may be missing")
+        }
+        if outcomes.contains(where: \.leavesConflicts) {
+            found.append(
                 dryRun
                     ? "the merge would leave conflicts to settle"
-                    : "merged, with conflicts to settle; 'vaultfmt conflicts list --vault \(TerminalText.escaped(path))' shows them"
+                    : "\(found.isEmpty ? "merged, with" : "there are") conflicts to settle; 'vaultfmt conflicts list --vault \(TerminalText.escaped(path))' shows them"
             )
         }
+        return found
     }
 }

@@ -73,6 +73,9 @@ extension JSONWriter {
         case .slotRemoved(let id, let name): try members("slotRemoved", id, name)
         case .slotTaken(let id, let name): try members("slotTaken", id, name)
         case .slotChanged(let id, let name): try members("slotChanged", id, name)
+        case .slotChangedInBoth(let id, let name, let isOurs):
+            try members("slotChangedInBoth", id, name)
+            try member("later", isOurs ? "ours" : "theirs")
         case .slotLostGroups(let id, let name, let groups):
             try members("slotLostGroups", id, name)
             try array("groups") { writer in for group in groups { try writer.value(group) } }

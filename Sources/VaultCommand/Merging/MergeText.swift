@@ -50,8 +50,8 @@ enum MergeText {
     static func slotLines(_ report: MergeReport) -> [String] {
         report.notes.compactMap { note in
             switch note {
-            case .slotRemoved, .slotTaken, .slotChanged, .slotLostGroups, .slotGainedGroups, .slotAddedAgain,
-                .slotDropped, .slotNotCarriedOut:
+            case .slotRemoved, .slotTaken, .slotChanged, .slotChangedInBoth, .slotLostGroups, .slotGainedGroups,
+                .slotAddedAgain, .slotDropped, .slotNotCarriedOut:
                 Self.note(note)
             default: nil
             }
@@ -83,6 +83,8 @@ enum MergeText {
         case .slotRemoved(let id, let name): "slot removed: \(slot(id, name))"
         case .slotTaken(let id, let name): "slot added: \(slot(id, name))"
         case .slotChanged(let id, let name): "slot with the other copy's name and factors: \(slot(id, name))"
+        case .slotChangedInBoth(let id, let name, let isOurs):
+            "both copies changed this slot's name, passphrase or key; \(isOurs ? "this vault's" : "the other copy's") was set later and is the one that is used now: \(slot(id, name))"
         case .slotLostGroups(let id, let name, let groups):
             "slot that no longer opens \(list(groups)): \(slot(id, name))"
         case .slotGainedGroups(let id, let name, let groups): "slot that also opens \(list(groups)): \(slot(id, name))"

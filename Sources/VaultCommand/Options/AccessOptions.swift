@@ -94,6 +94,8 @@ struct AccessOptions: ParsableArguments {
         _ open: () throws -> Vault?
     ) throws -> Vault {
         guard try SecondCopy.isRefused(path, failure), let copy = try open() else { throw failure }
+        // A copy that was cut off or damaged is probably none to accept.
+        TailNotice.show(copy)
         try SecondCopy.accept(copy, failure)
         guard let again = try openCopy(path, of: copy, isWatched: true, options) else { throw failure }
         return again

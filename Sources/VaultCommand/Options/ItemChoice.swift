@@ -84,9 +84,21 @@ extension ItemName {
         query.accessibility = criteria.accessibility
         let near = try NearItems(to: [service, account].compactMap { $0 }, in: vault, query, criteria.filter)
         if asks, let item = try near.chosen(for: shown) { return item }
+        try refuseFilters(in: vault, criteria)
         throw CommandFailure(
             .noSuchItem,
             "no item is named \(shown)\(near.question.isEmpty ? ";" : near.question) 'vaultfmt list' shows all items"
+        )
+    }
+
+    /// Says that options select items, if the name alone would have found one: they were probably meant to change it.
+    private func refuseFilters(in vault: Vault, _ criteria: ItemCriteria) throws {
+        guard service != nil, fields.isAnyGiven || !criteria.filter.attributes.isEmpty || criteria.label != nil,
+            try !ItemName.of(service, account).findAll(in: vault, ItemCriteria()).isEmpty
+        else { return }
+        throw CommandFailure(
+            .noSuchItem,
+            "\(shown) exists, but does not match the options, which select items; 'vaultfmt move' changes names, and 'vaultfmt update' attributes"
         )
     }
 
@@ -100,15 +112,15 @@ extension ItemName {
         }
     }
 
-    /// Returns a name with these words and the options that were given.
-    static func of(_ service: String?, _ account: String? = nil, _ fields: ItemFields) throws -> ItemName {
+    /// Returns a name with these words and the options that were given, or none.
+    static func of(_ service: String?, _ account: String? = nil, _ fields: ItemFields? = nil) throws -> ItemName {
         var name: ItemName
         do { name = try ItemName.parse([]) } catch {
             throw CommandFailure(.bug, "an empty name does not parse; this is a bug in vaultfmt: please report it")
         }
         name.service = service
         name.account = account
-        name.fields = fields
+        if let fields { name.fields = fields }
         return name
     }
 }

@@ -17,7 +17,7 @@ enum PassphraseStrength {
             }
         guard let estimate, estimate < enough else { return }
         Terminal.warning(
-            "the passphrase is weak, about \(Int(estimate)) bits: anyone with the file can guess it; "
+            "the passphrase is weak, about \(Int(estimate)) \(Int(estimate) == 1 ? "bit" : "bits"): anyone with the file can guess it; "
                 + "'vaultfmt generate --words 5' generates a strong one")
     }
 

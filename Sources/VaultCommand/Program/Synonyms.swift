@@ -70,6 +70,13 @@ enum Synonyms {
         "find-internet-password": "name the server and the account as arguments; see 'vaultfmt get --help'",
         "grep": "vaultfmt never searches secrets; 'vaultfmt list' searches names and labels",
         "item": "remove 'item': 'vaultfmt list', and 'vaultfmt help commands' for the others",
+        "purge": purge,
+        "rotate":
+            "'vaultfmt set NAME --generate' gives an item a new secret; 'vaultfmt rekey --rotate' replaces the vault's keys",
+        "send": otherVault,
+        "shares": "'vaultfmt slot list' shows who can open the vault; copies in other vaults are not recorded",
+        "tag": tags,
+        "tags": tags,
         "mkdir": "a group is created along with its first item, by --group; see 'vaultfmt set --help'",
         "template": "vaultfmt asks for what an item needs; see 'vaultfmt set --help'",
         "vault": "a vault is a file, named by --vault; 'vaultfmt inspect' describes it",
@@ -108,6 +115,12 @@ enum Synonyms {
         "--totp": "--second-factor",
         "--clipboard": "--clip",
         "--all-fields": "--all",
+        "--delete-attribute": "--remove-attribute",
+        "--delete-field": "--remove-attribute",
+        "--remove": "--remove-attribute",
+        "--remove-field": "--remove-attribute",
+        "--recent": "--sort",
+        "--timeout": "--for",
         "--copy": "--clip",
         "--filename": "--vault",
         "--item": "--all",
@@ -129,7 +142,14 @@ enum Synonyms {
         "--exempt": exemption, "--ignore": exemption, "--ignore-check": exemption, "--skip": exemption,
         "--expires": expiry, "--expires-on": expiry, "--expiry": expiry, "--valid-until": expiry,
         "--add-secret": secondSecret, "--conceal": secondSecret, "--hidden": secondSecret,
-        "--hidden-attribute": secondSecret, "--secret-field": secondSecret,
+        "--hidden-attribute": secondSecret, "--secret-field": secondSecret, "--secret-attribute": secondSecret,
+        "--backup-codes": secondSecret, "--recovery-codes": secondSecret,
+        "--characters": characters, "--chars": characters, "--positions": characters,
+        "--duplicates": allChecks, "--old": allChecks, "--reused": allChecks, "--weak": allChecks,
+        "--encrypted": encryptedExport,
+        "--exclude": attributesOfCopy, "--without": attributesOfCopy,
+        "--qr": seed, "--uri": seed, "--url-otp": seed,
+        "--stdin": "a secret is read from standard input if that is no terminal: pipe it to the command",
         "--address": address, "--url": address, "--website": address,
         "--attach": file, "--attachment": file, "--binary": file, "--document": file, "--file": file,
         "--note": "notes are an attribute: --attribute notes=TEXT, or 'vaultfmt edit --all' for several lines",
@@ -147,15 +167,29 @@ enum Synonyms {
     private static let backup =
         "a vault is a single file: 'cp VAULT BACKUP' backs it up, and 'vaultfmt restore --from BACKUP' goes back to it"
     private static let share =
-        "'vaultfmt slot add --grant-group GROUP' lets somebody else read one group, without the rest of the vault"
+        "'vaultfmt copy NAME --to FILE' gives copies of items away in a vault of their own; 'vaultfmt slot add --grant-group GROUP' "
+        + "lets somebody else read one group, and see the names of the other items"
+    private static let characters = "'vaultfmt get NAME | cut -c 3,7' prints single characters"
+    private static let allChecks = "'vaultfmt check' reports weak, repeated and old secrets together"
+    private static let encryptedExport =
+        "'vaultfmt export --format kdbx' asks for the passphrase of an encrypted export; the vault itself can be copied as it is"
+    private static let attributesOfCopy =
+        "remove the attribute before: 'vaultfmt update NAME --remove-attribute ATTRIBUTE', 'vaultfmt copy NAME --to FILE', 'vaultfmt undo'"
+    private static let seed = "'vaultfmt get NAME --field otp' prints the key or address that the codes are made from"
     private static let group =
         "to add a read-only slot for a single group, use 'vaultfmt slot add --grant-group GROUP'"
     /// Advice for an option of one command, keyed by both.
     static let commandOptionAdvice: [String: String] = [
         "slot add --expires": slotEnd, "slot add --expires-in": slotEnd, "slot add --for": slotEnd,
         "slot add --until": slotEnd, "slot add --valid-for": slotEnd,
+        "export --password": encryptedExport, "export --passphrase": encryptedExport,
+        "history --reveal": earlierSecret, "history --show": earlierSecret,
+        "move --to": moving,
     ]
 
+    private static let earlierSecret = "'vaultfmt get NAME --earlier NUMBER' shows an earlier value"
+    private static let moving =
+        "--to-account, --to-service, --to-group and --to-folder move inside the vault; 'vaultfmt copy NAME --to FILE' copies to another"
     private static let slotEnd = "a slot opens the vault until 'vaultfmt slot remove' removes it"
     private static let purge =
         "'vaultfmt rm' removes items, and 'vaultfmt compact' then erases from the file everything that was removed"
@@ -166,7 +200,8 @@ enum Synonyms {
         "store a second secret as a separate item of the same service: 'vaultfmt set SERVICE NAME'"
     private static let file =
         "'vaultfmt update NAME --attach FILE' attaches a file, and 'vaultfmt get NAME --field FILE' writes it to standard output"
-    private static let redirect = "secrets go to standard output: write '> FILE' after the command"
+    private static let redirect =
+        "secrets go to standard output: run 'umask 077', so that no other user can read the file, and write '> FILE' after the command"
     private static let tags = "'vaultfmt update SERVICE ACCOUNT --add-tag TAG' adds a tag"
     private static let otherVault =
         "'vaultfmt copy NAME --to FILE' copies items to another vault; 'vaultfmt rm NAME' then removes them from this one"

@@ -80,12 +80,12 @@ enum UsageMessage {
         // After a single dash, the value follows the letter.
         if !option.hasPrefix("--") { option = String(option.prefix(2)) }
         let shown = TerminalText.quoted(option)
-        if Synonyms.secretOptions.contains(option) {
-            return "there is no option \(shown): other users can read arguments, so secrets are asked for or piped in"
-        }
         let command = CommandNames.path(in: arguments).dropFirst().joined(separator: " ")
         if let advice = Synonyms.commandOptionAdvice["\(command) \(option)"] {
             return "there is no option \(shown): \(advice)"
+        }
+        if Synonyms.secretOptions.contains(option) {
+            return "there is no option \(shown): other users can read arguments, so secrets are asked for or piped in"
         }
         if let advice = Synonyms.optionAdvice[option], known(as: option, arguments) == nil {
             return "there is no option \(shown): \(advice)"

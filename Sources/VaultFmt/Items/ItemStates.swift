@@ -63,17 +63,13 @@ struct ItemStates {
 
     /// Returns the names of the values that an entry shows: all that an item without a past has.
     func shownNames(of item: Item) throws(VaultError) -> [ValueName] {
-        let (entry, attributes) = (item.entry, item.attributes.listed)
-        var fields: [(FieldName, Int)] = [(.key, FieldSet.key), (.place, FieldSet.place)]
-        fields.reserveCapacity(3 + attributes.count)
-        if !entry.lacksSecret { fields.append((.secret, FieldSet.secret)) }
-        for (index, attribute) in attributes.enumerated() {
-            fields.append((.attribute(attribute.name), FieldSet.firstAttribute + index))
+        func name(_ field: FieldName, _ place: Int) throws(VaultError) -> ValueName {
+            ValueName(field, try dot(item.entry.dot(of: place), at: item.referrer))
         }
-        var names: [ValueName] = []
-        names.reserveCapacity(fields.count)
-        for (field, place) in fields {
-            names.append(ValueName(field, try dot(entry.dot(of: place), at: item.referrer)))
+        var names = [try name(.key, FieldSet.key), try name(.place, FieldSet.place)]
+        if !item.entry.lacksSecret { names.append(try name(.secret, FieldSet.secret)) }
+        for (index, attribute) in item.attributes.listed.enumerated() {
+            names.append(try name(.attribute(attribute.name), FieldSet.firstAttribute + index))
         }
         return names
     }

@@ -50,6 +50,16 @@ extension RecordReading {
         }
     }
 
+    /// Returns the protected values that are left to settle in an item, oldest first.
+    func allUnsettledValues(of item: Item) throws(VaultError) -> [EarlierValue] {
+        guard item.needsSettling, let ref = item.entry.past else { return [] }
+        let state = try state(of: item)
+        return try view(of: item, state).marks.sorted { ($0.dot, $0.field) < ($1.dot, $1.field) }.compactMap { name in
+            guard let value = state.values[name], value.isProtected, value.isInRecord else { return nil }
+            return EarlierValue(name, value, of: item.entry.id, referrer: max(ref.offset, item.referrer))
+        }
+    }
+
     // MARK: bytes
 
     /// Opens an earlier value, with the attributes of its time except large ones.

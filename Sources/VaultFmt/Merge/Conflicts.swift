@@ -8,10 +8,15 @@ public struct Conflict: Sendable {
         let name: ValueName
         let held: HeldValue
         private let bytes: SecretBox?
+        /// Where a secret or a sealed attribute was set, if the item shows another place, in which others may be able to
+        /// read it. Nil if it is the same place, and if that is not known any more because the item was changed since
+        /// the merge.
+        public let otherPlace: Place?
 
-        init(_ name: ValueName, _ held: HeldValue, _ bytes: consuming Secret?) {
+        init(_ name: ValueName, _ held: HeldValue, _ otherPlace: Place?, _ bytes: consuming Secret?) {
             self.name = name
             self.held = held
+            self.otherPlace = otherPlace
             if let bytes = consume bytes { self.bytes = SecretBox(bytes) } else { self.bytes = nil }
         }
 
@@ -36,22 +41,48 @@ public struct Conflict: Sendable {
             guard case .key(let bytes) = held.content else { return nil }
             do throws(VaultError) { return try ItemKey(bytes) } catch { return nil }
         }
-        /// The access group, if the field is `place`.
-        public var group: String? { held.place.map { String(decoding: $0.group, as: UTF8.self) } }
-        /// The accessibility, if the field is `place`.
-        public var accessibility: Accessibility? { held.place.flatMap { Accessibility(rawValue: $0.accessibility) } }
-        /// The device to which the place is bound, if the field is `place`.
-        public var device: DeviceID? {
-            held.place.flatMap { $0.isDeviceBound ? DeviceID($0.device) : nil }
-        }
+        /// The access group, the accessibility and the device, if the field is `place`.
+        public var place: Place? { held.place.flatMap { Place($0) } }
+    }
+
+    /// Who can read an item: its access group, its accessibility, and the device to which it is bound.
+    public struct Place: Sendable, Hashable {
+        /// The access group; empty for the default group.
+        public let group: String
+        /// The accessibility.
+        public let accessibility: Accessibility
+        /// The device; nil for an item that every device can read.
+        public let device: DeviceID?
     }
 
     /// The key under which the item is listed.
     public let key: ItemKey
     /// The item.
     public let item: ItemID
+    /// Where the item is.
+    public let place: Place
     /// The values, sorted by field and then from the oldest to the newest.
     public let values: [Value]
+}
+
+extension Conflict.Place {
+    init?(_ place: Place) {
+        guard let accessibility = Accessibility(rawValue: place.accessibility) else { return nil }
+        self.init(
+            group: String(decoding: place.group, as: UTF8.self), accessibility: accessibility,
+            device: place.isDeviceBound ? DeviceID(place.device) : nil)
+    }
+}
+
+extension ItemState {
+    /// The best place of the siblings that have a value, unless the item shows one of their places.
+    fileprivate func otherPlace(of name: ValueName, _ shown: ShownItem) -> Place? {
+        let around = siblings.values.filter { $0.fields[name.field] == name.dot }
+        let now = shown.fields[.place].flatMap { values[ValueName(.place, $0)]?.place }
+        guard !around.contains(where: { place(of: $0) == now }) else { return nil }
+        let best = around.compactMap { $0.fields[.place] }.max()
+        return best.flatMap { values[ValueName(.place, $0)]?.place }
+    }
 }
 
 extension Vault {
@@ -89,12 +120,16 @@ extension RecordReading {
     func conflict(in item: Item) throws(VaultError) -> Conflict? {
         guard item.needsSettling else { return nil }
         let state = try state(of: item)
+        let view = try view(of: item, state)
         var values: [Conflict.Value] = []
-        for name in try view(of: item, state).marks {
+        for name in view.marks {
             guard let held = state.values[name] else { continue }
-            values.append(Conflict.Value(name, held, try bytes(ofConflict: name, held, item)))
+            let other = held.isProtected ? state.otherPlace(of: name, view.shown).flatMap { Conflict.Place($0) } : nil
+            values.append(Conflict.Value(name, held, other, try bytes(ofConflict: name, held, item)))
         }
-        return values.isEmpty ? nil : Conflict(key: item.key, item: item.id, values: values)
+        let now = view.shown.fields[.place].flatMap { state.values[ValueName(.place, $0)]?.place }
+        guard !values.isEmpty, let place = now.flatMap({ Conflict.Place($0) }) else { return nil }
+        return Conflict(key: item.key, item: item.id, place: place, values: values)
     }
 
     private func bytes(ofConflict name: ValueName, _ held: HeldValue, _ item: Item) throws(VaultError) -> Secret? {
@@ -120,6 +155,9 @@ extension Transaction {
 
     /// Settles the conflicts of an item: of each field in which something is left to settle, the given value, or else
     /// the one that is shown, is the only one afterwards. Secrets and sealed attributes that lose become earlier values.
+    ///
+    /// A secret or a sealed attribute is then in the item's place, whatever its `otherPlace`: ask before you let others
+    /// read it.
     ///
     /// Throws `noSuchItem`; `invalidArgument` for a value that is not among the item's conflicts, or for two values of
     /// the same field; `duplicateItem` if the resulting key exists; `deviceBound` for a value that cannot be read here,
@@ -181,7 +219,9 @@ extension Transaction {
         case .key(let bytes):
             change.key = try ItemKey(bytes, group: Array(change.key.group.utf8))
         case .place(let place):
-            guard let accessibility = value.accessibility, !place.isDeviceBound || place.device == core.deviceID else {
+            guard let accessibility = value.place?.accessibility,
+                !place.isDeviceBound || place.device == core.deviceID
+            else {
                 throw VaultError(.deviceBound, "only the device of a place can choose it")
             }
             change.accessibility = accessibility

@@ -56,6 +56,9 @@ public struct MergeReport: Sendable, Equatable {
         case slotTaken(SlotID, name: String)
         /// A slot has the name and factors of the other copy.
         case slotChanged(SlotID, name: String)
+        /// Both copies changed the name or the factors of a slot: those that were set later are in force, in this copy or
+        /// in the other, and the other ones no longer open the vault.
+        case slotChangedInBoth(SlotID, name: String, isOurs: Bool)
         /// A slot no longer grants these groups.
         case slotLostGroups(SlotID, name: String, groups: [String])
         /// A slot also grants these groups now.

@@ -92,7 +92,11 @@ struct SlotMerge {
                 .limitExceeded, "a slot can grant at most \(Format.Limit.grantedGroups) access groups")
         }
         slots.append(out)
-        if !isOurs { notes.append(.slotChanged(SlotID(id), name: out.part.name)) }
+        if mine.changed != its.changed, !theirs.hasSeen(mine.changed), !ours.hasSeen(its.changed) {
+            notes.append(.slotChangedInBoth(SlotID(id), name: out.part.name, isOurs: isOurs))
+        } else if !isOurs {
+            notes.append(.slotChanged(SlotID(id), name: out.part.name))
+        }
         let lost = mine.grants.keys.filter { out.grants[$0] == nil }.sorted().map(\.text)
         if !lost.isEmpty { notes.append(.slotLostGroups(SlotID(id), name: out.part.name, groups: lost)) }
         let gained = out.grants.keys.filter { mine.grants[$0] == nil }.sorted().map(\.text)

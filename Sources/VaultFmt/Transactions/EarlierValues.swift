@@ -33,9 +33,10 @@ extension Transaction {
         try update(item.key, attributes: AttributeChanges(set: Attributes([restored])))
     }
 
-    /// Forgets these earlier values of an item, or all of them, and returns how many were forgotten. All of them includes
-    /// those that are no longer listed because the vault now keeps fewer. They do not return from any copy of the vault; values with the same bytes are forgotten with them. Their records stay in the file
-    /// until it is compacted.
+    /// Forgets these earlier values of an item, or all of them, and returns how many were forgotten. All of them include
+    /// those that are not listed any more because the vault keeps fewer now. They do not return from any copy of the
+    /// vault, and values with the same bytes are forgotten with them. Their records stay in the file until it is
+    /// compacted.
     ///
     /// If the list of earlier values is damaged, forgetting all of them drops the list, with what was left to settle;
     /// they count as one. Throws `noSuchItem` if the item or one of these values does not exist.

@@ -66,6 +66,15 @@ extension Vault {
         try withCore { (core) throws(VaultError) in try core.earlierValues(of: item) }
     }
 
+    /// Returns the secrets and sealed attributes that merges have left to settle in an item returned by a cursor, oldest
+    /// first. They are read like earlier values, which they become if the item is settled in favour of what it shows.
+    public func unsettledValues(of item: Item) throws(VaultError) -> [EarlierValue] {
+        try withCore { (core) throws(VaultError) in
+            try core.requireEarlierValues()
+            return try core.allUnsettledValues(of: item)
+        }
+    }
+
     /// Opens an earlier value: the secret with the attributes at the time, or the value of a sealed attribute. The value
     /// must be from the state that is being read: after a compaction or rotation, get the item's earlier values again.
     /// Throws the same errors as `get`.

@@ -33,6 +33,16 @@ struct GitOtherVaultTests {
             """)
     }
 
+    @Test("one that a merge leaves with conflicts is named, and the exit code is 3")
+    func conflicts() throws {
+        try run(
+            """
+            fill b y1 theirs; pushed; fill a y1 here; on a git commit -q -a -m here
+            ends 3 on a vaultfmt sync work.vault; grep -q "conflicts to settle in 'y.vault'" error; agreed
+            on a vaultfmt conflicts -f y.vault | grep -q y1
+            """)
+    }
+
     @Test(
         "one that was removed, or replaced by something else, is an error that names it and leaves it",
         arguments: [

@@ -131,7 +131,7 @@ extension Vault {
     func toSettle(_ key: ItemKey) throws -> [ConflictField: Set<String>] {
         var out: [ConflictField: Set<String>] = [:]
         for value in try conflict(in: key)?.values ?? [] {
-            let place = "\(value.group ?? "") \(value.accessibility.map { "\($0)" } ?? "")"
+            let place = value.place.map { "\($0.group) \($0.accessibility)" } ?? " "
             var text = value.key.map { $0.account ?? "" } ?? place
             if let bytes = value.value { text = String(decoding: bytes.array, as: UTF8.self) }
             out[value.field, default: []].insert(text)

@@ -120,7 +120,7 @@ struct MergeTests {
         #expect(try copies.theirs.merge(copies.ours).outcome == .merged)
         let conflict = try #require(try copies.theirs.conflict(in: try key("t")))
         #expect(conflict.values.map(\.field) == [.key, .place])
-        #expect(conflict.values[0].key?.account == "o" && conflict.values[1].accessibility == .afterFirstUnlock)
+        #expect(conflict.values[0].key?.account == "o" && conflict.values[1].place?.accessibility == .afterFirstUnlock)
         try copies.theirs.settle(try key("t"), keeping: conflict.values)
         let item = try #require(try copies.theirs.item(try key("o")))
         #expect(item.accessibility == .afterFirstUnlock && !item.needsSettling)
@@ -395,6 +395,39 @@ struct MergeTests {
         #expect(try copies.memory.open("ours", with: try Fast.rawKey(8)).text(try key("b", group: "g")) == "theirs")
         let numbers = Set(try copies.theirs.keyring.groups.filter { $0.name == "g" }.map(\.number))
         #expect(try numbers.isDisjoint(with: copies.ours.keyring.groups.map(\.number)), "its key is a new one")
+    }
+
+    @Test("says that both changed a slot, and whose change is in force, on either side and once")
+    func changedOnBoth() throws {
+        let copies = try copies()
+        let slot = try #require(try copies.ours.slots().first).id
+        try copies.ours.renameSlot(slot, to: "ours")
+        copies.tick()
+        try copies.theirs.renameSlot(slot, to: "theirs")
+        let report = try copies.ours.merge(copies.theirs)
+        #expect(report.notes == [.slotChangedInBoth(slot, name: "theirs", isOurs: false)])
+        #expect(try copies.ours.slots().first?.name == "theirs")
+        #expect(try copies.theirs.merge(copies.ours).notes == [])
+    }
+
+    @Test("tells where a secret to settle was set, if the item is elsewhere, until the item is changed")
+    func otherPlace() throws {
+        let copies = try Copies { vault in
+            try vault.add(try key("a", group: "private"), secret: Secret(text: "first"), attributes: [:])
+        }
+        try copies.ours.put(try key("a", group: "private"), "in private")
+        copies.tick()
+        try copies.theirs.move(try key("a", group: "private"), to: try key("a", group: "shared"))
+        try copies.theirs.put(try key("a", group: "shared"), "in shared")
+        _ = try copies.ours.merge(copies.theirs)
+        let shared = try key("a", group: "shared")
+        let conflict = try #require(try copies.ours.conflict(in: shared))
+        #expect(conflict.place.group == "shared")
+        #expect(conflict.values.map(\.field) == [.secret])
+        #expect(conflict.values[0].otherPlace?.group == "private")
+        try copies.ours.update(shared, attributes: AttributeChanges(set: ["label": "changed"]))
+        let later = try #require(try copies.ours.conflict(in: shared))
+        #expect(later.values.map(\.field) == [.secret] && later.values[0].otherPlace == nil)
     }
 
     @Test("G8: takes the name and factors of the side that changed them last, under the slot's id")

@@ -65,6 +65,11 @@ struct Sync: ParsableCommand {
         guard try opened.conflicts().isEmpty else {
             throw CommandFailure(.incomplete, "synced, with conflicts to settle; 'vaultfmt conflicts' shows them")
         }
+        guard round.unsettledOthers.isEmpty else {
+            let names = round.unsettledOthers.sorted().map { TerminalText.quoted($0) }.joined(separator: ", ")
+            throw CommandFailure(
+                .incomplete, "synced, with conflicts to settle in \(names); 'vaultfmt conflicts --vault …' shows them")
+        }
         guard round.areOthersProven else {
             throw CommandFailure(
                 .incomplete,

@@ -14,6 +14,8 @@ struct SyncRound {
     let lock: SyncLock
     var rounds = 0
     var hasDamage = false
+    /// The other vaults that a merge left with conflicts to settle.
+    var unsettledOthers: Set<String> = []
     /// Whether all versions of other vaults that were taken from the other side are known to continue those here.
     var areOthersProven = true
     /// Why the other side did not take the last push.
@@ -193,6 +195,7 @@ struct SyncRound {
         for name in others.merged {
             let other = try open(name, access, writable: true)
             try mergeVault(name, into: other)
+            if try !other.conflicts().isEmpty { unsettledOthers.insert(name) }
             try commit(name, of: other)
         }
         let names = [file.name] + others.merged + others.kept
