@@ -263,4 +263,26 @@ public struct Machine: Sendable {
         let seen = try other.withStore { (store) throws(VaultError) in store.watched }
         try memory.admit(seen, into: place ?? vault.path, takesDropped: takesDropped)
     }
+
+    /// Merges another copy of a vault into it, after ``checkMerge(of:into:takesDropped:at:)``.
+    ///
+    /// - Parameters:
+    ///   - other: The other copy, opened by an owner; it is only read.
+    ///   - vault: The vault, opened by an owner for writing unless nothing is to be written.
+    ///   - options: What the user asks for.
+    ///   - takesDropped: Whether changes that the user dropped on this machine may come back. A dry run with it leaves
+    ///     what is remembered as it is.
+    ///   - place: As for `checkMerge`.
+    ///   - progress: As for `Vault.merge`.
+    /// - Returns: The report of `Vault.merge`.
+    /// - Throws: The errors of `checkMerge` and of `Vault.merge`.
+    public func merge(
+        _ other: Vault, into vault: Vault, options: MergeOptions = MergeOptions(), takesDropped: Bool = false,
+        at place: String? = nil, progress: ((UInt64, UInt64) -> Void)? = nil
+    ) throws(VaultError) -> MergeReport {
+        if !options.isRehearsal || !takesDropped {
+            try checkMerge(of: other, into: vault, takesDropped: takesDropped, at: place)
+        }
+        return try vault.merge(other, options: options, progress: progress)
+    }
 }

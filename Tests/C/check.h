@@ -87,6 +87,7 @@ void test_maintenance(void);
 void test_hosts(void);
 void test_machines(void);
 void test_earlier_values(void);
+void test_merging(void);
 void test_attributes(void);
 void test_external_keys(void);
 void test_a_later_version(void);

@@ -133,6 +133,7 @@ int main(int argc, char **argv) {
     test_maintenance();
     test_machines();
     test_earlier_values();
+    test_merging();
     test_attributes();
     test_external_keys();
     test_a_later_version();

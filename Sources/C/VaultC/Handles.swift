@@ -1,13 +1,19 @@
 internal import VaultFmt
+internal import VaultLocal
 internal import VaultStore
 
 /// The object behind a `vaultfmt_vault`: an open vault, which other handles may share, and the transaction begun on
 /// this handle.
 final class VaultHandle: Sendable {
     let vault: Vault
+    /// The machine that remembers the vault's states; nil if the caller does.
+    let machine: Machine?
     private let open = Guarded<OpenTransaction?>(nil)
 
-    init(_ vault: Vault) { self.vault = vault }
+    init(_ vault: Vault, _ machine: Machine? = nil) {
+        self.vault = vault
+        self.machine = machine
+    }
 
     /// The transaction of this handle, if this thread began it.
     var transaction: OpenTransaction? {

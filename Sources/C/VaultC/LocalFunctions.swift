@@ -32,7 +32,7 @@ public func vaultfmt_local_create(
         var options = try Input.createOptions(options)
         if !options.hasDevice { options.device = machine.deviceFile.loadIfSound() }
         let created = try machine.create(at: path, factors: try Input.factors(factors), options: options)
-        out.pointee = Handle.owning(VaultHandle(created))
+        out.pointee = Handle.owning(VaultHandle(created, machine))
     }
 }
 
@@ -53,7 +53,7 @@ public func vaultfmt_local_open(
             opened = try machine.open(
                 path, factors: try Input.factors(factors), options: try Input.openOptions(options))
         }
-        out.pointee = Handle.owning(VaultHandle(opened))
+        out.pointee = Handle.owning(VaultHandle(opened, machine))
     }
 }
 

@@ -117,7 +117,7 @@ enum Output {
 
     // MARK: keys
 
-    private static func key(_ key: ItemKey, _ arena: inout Arena) -> vaultfmt_key {
+    static func key(_ key: ItemKey, _ arena: inout Arena) -> vaultfmt_key {
         var out = vaultfmt_key()
         out.item_class = UInt32(key.itemClass.rawValue)
         out.synchronizable = key.synchronizable ? 1 : 0
@@ -134,7 +134,7 @@ enum Output {
         return out
     }
 
-    private static func texts(_ texts: [String], _ arena: inout Arena) -> (UnsafePointer<vaultfmt_bytes>?, count: Int) {
+    static func texts(_ texts: [String], _ arena: inout Arena) -> (UnsafePointer<vaultfmt_bytes>?, count: Int) {
         var list: [vaultfmt_bytes] = []
         for text in texts { list.append(arena.append(text)) }
         return (arena.append(list), list.count)

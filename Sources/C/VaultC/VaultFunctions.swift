@@ -58,9 +58,9 @@ public func vaultfmt_share(_ vault: OpaquePointer?, _ shared: UnsafeMutablePoint
     shared?.pointee = nil
     return status {
         let out = try given(shared, "shared")
-        let vault = try Handle.vault(vault).vault
-        guard vault.isOfThisProcess else { throw VaultError.otherProcess }
-        out.pointee = Handle.owning(VaultHandle(vault))
+        let handle = try Handle.vault(vault)
+        guard handle.vault.isOfThisProcess else { throw VaultError.otherProcess }
+        out.pointee = Handle.owning(VaultHandle(handle.vault, handle.machine))
     }
 }
 

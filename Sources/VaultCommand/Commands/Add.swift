@@ -9,7 +9,8 @@ struct Add: ParsableCommand {
         discussion: """
             On a terminal, you are asked for the secret twice; otherwise, it is read from a pipe. It is never taken \
             from an argument. If the account is omitted, it is empty. With --otp, the key or otpauth: address for \
-            one-time codes is read instead; the secret, if any, comes from --generate or --secret-file.
+            one-time codes is read instead; the secret, if any, comes from --generate or --secret-file. The same holds \
+            for --secret-attribute.
 
             Examples:
               vaultfmt add mail.example.org alice --generate=32
@@ -20,21 +21,24 @@ struct Add: ParsableCommand {
     @OptionGroup var source: SecretSource
     @OptionGroup(title: "One-time codes") var oneTime: OneTimeSource
     @OptionGroup(title: "Attributes") var attributes: AttributeOptions
+    @OptionGroup(title: "Attributes") var secrets: SecretAttributes
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
         let key = try name.key()
         try source.check(key)
         var values = try attributes.values()
-        // With --otp, the prompt or the pipe provides the seed.
-        let hasSecret = !oneTime.isGiven || source.isStated
+        // The prompt or the pipe provides the seed or the attribute.
+        let hasSecret = !(oneTime.isGiven || secrets.isGiven) || source.isStated
         if hasSecret { try source.check(vault.access) }
         try oneTime.check(name, vault.access)
-        if oneTime.asks || hasSecret && source.asks { ControllingTerminal.beginSeries() }
+        try secrets.check(values, oneTime, vault.access)
+        if oneTime.asks || secrets.asks || hasSecret && source.asks { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         guard try opened.item(key) == nil else { throw Self.duplicate(key) }
         let secret = try hasSecret ? source.read(for: ItemText.summary(key)) : Secret(count: 0)
         if let seed = try oneTime.read(for: key, label: values.label) { values.set(seed) }
+        for attribute in try secrets.read(for: ItemText.summary(key)) { values.set(attribute) }
         ControllingTerminal.end()
         try Progress.during("writing") {
             do throws(VaultError) {
@@ -44,6 +48,7 @@ struct Add: ParsableCommand {
                 throw error.code == .duplicateItem ? Self.duplicate(key) : CommandFailure(error)
             }
         }
+        if !hasSecret { Terminal.note("\(ItemText.summary(key)) has no secret yet; 'vaultfmt set' stores one") }
     }
 
     private static func duplicate(_ key: ItemKey) -> CommandFailure {

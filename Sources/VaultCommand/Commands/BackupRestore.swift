@@ -43,7 +43,7 @@ struct BackupRestore {
         let what =
             "\(TerminalText.path(path)) is at generation \(opened.state.generation) again, with \(MergeText.count(items))"
         guard let kept else { return Terminal.note(what) }
-        let remedy = isTodayKnown ? "" : " after 'vaultfmt anchor \(TerminalText.path(kept)) --accept'"
+        let remedy = isTodayKnown ? "" : " after 'vaultfmt anchor \(TerminalText.word(kept)) --accept'"
         Terminal.note("\(what); the file of today is \(TerminalText.path(kept)): --vault opens it\(remedy)")
     }
 

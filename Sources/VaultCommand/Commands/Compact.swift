@@ -26,7 +26,8 @@ struct Compact: ParsableCommand {
         progress.finish()
         Terminal.note(
             "compacted \(TerminalText.path(opened.path)): \(MemorySize.text(bytes: report.bytesBefore)) before, "
-                + "\(MemorySize.text(bytes: report.bytesAfter)) now; older copies still contain the removed data")
+                + "\(MemorySize.text(bytes: report.bytesAfter)) now; 'vaultfmt undo' cannot go back before this; older copies still contain the removed data"
+        )
         let kept = try Self.itemsWithEarlierValues(in: opened)
         guard kept > 0 else { return }
         Terminal.note(

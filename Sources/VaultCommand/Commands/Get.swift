@@ -12,8 +12,7 @@ struct Get: ParsableCommand {
 
             Examples:
               vaultfmt get github.com alice --clip
-              vaultfmt get db.example.org --field account
-              vaultfmt get passport --field scan.pdf >scan.pdf
+              vaultfmt get passport --field scan.pdf --output scan.pdf
               vaultfmt get github.com alice --otp --clip
               vaultfmt get --class certificate --label host.example --pem
               vaultfmt get github.com alice --earlier 1
@@ -46,6 +45,9 @@ struct Get: ParsableCommand {
     @Flag(help: "Show the secret on the terminal even if it is not text.")
     var force = false
 
+    @Option("Write to a new file that only you can read.", value: "file", isFile: true)
+    var output: String?
+
     @OptionGroup var choice: EarlierOption
 
     @OptionGroup var vault: VaultOptions
@@ -61,6 +63,9 @@ struct Get: ParsableCommand {
         guard [field != nil && json, json && clip != nil].allSatisfy({ !$0 }) else {
             throw ValidationError("--json cannot be combined with --field or --clip; leave one out")
         }
+        guard output == nil || (clip == nil && !json && !otp) else {
+            throw ValidationError("--output cannot be combined with --clip, --json or --otp; leave one out")
+        }
         if let clip, !(1...86_400).contains(clip) {
             throw ValidationError("--clip must be between 1 and 86400 seconds")
         }
@@ -68,6 +73,7 @@ struct Get: ParsableCommand {
 
     func run() throws {
         try chosen.check()
+        if let output { try NewFile.check(output, what: "file") }
         let opened = try vault.openVault()
         let item = try chosen.find(in: opened, mayAsk: !vault.access.noInput)
         if otp { return try OneTimeDelivery(waitsForFresh: fresh, clip: clip, json: json).deliver(item, in: opened) }
@@ -88,6 +94,7 @@ struct Get: ParsableCommand {
 
     private func deliver(_ value: borrowing Secret) throws {
         if let clip { return try Clipboard.copy(value, clearAfter: clip) }
+        if let output { return try NewFile.create(output, what: "file", value) }
         try Output.deliver(value, force: force)
     }
 

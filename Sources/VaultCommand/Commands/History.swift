@@ -49,8 +49,10 @@ struct History: ParsableCommand {
         try table.finish(output)
         try output.flush()
         guard table.isForPeople, !values.isEmpty else { return }
+        let field = values.allSatisfy { $0.value.attribute != nil } ? " --field FIELD" : ""
         Terminal.note(
-            "'vaultfmt get NAME --earlier NUMBER' shows an earlier value, and 'vaultfmt restore' makes it current")
+            "'vaultfmt get NAME\(field) --earlier NUMBER' shows an earlier value, and 'vaultfmt restore' makes it current"
+        )
     }
 
     private func writeJSON(_ values: [(number: Int, value: EarlierValue)]) throws {

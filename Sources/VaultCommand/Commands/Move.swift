@@ -76,8 +76,7 @@ struct Move: ParsableCommand {
         }
         let opened = try vault.openVault(writable: true)
         if case .name(let name) = target { try requireNoAccount(name, in: opened, criteria) }
-        let items = try chosen.find(
-            in: opened, criteria, isFiltered: !filters.attribute.isEmpty, mayAsk: !chosen.yes && !vault.access.noInput)
+        let items = try found(chosen, criteria, target, in: opened)
         let steps = try items.map { item in try step(for: item, target, in: opened) }
         try requireFree(steps, in: opened)
         if items.count > 1, try !chosen.isConfirmed(items, "Move", vault.access, doing: Self.doing) {
@@ -90,6 +89,35 @@ struct Move: ParsableCommand {
             }
         }
         if items.count > 1 { Terminal.note("moved \(items.count) items") }
+    }
+
+    /// Finds the items. A word that is no item may be a folder or a group, which another option moves.
+    private func found(
+        _ chosen: ItemSelection, _ criteria: ItemCriteria, _ target: Target?, in vault: Vault
+    ) throws -> [Item] {
+        do {
+            return try chosen.find(
+                in: vault, criteria, isFiltered: !filters.attribute.isEmpty,
+                mayAsk: !chosen.yes && !self.vault.access.noInput)
+        } catch let failure as CommandFailure where failure.status == .noSuchItem {
+            guard chosen.names.count == 1, let word = chosen.names.first, case .name(let new) = target else {
+                throw failure
+            }
+            let (old, name) = (TerminalText.word(word), TerminalText.word(new))
+            if try ItemFilter(folder: word).isKnown(in: vault) {
+                throw CommandFailure(
+                    .noSuchItem,
+                    "\(TerminalText.quoted(word)) is a folder; 'vaultfmt move --folder \(old) --to-folder \(name)' renames it"
+                )
+            }
+            if try ItemFilter().isKnown(in: vault, group: word) {
+                throw CommandFailure(
+                    .noSuchItem,
+                    "\(TerminalText.quoted(word)) is a group; 'vaultfmt move --group \(old) --all --to-group \(name)' renames it"
+                )
+            }
+            throw failure
+        }
     }
 
     private static let doing = "moving several items"
@@ -125,7 +153,7 @@ struct Move: ParsableCommand {
         var key = try destination.key(from: item.key)
         var folder = destination.toFolder
         switch target {
-        case .name(let name): key = try Self.renamed(key, name)
+        case .name(let name): key = try key.renamed(name)
         case .folder(let name): folder = name
         case nil: break
         }
@@ -138,18 +166,6 @@ struct Move: ParsableCommand {
         }
         try attributes.keepDate(ofSecretOf: item, in: opened)
         return Step(item: item, key: key, attributes: attributes)
-    }
-
-    private static func renamed(_ key: ItemKey, _ name: String) throws -> ItemKey {
-        switch key.itemClass {
-        case .genericPassword: return try key.replacing([.service: .text(name)], group: nil)
-        case .internetPassword: return try key.replacing([.server: .text(name)], group: nil)
-        default:
-            throw CommandFailure(
-                .usage,
-                "an item of class \(key.itemClass.name) is renamed by changing its label: 'vaultfmt update … --label NAME'"
-            )
-        }
     }
 
     /// The new value of the folder attribute. If a folder is moved, its subfolders move with it.

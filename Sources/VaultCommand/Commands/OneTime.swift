@@ -55,12 +55,23 @@ struct OneTime: ParsableCommand {
             )
         }
         let opened = try vault.openVault()
-        let item = try chosen.find(in: opened)
+        let item = try found(in: opened)
         guard address else {
             return try OneTimeDelivery(waitsForFresh: fresh, clip: clip, json: json).deliver(item, in: opened)
         }
         let address = try OneTimeDelivery.address(of: item, in: opened)
         if let clip { return try Clipboard.copy(address, clearAfter: clip) }
         try Output.deliver(address, force: false)
+    }
+
+    /// Finds the item. A word too many can be the key of the codes, so the message does not repeat it.
+    private func found(in vault: Vault) throws -> Item {
+        do { return try chosen.find(in: vault) } catch let failure as CommandFailure
+            where failure.status == .noSuchItem && chosen.name.account != nil
+        {
+            throw CommandFailure(
+                .noSuchItem,
+                "no item has this name and account; 'vaultfmt update NAME --otp' stores codes, and asks for their key")
+        }
     }
 }

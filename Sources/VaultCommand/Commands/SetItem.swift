@@ -14,7 +14,8 @@ struct SetItem: ParsableCommand {
             would show: the only item, of any class, that matches all the given fields. If several match, the command \
             fails (exit 2); if none matches, it creates a generic password, or an internet password if --server or a \
             related option is given; the account defaults to empty. With --otp, the key or otpauth: address for one-time \
-            codes is read instead, and the secret does not change unless --generate or --secret-file is given. The \
+            codes is read instead, and the secret does not change unless --generate or --secret-file is given; the same \
+            holds for --secret-attribute. The \
             newline at the end of a single line is not part of the secret unless --exact is given; multiple lines and \
             files are stored byte for byte. The replaced secret remains encrypted in the file until 'vaultfmt \
             compact' is run, and remains in older copies.
@@ -29,6 +30,7 @@ struct SetItem: ParsableCommand {
     @OptionGroup var source: SecretSource
     @OptionGroup(title: "One-time codes") var oneTime: OneTimeSource
     @OptionGroup(title: "Attributes") var attributes: AttributeOptions
+    @OptionGroup(title: "Attributes") var secrets: SecretAttributes
     @OptionGroup var removal: AttributeRemoval
     @OptionGroup var narrowing: NarrowingOption
     @OptionGroup var vault: VaultOptions
@@ -37,17 +39,19 @@ struct SetItem: ParsableCommand {
         var values = try attributes.values()
         let named = try name.key()
         try source.check(named)
-        // With --otp, the prompt or the pipe provides the seed; the secret does not change.
-        let hasSecret = !oneTime.isGiven || source.isStated
+        // The prompt or the pipe provides the seed or the attribute; the secret does not change.
+        let hasSecret = !(oneTime.isGiven || secrets.isGiven) || source.isStated
         if hasSecret { try source.check(vault.access) }
         try oneTime.check(name, vault.access)
-        if oneTime.asks || hasSecret && source.asks { ControllingTerminal.beginSeries() }
+        try secrets.check(values, oneTime, vault.access)
+        if oneTime.asks || secrets.asks || hasSecret && source.asks { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         let found = try name.findOnly(in: opened)
         let (key, isNew) = (found?.key ?? named, found == nil)
         let subject = ItemText.summary(key) + (isNew ? "" : ", replacing its current one")
         let secret = SharedSecret(try hasSecret ? source.read(for: subject) : Secret(count: 0))
         if let seed = try oneTime.read(for: key, label: values.label ?? found?.attributes.label) { values.set(seed) }
+        for attribute in try secrets.read(for: ItemText.summary(key)) { values.set(attribute) }
         ControllingTerminal.end()
         var dated = AttributeChanges(set: values, remove: removal.removeAttribute + attributes.removed)
         if hasSecret {
@@ -64,6 +68,11 @@ struct SetItem: ParsableCommand {
                 try transaction.update(key, attributes: changes, accessibility: attributes.accessibility)
             }
         }
+        if isNew, let word = name.service, word.contains("*") {
+            Terminal.note(
+                "\(TerminalText.quoted(word)) is the name of a new item: 'set' stores one secret, and takes no patterns"
+            )
+        }
         report(key, isNew: isNew, isOther: key != named, hasSecret: hasSecret)
         if let found, hasSecret { reportExpiry(of: found, changes) }
     }
@@ -79,14 +88,20 @@ struct SetItem: ParsableCommand {
         )
     }
 
+    /// What was stored instead of a secret.
+    private var stored: String {
+        let names = secrets.secretAttribute.map { TerminalText.quoted($0) }
+        return ((oneTime.isGiven ? ["the one-time codes"] : []) + names).joined(separator: " and ")
+    }
+
     private func report(_ key: ItemKey, isNew: Bool, isOther: Bool, hasSecret: Bool) {
         let item = ItemText.summary(key)
         if isNew {
-            let what = hasSecret ? "created \(item)" : "created \(item) with one-time codes and no secret"
-            if Terminal.errorIsTerminal { Terminal.note(what) }
+            let what = hasSecret ? "created \(item)" : "created \(item) with \(stored) and no secret"
+            if Terminal.errorIsTerminal || !hasSecret { Terminal.note(what) }
         } else if !hasSecret {
             if Terminal.errorIsTerminal {
-                Terminal.note("stored the one-time codes of \(item); its secret is unchanged")
+                Terminal.note("stored \(stored) of \(item); its secret is unchanged")
             }
         } else {
             // Scripts are told too, because the old secret was replaced without confirmation.

@@ -27,7 +27,7 @@ struct SlotList: ParsableCommand {
             try writer.object { writer in try writer.slots(slots) }
             return try writer.finish()
         }
-        var table = Table(["SLOT", "NAME", "KIND", "FACTORS", "KEY DERIVATION", "GROUPS", ""])
+        var table = Table(["SLOT", "NAME", "KIND", "FACTORS", "KEY DERIVATION", "GROUPS", ""], fixed: [0])
         let weakest = SlotStrength.weakest(of: slots)
         for slot in slots {
             let marks = [
@@ -40,7 +40,9 @@ struct SlotList: ParsableCommand {
                 : slot.groups?.map { $0.isEmpty ? "(default)" : $0 }.joined(separator: ", ") ?? "unknown"
             try table.add(
                 [
-                    slot.id.description, slot.name ?? "", slot.kind.name, SlotText.factors(slot),
+                    // 'slot remove' and the others take the beginning of an id.
+                    table.isForPeople ? String(slot.id.description.prefix(8)) : slot.id.description, slot.name ?? "",
+                    slot.kind.name, SlotText.factors(slot),
                     SlotText.cost(slot), groups,
                     marks.joined(separator: ", "),
                 ], to: output)

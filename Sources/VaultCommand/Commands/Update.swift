@@ -8,7 +8,7 @@ struct Update: ParsableCommand {
         commandName: "update",
         abstract: "Change the attributes of items; their secrets do not change.",
         discussion: """
-            Nothing is read from standard input. Attributes that are not given do not change. --folder, --tag, --all \
+            Attributes that are not given do not change. Only --otp and --secret-attribute read standard input. --folder, --tag, --all \
             and several names select the items; --add-tag and --remove-tag change their tags. A stricter --accessible \
             rewrites the file, because an old record would otherwise be easier to open than the item.
 
@@ -16,11 +16,14 @@ struct Update: ParsableCommand {
               vaultfmt update github.com alice --label 'GitHub, private'
               vaultfmt update github.com --attribute url=https://github.com/login --remove-attribute note
               vaultfmt update aws-one aws-two --add-tag work
+              vaultfmt update 'aws*' --add-tag cloud
               vaultfmt update passport --attach scan.pdf
+              vaultfmt update 'tax office' --secret-attribute 'first pet'
             """)
 
     @OptionGroup var chosen: ItemSelection
     @OptionGroup(title: "Attributes") var attributes: AttributeOptions
+    @OptionGroup(title: "Attributes") var secrets: SecretAttributes
     @OptionGroup(title: "One-time codes") var oneTime: OneTimeSource
     @OptionGroup var removal: AttributeRemoval
 
@@ -37,9 +40,9 @@ struct Update: ParsableCommand {
         let values = try attributes.values()
         var changes = AttributeChanges(set: values, remove: removal.removeAttribute + attributes.removed)
         let changesTags = !addTag.isEmpty || !removeTag.isEmpty
-        guard !changes.isEmpty || changesTags || oneTime.isGiven || attributes.accessibility != nil else {
-            throw nothingToChange
-        }
+        guard
+            !changes.isEmpty || changesTags || oneTime.isGiven || secrets.isGiven || attributes.accessibility != nil
+        else { throw nothingToChange }
         guard !changesTags || (values[AttributeName.tags] == nil && !changes.remove.contains(AttributeName.tags)) else {
             throw CommandFailure(
                 .usage, "--add-tag and --remove-tag cannot be combined with the attribute 'tags' itself; leave one out")
@@ -49,17 +52,19 @@ struct Update: ParsableCommand {
         }
         try chosen.check()
         try oneTime.check(chosen.names, vault.access)
-        if oneTime.asks { ControllingTerminal.beginSeries() }
+        try secrets.check(values, oneTime, vault.access)
+        if oneTime.asks || secrets.asks { ControllingTerminal.beginSeries() }
         if chosen.maySelectSeveral() { try chosen.requireConsent(vault.access, doing: Self.doing) }
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         let criteria = try ItemCriteria(id: chosen.id, chosen.place)
         let items = try found(in: opened, criteria)
-        if oneTime.isGiven {
+        if oneTime.isGiven || secrets.isGiven {
             guard items.count == 1, let item = items.first else {
-                throw CommandFailure(.usage, "one-time codes belong to a single item, not \(items.count); name one")
+                throw CommandFailure(.usage, "what is asked for belongs to a single item, not \(items.count); name one")
             }
             let label = values.label ?? item.attributes.label
             if let seed = try oneTime.read(for: item.key, label: label) { changes.set.set(seed) }
+            for attribute in try secrets.read(for: ItemText.summary(item.key)) { changes.set.set(attribute) }
         }
         if items.count > 1, try !chosen.isConfirmed(items, "Change", vault.access, doing: Self.doing) {
             throw CommandFailure.declined("nothing was changed")

@@ -95,6 +95,15 @@ extension ItemFilter {
     /// more helpful than an empty result.
     func requireKnown(in vaults: Vault..., group: String?) throws { try requireKnown(in: vaults, group: group) }
 
+    /// Whether the folder of this filter, or the group, exists.
+    func isKnown(in vault: Vault, group: String? = nil) throws -> Bool {
+        do { try requireKnown(in: vault, group: group) } catch let failure as CommandFailure {
+            guard failure.status == .noSuchItem else { throw failure }
+            return false
+        }
+        return true
+    }
+
     func requireKnown(in vaults: [Vault], group: String?) throws {
         guard folder != nil || !tags.isEmpty || group != nil else { return }
         var known = KnownPlaces()

@@ -6,7 +6,7 @@ import VaultLocal
 struct CopyItems: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy",
-        abstract: "Copy items to another vault, for example to share them.",
+        abstract: "Copy items to another vault, for example to share them, or one within a vault.",
         discussion: """
             Items are copied with their attributes, attached files and dates, in one change or not at all. Earlier values are left out unless \
             --history is given, and values that a merge has left to settle always are. Device-only items cannot be copied; they are named (exit 3).
@@ -19,6 +19,8 @@ struct CopyItems: ParsableCommand {
               vaultfmt copy netflix spotify --to family.vault
               vaultfmt copy --folder clients/acme --to acme.vault --to-key-file acme.key
               vaultfmt copy --tag family --to family.vault --on-duplicate update-newer
+              vaultfmt copy netflix --to guest.vault --without otp --without notes
+              vaultfmt copy 'staging db' --as 'production db'
             """,
         aliases: ["cp"])
 
@@ -30,6 +32,12 @@ struct CopyItems: ParsableCommand {
 
     @Option("The group of the copies; if omitted, the items' own groups.", value: "group")
     var toGroup: String?
+
+    @Option("Copy one item within this vault, under this name.", name: .customLong("as"), value: "name")
+    var newName: String?
+
+    @Option("Leave out this attribute; may be repeated.", value: "name")
+    var without: [String] = []
 
     @Flag(help: "Copy earlier values too.")
     var history = false
@@ -44,13 +52,25 @@ struct CopyItems: ParsableCommand {
     @OptionGroup(title: "The other vault") var cost: CostOptions
     @OptionGroup var vault: VaultOptions
 
+    func validate() throws {
+        guard newName == nil || (to == nil && !history && onDuplicate == .fail && !cost.isGiven) else {
+            throw ValidationError(
+                "--as copies within this vault, and cannot be combined with --to, --history, --on-duplicate or --kdf…; leave one out"
+            )
+        }
+        guard without.isEmpty || !history else {
+            throw ValidationError(
+                "--without cannot be combined with --history, whose values have attributes too; leave one out")
+        }
+    }
+
     func run() throws {
         let isFiltered = filters.isAnyGiven
         try chosen.check(isFiltered: isFiltered)
+        if let newName { return try copyWithin(as: newName) }
         guard let to else {
             throw CommandFailure(
-                .usage,
-                "no other vault is named; give --to VAULT, or store a second item in this one with 'vaultfmt set'")
+                .usage, "no other vault is named; give --to VAULT, or --as NAME for a copy in this one")
         }
         let criteria = try ItemCriteria(id: chosen.id, filters, chosen.place)
         if chosen.maySelectSeveral(isFiltered: isFiltered) {
@@ -68,7 +88,8 @@ struct CopyItems: ParsableCommand {
         if items.count > 1, try !chosen.isConfirmed(items, "Copy", vault.access, doing: Self.doing) {
             throw CommandFailure.declined("nothing was copied")
         }
-        var source = VaultSource(vault: opened, items: items, hasHistory: history)
+        var source = VaultSource(vault: opened, items: items, hasHistory: history, without: Set(without))
+        try requireKnown(without, of: items, in: opened)
         guard !source.copied.isEmpty else {
             throw CommandFailure(
                 .usage, "device-only items cannot be copied, and nothing else was selected; nothing was written")
@@ -86,6 +107,49 @@ struct CopyItems: ParsableCommand {
     }
 
     private static let doing = "copying several items"
+
+    /// Makes a second item of one. It keeps no link to the first one, and no place in a later import.
+    private func copyWithin(as name: String) throws {
+        let criteria = try ItemCriteria(id: chosen.id, filters, chosen.place)
+        let opened = try vault.openVault(writable: true)
+        let items = try chosen.find(
+            in: opened, criteria, isFiltered: filters.isAnyGiven, mayAsk: !chosen.yes && !vault.access.noInput)
+        guard items.count == 1, let item = items.first else {
+            throw CommandFailure(.usage, "--as copies a single item, not \(items.count); name one")
+        }
+        try requireKnown(without, of: items, in: opened)
+        let key = try item.key.renamed(name).replacing([:], group: toGroup)
+        guard try opened.item(key) == nil else {
+            throw CommandFailure(.noSuchItem, "\(ItemText.summary(key)) already exists; choose another name")
+        }
+        let leftOut = Set(without + [AttributeName.origin])
+        let source = VaultSource(vault: opened, items: items, hasHistory: false, without: leftOut)
+        var attributes = try source.attributes(of: item)
+        // A label that only repeats the name changes with it.
+        if let label = item.attributes.label, label == ItemText.name(item.key).first {
+            attributes[AttributeName.label] = Array(name.utf8)
+        }
+        let secret = try opened.open(item).takeSecret()
+        try Progress.during("writing") {
+            try opened.add(key, secret: secret, attributes: attributes, accessibility: item.accessibility)
+        }
+        Terminal.note("copied \(ItemText.summary(item.key)) as \(ItemText.summary(key))")
+    }
+
+    /// Refuses the name of an attribute that no item has: a mistake would give away what was to be left out.
+    private func requireKnown(_ names: [String], of items: [Item], in vault: Vault) throws {
+        guard !names.isEmpty else { return }
+        var known: Set<String> = []
+        for item in items where !item.accessibility.isThisDeviceOnly || newName != nil {
+            known.formUnion(try vault.open(item).item.attributes.names)
+        }
+        for name in names where !known.contains(name) {
+            throw CommandFailure(
+                .noSuchItem,
+                "nothing that would be copied has an attribute \(TerminalText.quoted(name)); 'vaultfmt show' lists them"
+            )
+        }
+    }
 
     private func create(at to: String) throws -> Vault {
         let folder = UserFiles.parent(of: to)
@@ -137,9 +201,12 @@ private struct VaultSource: ImportSource {
     let copied: [Item]
     private let deviceOnly: [Item]
     private let hasHistory: Bool
+    /// The attributes that are left out.
+    private let without: Set<String>
 
-    init(vault: Vault, items: [Item], hasHistory: Bool) {
+    init(vault: Vault, items: [Item], hasHistory: Bool, without: Set<String>) {
         self.vault = vault
+        self.without = without
         self.hasHistory = hasHistory
         copied = items.filter { !$0.accessibility.isThisDeviceOnly }
         deviceOnly = items.filter(\.accessibility.isThisDeviceOnly)
@@ -167,9 +234,9 @@ private struct VaultSource: ImportSource {
     }
 
     /// The attributes with their values.
-    private func attributes(of item: Item) throws -> Attributes {
+    func attributes(of item: Item) throws -> Attributes {
         var attributes = Attributes()
-        for attribute in item.attributes.all {
+        for attribute in item.attributes.all where !without.contains(attribute.name) {
             guard let value = try vault.attribute(attribute.name, of: item) else { continue }
             attributes.set(Attribute(attribute.name, keeping: value, flags: attribute.flags))
         }

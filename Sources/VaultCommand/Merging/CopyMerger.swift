@@ -96,7 +96,8 @@ struct CopyMerger {
             throw CommandFailure(
                 .usage,
                 "\(TerminalText.path(other)) is another vault (\(id)), not a copy of \(TerminalText.path(path)) (\(vault.id)); "
-                    + "export its items and import them")
+                    + "'vaultfmt copy --all --vault \(TerminalText.word(other)) --to \(TerminalText.word(path)) --on-duplicate update-newer' takes over its items"
+            )
         }
         if let copy = try access.openCopy(other, of: vault) { return copy }
         let name = name ?? TerminalText.path(other)

@@ -165,7 +165,7 @@ struct Merge: ParsableCommand {
             found.append(
                 dryRun
                     ? "the merge would leave conflicts to settle"
-                    : "\(found.isEmpty ? "merged, with" : "there are") conflicts to settle; 'vaultfmt conflicts list --vault \(TerminalText.escaped(path))' shows them"
+                    : "\(found.isEmpty ? "merged, with" : "there are") conflicts to settle; 'vaultfmt conflicts list --vault \(TerminalText.word(path))' shows them"
             )
         }
         return found

@@ -45,9 +45,16 @@ struct AttributeOptions: ParsableArguments {
                 )
             }
             guard values[name] == nil else {
-                throw CommandFailure(.usage, "the attribute \(TerminalText.quoted(name)) is given twice; leave one out")
+                let several =
+                    name == AttributeName.address ? "; several addresses are one value with a line for each" : ""
+                throw CommandFailure(
+                    .usage, "the attribute \(TerminalText.quoted(name)) is given twice; leave one out\(several)")
             }
             try Self.check(name, String(decoding: value, as: UTF8.self))
+            if name == "note" {
+                Terminal.note(
+                    "the attribute 'note' is in the index, and shown in lists; 'notes' is sealed like a secret")
+            }
             values[name] = value
         }
         var interval: String?

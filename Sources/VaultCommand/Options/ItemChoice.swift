@@ -74,6 +74,7 @@ extension ItemName {
             return try ItemMenu.choose(exact, title: "\(exact.count) items are named \(shown):")
         }
         if let item = try single(exact) { return item }
+        if let item = try single(findLabelled(in: vault, criteria)) { return item }
         try criteria.filter.requireKnown(in: vault, group: fields.group)
         guard criteria.id == nil else {
             throw CommandFailure(
@@ -85,10 +86,22 @@ extension ItemName {
         let near = try NearItems(to: [service, account].compactMap { $0 }, in: vault, query, criteria.filter)
         if asks, let item = try near.chosen(for: shown) { return item }
         try refuseFilters(in: vault, criteria)
+        try refuseField(in: vault, criteria)
         throw CommandFailure(
             .noSuchItem,
             "no item is named \(shown)\(near.question.isEmpty ? ";" : near.question) 'vaultfmt list' shows all items"
         )
+    }
+
+    /// Says that a second word is the name of a field, if the first one alone would have found an item that has it.
+    private func refuseField(in vault: Vault, _ criteria: ItemCriteria) throws {
+        guard let service, let account, !account.isEmpty else { return }
+        let items = try ItemName.of(service, nil, fields).findAll(in: vault, criteria)
+        guard items.count == 1, let item = items.first, item.attributes.attribute(account) != nil else { return }
+        throw CommandFailure(
+            .noSuchItem,
+            "\(TerminalText.quoted(service)) has no account \(TerminalText.quoted(account)), but a field of that name, which 'vaultfmt get "
+                + "\(TerminalText.word(service)) --field \(TerminalText.word(account))' prints")
     }
 
     /// Says that options select items, if the name alone would have found one: they were probably meant to change it.
@@ -110,6 +123,18 @@ extension ItemName {
         return try named.filter { item in
             try (criteria.id.map { item.id.description.hasPrefix($0) } ?? true) && matcher.matches(item)
         }
+    }
+
+    /// All certificates, keys and identities that have this label and meet the criteria: they have no other name.
+    private func findLabelled(in vault: Vault, _ criteria: ItemCriteria) throws -> [Item] {
+        guard let service, account == nil, fields.impliedClass == nil, criteria.label == nil else { return [] }
+        var found: [Item] = []
+        for itemClass in [ItemClass.certificate, .key, .identity] {
+            var fields = fields
+            fields.className = ClassName(argument: itemClass.name)
+            found += try Self.of(service, nil, fields).findAll(in: vault, criteria)
+        }
+        return found
     }
 
     /// Returns a name with these words and the options that were given, or none.

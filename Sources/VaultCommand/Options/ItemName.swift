@@ -171,3 +171,18 @@ struct ItemName: ParsableArguments {
         return words.isEmpty ? "by these options" : words.joined(separator: " ")
     }
 }
+
+extension ItemKey {
+    /// Returns the key with another service or server; certificates, keys and identities have only labels.
+    func renamed(_ name: String) throws -> ItemKey {
+        switch itemClass {
+        case .genericPassword: return try replacing([.service: .text(name)], group: nil)
+        case .internetPassword: return try replacing([.server: .text(name)], group: nil)
+        default:
+            throw CommandFailure(
+                .usage,
+                "an item of class \(itemClass.name) is renamed by changing its label: 'vaultfmt update … --label NAME'"
+            )
+        }
+    }
+}

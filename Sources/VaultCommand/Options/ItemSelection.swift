@@ -5,7 +5,7 @@ import VaultLocal
 /// One or more items to be changed together, selected by name or by filters.
 struct ItemSelection: ParsableArguments {
     @Argument(
-        help: "The item, SERVICE [ACCOUNT], or the names of several items.",
+        help: "The item, SERVICE [ACCOUNT], or the names of several items; * stands for any characters.",
         completion: .custom(VaultCompletion.services))
     var names: [String] = []
 
@@ -56,6 +56,7 @@ struct ItemSelection: ParsableArguments {
             }
             return items
         }
+        if let items = try matches(in: vault, criteria, mayAsk: mayAsk) { return items }
         guard names.count > 1 else {
             return [try offeringAll { try first.find(in: vault, criteria, mayAsk: mayAsk) }]
         }
@@ -72,6 +73,38 @@ struct ItemSelection: ParsableArguments {
             if !items.contains(where: { $0.key == item.key }) { items.append(item) }
         }
         return items
+    }
+
+    /// Returns the items whose names match patterns such as `aws*`; nil if no word is a pattern, or if an item has that
+    /// very name.
+    private func matches(in vault: Vault, _ criteria: ItemCriteria, mayAsk: Bool) throws -> [Item]? {
+        guard names.contains(where: { $0.contains("*") }) else { return nil }
+        if names.count == 2, try !name(names[0], names[1]).findAll(in: vault, criteria).isEmpty { return nil }
+        var found: [Item] = []
+        var usesPattern = false
+        for word in names {
+            var items = try name(word).findAll(in: vault, criteria)
+            if items.isEmpty, word.contains("*") {
+                usesPattern = true
+                let pattern = NamePattern(word)
+                items = try name(nil).findAll(in: vault, criteria).filter { pattern.matches($0) }
+            }
+            guard !items.isEmpty else {
+                throw CommandFailure(
+                    .noSuchItem, "nothing matches \(TerminalText.quoted(word)); 'vaultfmt list' shows all items")
+            }
+            found += items.filter { item in !found.contains { $0.key == item.key } }
+        }
+        guard usesPattern else { return nil }
+        // Several items are asked about by the command.
+        if found.count == 1, !yes {
+            guard mayAsk, ItemMenu.isPossible else {
+                throw CommandFailure(
+                    .usage, "a pattern needs confirmation, but there is no terminal to prompt on; give --yes")
+            }
+            Terminal.errorLine("Using \(ItemText.summary(found[0].key, label: found[0].attributes.label))")
+        }
+        return found
     }
 
     /// Adds a mention of `--all` to the failure if several items match.

@@ -28,7 +28,7 @@ enum SecondCopy {
         guard try isRefused(path, failure) else { return failure }
         return CommandFailure(
             failure.status,
-            "\(error.description); if it is a second copy, accept it once with 'vaultfmt anchor \(TerminalText.escaped(path)) --accept', "
+            "\(error.description); if it is a second copy, accept it once with 'vaultfmt anchor \(TerminalText.word(path)) --accept', "
                 + "or bring both together with 'vaultfmt merge'",
             code: failure.code)
     }

@@ -118,11 +118,11 @@ struct SecretSource: ParsableArguments {
 
     /// Removes the line ending of a single line, which a shell's `echo` adds. A secret of several lines is kept
     /// unchanged, because it may be text that other programs expect back exactly, such as a private key.
-    private static func withoutLoneLineEnd(_ secret: consuming Secret) -> Secret {
+    static func withoutLoneLineEnd(_ secret: consuming Secret) -> Secret {
         let lines = secret.withUnsafeBytes { bytes in bytes.count { $0 == 0x0A } }
         return lines == 1 ? FactorInput.withoutLineEnd(secret) : secret
     }
 
     private static let instead = "pipe the secret in, or give --secret-file or --generate"
-    private static let longest = 16 << 20
+    static let longest = 16 << 20
 }

@@ -12,11 +12,22 @@ enum ItemField {
         }
         // The attribute may have any size, and comes from the record if it is sealed.
         if let value = try vault.attribute(name, of: item) { return value }
-        guard let file = try vault.attribute(AttributeName.filePrefix + name, of: item) else {
-            throw missing(name, try vault.open(item).item.attributes, names(of: item))
+        if let file = try vault.attribute(AttributeName.filePrefix + name, of: item) { return file }
+        let opened = try vault.open(item)
+        if let other = otherNames[name.lowercased()] {
+            if other == "secret" { return opened.takeSecret() }
+            if let value = try listed(other, of: item), !value.isEmpty { return Secret(text: value) }
+            if let value = try vault.attribute(other, of: item) { return value }
         }
-        return file
+        throw missing(name, opened.item.attributes, names(of: item))
     }
+
+    /// What other programs call the fields; an attribute of such a name comes first.
+    private static let otherNames = [
+        "user": "account", "username": "account", "user-name": "account", "login": "account", "password": "secret",
+        "host": "server", "website": AttributeName.address, "address": AttributeName.address,
+        "note": AttributeName.notes,
+    ]
 
     /// Returns the bytes of an earlier value or, if a name is given, a time of it, or an attribute that the item had
     /// with an earlier secret.

@@ -109,6 +109,7 @@ enum Synonyms {
         "--max-age": "--older-than",
         "--missing-otp": "--second-factor",
         "--no-otp": "--second-factor",
+        "--old": "--older-than",
         "--older": "--older-than",
         "--otp": "--second-factor",
         "--pwned": "--hibp",
@@ -133,6 +134,18 @@ enum Synonyms {
         "-u": "--account",
         "-v": "--vault",
         "--whole": "--all",
+        "--add-secret": "--secret-attribute",
+        "--conceal": "--secret-attribute",
+        "--hidden": "--secret-attribute",
+        "--hidden-attribute": "--secret-attribute",
+        "--sealed": "--secret-attribute",
+        "--sealed-attribute": "--secret-attribute",
+        "--secret-field": "--secret-attribute",
+        "--exclude": "--without",
+        "--omit": "--without",
+        "--out": "--output",
+        "--out-file": "--output",
+        "--outfile": "--output",
     ]
 
     /// Options of other programs that have no counterpart here, and what to use instead.
@@ -141,11 +154,11 @@ enum Synonyms {
         "--access": group, "--groups": group, "--read": group, "--read-only": group,
         "--exempt": exemption, "--ignore": exemption, "--ignore-check": exemption, "--skip": exemption,
         "--expires": expiry, "--expires-on": expiry, "--expiry": expiry, "--valid-until": expiry,
-        "--add-secret": secondSecret, "--conceal": secondSecret, "--hidden": secondSecret,
-        "--hidden-attribute": secondSecret, "--secret-field": secondSecret, "--secret-attribute": secondSecret,
-        "--backup-codes": secondSecret, "--recovery-codes": secondSecret,
+        "--add-secret": secretAttribute, "--conceal": secretAttribute, "--hidden": secretAttribute,
+        "--hidden-attribute": secretAttribute, "--secret-field": secretAttribute, "--secret-attribute": secretAttribute,
+        "--backup-codes": secretAttribute, "--recovery-codes": secretAttribute,
         "--characters": characters, "--chars": characters, "--positions": characters,
-        "--duplicates": allChecks, "--old": allChecks, "--reused": allChecks, "--weak": allChecks,
+        "--duplicates": allChecks, "--reused": allChecks, "--weak": allChecks,
         "--encrypted": encryptedExport,
         "--exclude": attributesOfCopy, "--without": attributesOfCopy,
         "--qr": seed, "--uri": seed, "--url-otp": seed,
@@ -170,11 +183,12 @@ enum Synonyms {
         "'vaultfmt copy NAME --to FILE' gives copies of items away in a vault of their own; 'vaultfmt slot add --grant-group GROUP' "
         + "lets somebody else read one group, and see the names of the other items"
     private static let characters = "'vaultfmt get NAME | cut -c 3,7' prints single characters"
-    private static let allChecks = "'vaultfmt check' reports weak, repeated and old secrets together"
+    private static let allChecks =
+        "'vaultfmt check' reports weak and repeated secrets together, and old ones with --older-than 1y"
     private static let encryptedExport =
         "'vaultfmt export --format kdbx' asks for the passphrase of an encrypted export; the vault itself can be copied as it is"
     private static let attributesOfCopy =
-        "remove the attribute before: 'vaultfmt update NAME --remove-attribute ATTRIBUTE', 'vaultfmt copy NAME --to FILE', 'vaultfmt undo'"
+        "'vaultfmt copy NAME --to FILE --without ATTRIBUTE' gives away a copy that lacks it"
     private static let seed = "'vaultfmt get NAME --field otp' prints the key or address that the codes are made from"
     private static let group =
         "to add a read-only slot for a single group, use 'vaultfmt slot add --grant-group GROUP'"
@@ -184,20 +198,28 @@ enum Synonyms {
         "slot add --until": slotEnd, "slot add --valid-for": slotEnd,
         "export --password": encryptedExport, "export --passphrase": encryptedExport,
         "history --reveal": earlierSecret, "history --show": earlierSecret,
+        "copy --name": copying, "copy --new-name": copying, "copy --to-account": copying, "copy --to-name": copying,
+        "copy --to-service": copying,
+        "list --tags":
+            "--tag TAG shows the items with a tag, and several of them those that have all; to add a tag, use 'vaultfmt update'",
         "move --to": moving,
+        "add --folder": folder, "otp --url": seed, "set --folder": folder,
     ]
 
     private static let earlierSecret = "'vaultfmt get NAME --earlier NUMBER' shows an earlier value"
+    private static let folder = "--attribute folder=FOLDER puts an item into a folder"
     private static let moving =
         "--to-account, --to-service, --to-group and --to-folder move inside the vault; 'vaultfmt copy NAME --to FILE' copies to another"
+    private static let copying =
+        "'vaultfmt copy NAME --as NEW-NAME' makes a copy in this vault, which 'vaultfmt move' can then change"
     private static let slotEnd = "a slot opens the vault until 'vaultfmt slot remove' removes it"
     private static let purge =
         "'vaultfmt rm' removes items, and 'vaultfmt compact' then erases from the file everything that was removed"
     private static let exemption = "use an attribute to exempt an item: 'vaultfmt update NAME --attribute check=off'"
     private static let expiry = "use an attribute: --attribute expires=2026-12-31, which 'vaultfmt check' reads"
     private static let address = "an address is an attribute: --attribute url=ADDRESS"
-    private static let secondSecret =
-        "store a second secret as a separate item of the same service: 'vaultfmt set SERVICE NAME'"
+    private static let secretAttribute =
+        "'vaultfmt update NAME --secret-attribute ATTRIBUTE' asks for a further secret, which 'vaultfmt get NAME --field ATTRIBUTE' prints"
     private static let file =
         "'vaultfmt update NAME --attach FILE' attaches a file, and 'vaultfmt get NAME --field FILE' writes it to standard output"
     private static let redirect =

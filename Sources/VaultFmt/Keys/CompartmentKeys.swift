@@ -86,7 +86,9 @@ enum Wrapping {
         -> Secret
     {
         let refusal = VaultError(
-            .notPermitted, "the slot that opened this vault does not grant access to the group \"\(group.name)\"")
+            .notPermitted,
+            "the slot that opened this vault does not grant access to \(group.name.isEmpty ? "the default group" : "the group \"\(group.name)\"")"
+        )
         return try keys.asOwner(else: refusal) { (owner) throws(VaultError) in
             try opening("the key of an access group") { () throws(CryptoError) in
                 try AEAD.unwrap(group.wrapped, groupData(vault, group.number, group.name), key: owner.keyring)

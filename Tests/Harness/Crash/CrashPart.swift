@@ -35,5 +35,5 @@ struct CrashBudget: Sendable {
     let goesOn: Int
 
     static let long = CrashBudget(traces: 200, steps: 50, randoms: 150, share: 1, goesOn: 50)
-    static let short = CrashBudget(traces: 60, steps: 25, randoms: 2, share: 24, goesOn: 300)
+    static let short = CrashBudget(traces: 30, steps: 25, randoms: 1, share: 40, goesOn: 500)
 }

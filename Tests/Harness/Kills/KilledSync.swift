@@ -21,7 +21,7 @@ final class KilledSync {
         }
         var numbers = run.numbers(3)
         let clones = try KilledSync(String(cString: binary))
-        let kills = run.isLong ? 400 : 24
+        let kills = run.isLong ? 400 : 12
         for number in 0..<kills where !run.isOver {
             do {
                 try clones.killOne(&numbers)

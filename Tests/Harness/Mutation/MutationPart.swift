@@ -21,7 +21,7 @@ extension Part {
         }
         run.parallel(bytes.count) { offset in
             var numbers = run.numbers(UInt64(offset))
-            let share = run.isLong ? 1 : 8
+            let share = run.isLong ? 1 : 16
             for step in stride(from: numbers.below(share), to: 255, by: share) {
                 var changed = bytes
                 changed[offset] = bytes[offset] &+ UInt8(step + 1)

@@ -570,7 +570,7 @@ typedef struct vaultfmt_item {
     vaultfmt_status secret_status;        /* why it was refused: VAULTFMT_DEVICE_BOUND, _NOT_PERMITTED, _LOCKED or
                                              _NO_SECRET; otherwise VAULTFMT_OK */
     uint32_t has_past;                    /* 1: the item has earlier values, or values that a merge has left to settle */
-    uint32_t needs_settling;              /* 1: a merge has left values of the item to settle: see `vaultfmt conflicts` */
+    uint32_t needs_settling;              /* 1: a merge has left values of the item to settle: see vaultfmt_get_conflicts */
     uint32_t lacks_secret;                /* 1: the item has no secret: it was forgotten, or is among the values that are
                                              left to settle */
     uint32_t reserved;
@@ -732,8 +732,8 @@ vaultfmt_status vaultfmt_keep_versions(vaultfmt_vault *vault, uint32_t count);
  *
  * The changes of a transaction become durable together, in one commit, or not at all. A transaction belongs to the
  * handle on which it was begun and to the thread that began it. Until it ends,
- *   - calls by that thread on that handle to vaultfmt_find, _get, _get_attribute, _add, _set, _update, _move, _remove and
- *     the functions of "Earlier values" are part of the transaction and see its changes;
+ *   - calls by that thread on that handle to vaultfmt_find, _get, _get_attribute, _add, _set, _update, _move, _remove, _settle
+ *     and the functions of "Earlier values" are part of the transaction and see its changes;
  *   - that thread's other calls, and all its calls on other handles for the same open vault (vaultfmt_share), return
  *     VAULTFMT_INVALID_ARGUMENT;
  *   - calls by other threads on any handle for the same open vault wait for at most lock_wait and then return
@@ -930,6 +930,169 @@ vaultfmt_status vaultfmt_rotate(
     vaultfmt_vault *vault, const vaultfmt_factors *kept, size_t count, const vaultfmt_made_again *again,
     size_t again_count,
     const vaultfmt_slot_report **report);
+
+/* ---- Merging ----
+ *
+ * Copies of one vault that were changed independently are merged item by item and field by field, by what each copy has
+ * seen (section 8.1): in whatever order that happens, the result is the same. Of two values of a field that did not see
+ * each other, the newer one is shown; the other one is left to settle, and is not lost. Only owners can merge and settle.
+ */
+
+typedef struct vaultfmt_merge_options {
+    uint32_t struct_size;
+    uint32_t is_rehearsal;     /* 1: nothing is written; the report says what would change */
+    uint32_t accepts_old_keys; /* 1: values that the copy stored under keys that this vault has since replaced are taken in,
+                                  to be settled or as earlier values. Someone who knew an old passphrase may have written
+                                  them. Nothing that is shown changes */
+    uint32_t takes_dropped;    /* 1: changes that were dropped on this machine (vaultfmt_local_accept) are taken in again */
+} vaultfmt_merge_options;
+
+#define VAULTFMT_MERGE_OPTIONS_INIT {(uint32_t)sizeof(vaultfmt_merge_options), 0, 0, 0}
+
+/* How the copies are related. */
+enum {
+    VAULTFMT_MERGE_SAME = 0,   /* both have the same changes; nothing was written */
+    VAULTFMT_MERGE_OURS = 1,   /* the vault already has everything in the copy; nothing was written */
+    VAULTFMT_MERGE_THEIRS = 2, /* the copy has everything in the vault, and has replaced it */
+    VAULTFMT_MERGE_MERGED = 3, /* the copy's changes were merged into the vault */
+    VAULTFMT_MERGE_ADOPTED = 4 /* values stored under replaced keys were taken in */
+};
+
+/* Findings of a merge. Those from _CONFLICT to _KEPT_FOR_DEVICE have a key, and those about slots a slot id and its name as
+   the text. */
+enum {
+    VAULTFMT_NOTE_CONFLICT = 1,                /* both changed the item; the values that lost are left to settle */
+    VAULTFMT_NOTE_KEPT_AGAINST_REMOVAL = 2,    /* removed in one copy but changed in the other, so it was kept */
+    VAULTFMT_NOTE_RENAMED = 3,                 /* the item has another key now, new_key */
+    VAULTFMT_NOTE_WITHOUT_SECRET = 4,          /* the item has no secret any more: the only one was forgotten */
+    VAULTFMT_NOTE_KEPT_FOR_SPLIT_ID = 5,       /* two writers used one replica id, so the item was kept */
+    VAULTFMT_NOTE_EARLIER_VALUES_DROPPED = 6,  /* there was no room for the oldest earlier values */
+    VAULTFMT_NOTE_TAKEN_IN_TO_SETTLE = 7,      /* values under old keys were taken in */
+    VAULTFMT_NOTE_NOT_TAKEN_IN = 8,            /* a value under old keys belongs to another device, or is damaged */
+    VAULTFMT_NOTE_REMOVAL_NOT_CARRIED_OUT = 9, /* removed under old keys, so it was kept */
+    VAULTFMT_NOTE_KEPT_FOR_DEVICE = 10,        /* another device's item stays under a key that a former holder may have */
+    VAULTFMT_NOTE_SLOT_REMOVED = 11,
+    VAULTFMT_NOTE_SLOT_TAKEN = 12,             /* a slot of the copy was added */
+    VAULTFMT_NOTE_SLOT_CHANGED = 13,           /* the slot has the copy's name and factors */
+    VAULTFMT_NOTE_SLOT_CHANGED_IN_BOTH = 14,   /* those that were set later are in force: this vault's if is_ours is 1 */
+    VAULTFMT_NOTE_SLOT_LOST_GROUPS = 15,       /* the slot no longer opens the groups */
+    VAULTFMT_NOTE_SLOT_GAINED_GROUPS = 16,     /* the slot also opens the groups */
+    VAULTFMT_NOTE_SLOT_ADDED_AGAIN = 17,       /* no full slot was left, so this one was kept */
+    VAULTFMT_NOTE_SLOT_DROPPED = 18,           /* a slot of an unknown kind that cannot be given the new keys */
+    VAULTFMT_NOTE_SLOT_NOT_CARRIED_OUT = 19,   /* added, changed or removed under old keys, which was not carried out */
+    VAULTFMT_NOTE_EXTENSION_DIFFERS = 20,      /* the vault's value of an extension, named by the text, was kept */
+    VAULTFMT_NOTE_DAMAGED = 21                 /* something in the vault is damaged, as the text says */
+};
+
+typedef struct vaultfmt_merge_note {
+    uint32_t kind;                /* VAULTFMT_NOTE_..., or a number of a later version */
+    uint32_t is_ours;
+    const vaultfmt_key *key;      /* the item's current key, or that under which it was removed; NULL for other notes */
+    const vaultfmt_key *new_key;  /* NULL for other notes */
+    uint8_t slot[16];
+    vaultfmt_bytes text;          /* NULL if there is none */
+    const vaultfmt_bytes *groups;
+    size_t group_count;
+} vaultfmt_merge_note;
+
+typedef struct vaultfmt_merge_report {
+    uint32_t outcome;                         /* VAULTFMT_MERGE_... */
+    uint32_t is_rehearsal;
+    uint32_t has_conflicts;                   /* 1: there are values to settle */
+    uint32_t has_damage;                      /* 1: something in the vault is damaged: see the notes */
+    const vaultfmt_key *const *added;         /* items that only the copy had */
+    size_t added_count;
+    const vaultfmt_key *const *changed;       /* items that show other values now */
+    size_t changed_count;
+    const vaultfmt_key *const *supplemented;  /* items that show what they did, with further values in their past */
+    size_t supplemented_count;
+    const vaultfmt_key *const *removed;
+    size_t removed_count;
+    const vaultfmt_merge_note *const *notes;
+    size_t note_count;
+} vaultfmt_merge_report;
+
+/* Merges another copy of a vault into it, in one commit or not at all; the copy is only read. Open it with vaultfmt_open,
+   so that it is not compared with what this machine remembers of the vault. If the vault was opened with vaultfmt_local_open,
+   a copy with changes that were dropped on this machine is refused with VAULTFMT_FORKED unless `takes_dropped` is 1. `options`
+   and `report` may be NULL. Returns VAULTFMT_INVALID_ARGUMENT for another vault, or within a transaction; _NOT_PERMITTED
+   for a scoped slot; _FOREIGN_OWNER for a copy that was continued under other keys, unless `accepts_old_keys` is 1;
+   _NO_SLOT_OPENS if the available factors could not open the result. Can also return the errors of reading either copy and
+   of a commit. Any thread. */
+vaultfmt_status vaultfmt_merge(
+    vaultfmt_vault *vault, vaultfmt_vault *other, const vaultfmt_merge_options *options, const vaultfmt_merge_report **report);
+
+/* Frees the report of a merge. One thread. */
+void vaultfmt_merge_report_free(const vaultfmt_merge_report *report);
+
+/* The fields of an item, each of which a change sets as a whole. */
+enum {
+    VAULTFMT_FIELD_SECRET = 1,
+    VAULTFMT_FIELD_ATTRIBUTE = 2,
+    VAULTFMT_FIELD_KEY = 3,  /* the key without its group */
+    VAULTFMT_FIELD_PLACE = 4 /* the group, the accessibility and the device */
+};
+
+/* Identifies a value that is left to settle: the change that set it, and its field. On input, the name belongs to the
+   caller. */
+typedef struct vaultfmt_conflict_id {
+    uint64_t revision;
+    uint64_t replica;
+    uint32_t field;           /* VAULTFMT_FIELD_... */
+    uint32_t reserved;        /* 0 */
+    vaultfmt_bytes attribute; /* the attribute's name; NULL for other fields */
+} vaultfmt_conflict_id;
+
+/* Who can read an item. */
+typedef struct vaultfmt_place {
+    vaultfmt_bytes group;     /* empty for the default group */
+    uint32_t accessibility;
+    uint32_t is_device_bound;
+    uint8_t device[16];
+} vaultfmt_place;
+
+/* A value that an item does not show, because another one was set later, or elsewhere at the same time. */
+typedef struct vaultfmt_conflict_value {
+    vaultfmt_conflict_id id;
+    uint32_t flags;              /* of an attribute: VAULTFMT_ATTRIBUTE_... */
+    uint32_t reserved;
+    int64_t time;                /* when it was set */
+    vaultfmt_bytes value;        /* of a secret or an attribute; NULL if it cannot be read here */
+    const vaultfmt_key *key;     /* of the field KEY: the item's key in the default group; otherwise NULL */
+    /* Of the field PLACE: the value. Of a secret or a sealed attribute: where it was set, if the item is in another place now,
+       in which others may be able to read it once it is kept. Otherwise NULL. */
+    const vaultfmt_place *place;
+} vaultfmt_conflict_value;
+
+typedef struct vaultfmt_conflict {
+    uint8_t item[16];
+    vaultfmt_key key;
+    vaultfmt_place place;
+    const vaultfmt_conflict_value *const *values; /* sorted by field and then from the oldest to the newest */
+    size_t count;
+} vaultfmt_conflict;
+
+typedef struct vaultfmt_conflicts {
+    const vaultfmt_conflict *const *conflicts; /* sorted by key */
+    size_t count;
+} vaultfmt_conflicts;
+
+/* Returns what merges have left to settle, with the values. Free it with vaultfmt_conflicts_free. Can return
+   VAULTFMT_NOT_PERMITTED for a scoped slot, _LOCKED, and the errors of reading. Any thread. */
+vaultfmt_status vaultfmt_get_conflicts(vaultfmt_vault *vault, const vaultfmt_conflicts **conflicts);
+
+/* Wipes and frees a list of conflicts. One thread. */
+void vaultfmt_conflicts_free(const vaultfmt_conflicts *conflicts);
+
+/* Settles what merges have left of an item: of each field, the value in `keep` or, if there is none, the one that is shown
+   is the only one afterwards. `keep` may be NULL if `count` is 0. Secrets and sealed attributes that lose become earlier
+   values. A value that is kept is in the item's place, whatever its own: ask before you let others read it. Does nothing if
+   there is nothing to settle and `count` is 0. Returns VAULTFMT_NO_SUCH_ITEM if the item or a value does not exist,
+   _INVALID_ARGUMENT for two values of one field, _DUPLICATE_ITEM if another item has the key that is kept, and
+   _DEVICE_BOUND for a value that cannot be read here. Can also return the errors of a commit. Part of the thread's
+   transaction, if there is one. Any thread. */
+vaultfmt_status vaultfmt_settle(
+    vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_conflict_id *keep, size_t count);
 
 /* ---- Maintenance ---- */
 

@@ -8,8 +8,8 @@
 
 A vault is a mapping from keys (`GenericPassword` and the other classes; a pair is a service and an account) to secrets,
 which are bytes. In addition, `item`, `search`, `add`, `set`, `change`, `move` and `remove` support attributes, dates and
-filters, `earlier_values` and `restore` give access to overwritten values, and `transaction` makes several changes
-durable together. Every error is a `VaultError`, with a subclass for each status.
+filters, `earlier_values` and `restore` give access to overwritten values, `merge`, `conflicts` and `settle` bring copies
+together, and `transaction` makes several changes durable together. Every error is a `VaultError`, with a subclass for each status.
 
 Python's bytes and strings are in ordinary memory that is never wiped. `Vault.open` lends a secret in memory that is.
 """
@@ -30,6 +30,7 @@ from .items import (
     OpenedItem,
     OtherItem,
 )
+from .merging import Conflict, ConflictValue, Field, MergeNote, MergeOutcome, MergeReport, NoteKind, Place
 from .slots import SlotReport
 from .values import (
     Accessibility,
@@ -58,9 +59,12 @@ __all__ = [
     "Attribute",
     "AttributeFlags",
     "Certificate",
+    "Conflict",
+    "ConflictValue",
     "EarlierValue",
     "ExternalSlot",
     "Factors",
+    "Field",
     "GenericPassword",
     "Identity",
     "Inspection",
@@ -71,10 +75,15 @@ __all__ = [
     "KeyItem",
     "KeyProvider",
     "Limits",
+    "MergeNote",
+    "MergeOutcome",
+    "MergeReport",
     "NewEarlierValue",
+    "NoteKind",
     "OpenedEarlierValue",
     "OpenedItem",
     "OtherItem",
+    "Place",
     "Report",
     "Slot",
     "SlotReport",

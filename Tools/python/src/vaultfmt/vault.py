@@ -27,6 +27,7 @@ from .items import (
     lent,
     milliseconds,
 )
+from .merging import Conflict, ConflictValue, MergeReport, conflicts, merge_report
 from .slots import SlotReport, report_output, slot_report
 from .values import Accessibility, BytesLike, Factors, KDFCost, KeyFile, Limits, Report, Slot, Statistics, Tail, Verdict, slot
 
@@ -649,6 +650,53 @@ class Vault(MutableMapping[KeyLike, bytes]):
             out = report_output()
             arguments.check(lib.vaultfmt_rotate(self._vault, all_factors, len(kept), again, len(made_again or {}), out))
             return slot_report(out)
+
+    # ---- Merging ----
+
+    def merge(
+        self, other: Vault, *, rehearsal: bool = False, accept_old_keys: bool = False, take_dropped: bool = False
+    ) -> MergeReport:
+        """Merges another copy of this vault into it, in one change or not at all; the copy is only read. Open it with
+        `memory=False`, so that it is not compared with what this machine remembers.
+
+        With `rehearsal`, nothing is written. With `accept_old_keys`, values that the copy stored under keys that this vault
+        has since replaced are taken in, to be settled or as earlier values: someone with a leaked old passphrase may have
+        written them. With `take_dropped`, changes that were dropped with `local.accept` are taken in again.
+
+        Raises InvalidArgument for another vault, or within a transaction; Forked for changes that were dropped; ForeignOwner
+        for a copy that was continued under other keys; NotPermitted, ReadOnly.
+        """
+        with Arguments() as arguments:
+            options = arguments.structure("vaultfmt_merge_options")
+            options.is_rehearsal = rehearsal
+            options.accepts_old_keys = accept_old_keys
+            options.takes_dropped = take_dropped
+            out = ffi.new("const vaultfmt_merge_report **")
+            check(lib.vaultfmt_merge(self._vault, other._vault, options, out))
+            return merge_report(out)
+
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """Returns what merges have left to settle, with the values, sorted by key. Raises NotPermitted for a scoped slot,
+        Locked.
+        """
+        out = ffi.new("const vaultfmt_conflicts **")
+        check(lib.vaultfmt_get_conflicts(self._vault, out))
+        return conflicts(out)
+
+    def settle(self, key: KeyLike, keep: Iterable[ConflictValue] = ()) -> None:
+        """Settles what merges have left of an item: of each field, the value in `keep` or, if there is none, the one that is
+        shown is the only one afterwards. Secrets and sealed attributes that lose become earlier values. A value that is kept
+        is in the item's place, whatever its own `place`: ask before you let others read it.
+
+        Raises NoSuchItem if the item or a value does not exist, InvalidArgument for two values of one field, and
+        DuplicateItem, DeviceBound.
+        """
+        with Arguments() as arguments:
+            chosen = list(keep)
+            ids = arguments.keep(ffi.new("vaultfmt_conflict_id[]", max(len(chosen), 1)))
+            for index, value in enumerate(chosen):
+                value.fill(ids[index], arguments)
+            check(lib.vaultfmt_settle(self._vault, key_structure(_key(key), arguments), ids, len(chosen)))
 
     # ---- Maintenance ----
 

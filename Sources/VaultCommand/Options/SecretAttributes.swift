@@ -1,0 +1,70 @@
+import ArgumentParser
+import Glibc
+import VaultFmt
+import VaultLocal
+
+/// Attributes that are as secret as an item's secret, such as the answer to a security question: their values are asked
+/// for or read from a pipe, but never given as an argument.
+struct SecretAttributes: ParsableArguments {
+    @Option(
+        "Store a secret attribute: ask for its value, or read it from a pipe; may be repeated on a terminal.",
+        value: "name")
+    var secretAttribute: [String] = []
+
+    var isGiven: Bool { !secretAttribute.isEmpty }
+
+    /// Whether the values are asked for on the terminal.
+    var asks: Bool { isGiven && Terminal.inputIsTerminal }
+
+    /// Fails before any prompt if there would be no value to read, or if a name has another meaning.
+    /// - `others`: The attributes that are given by other options.
+    /// - `oneTime`: The seed of one-time codes, which may be read from standard input too.
+    func check(_ others: Attributes, _ oneTime: OneTimeSource, _ access: AccessOptions) throws {
+        guard isGiven else { return }
+        for (index, name) in secretAttribute.enumerated() {
+            guard name != AttributeName.oneTimePassword else {
+                throw CommandFailure(.usage, "one-time codes are stored by --otp; give that instead")
+            }
+            guard !name.contains("=") else {
+                throw CommandFailure(
+                    .usage,
+                    "--secret-attribute takes only a name, because other programs can read arguments; the value is asked for, or piped in"
+                )
+            }
+            guard !secretAttribute[..<index].contains(name), others.attribute(name) == nil else {
+                throw CommandFailure(
+                    .usage, "the attribute \(TerminalText.quoted(name)) is given twice; leave one out")
+            }
+        }
+        guard access.factors.passphraseFd != STDIN_FILENO else {
+            throw CommandFailure(
+                .usage,
+                "standard input cannot provide both the passphrase and an attribute; read the passphrase from a file")
+        }
+        if Terminal.inputIsTerminal {
+            guard !access.noInput else {
+                throw CommandFailure(.usage, "no value is given, and --no-input forbids prompting; pipe it in")
+            }
+        } else if secretAttribute.count > 1 || oneTime.otp {
+            throw CommandFailure(
+                .usage,
+                "standard input provides a single value; give one attribute at a time, or type them on a terminal")
+        }
+    }
+
+    /// Asks for the values, or reads the only one. A line end at the end of a single line is not part of it.
+    func read(for item: String) throws -> [Attribute] {
+        try secretAttribute.map { name in
+            let value =
+                asks
+                ? try Prompt.newSecret("\(TerminalText.escaped(name)) of \(item)", instead: "pipe it in")
+                : SecretSource.withoutLoneLineEnd(
+                    try Descriptor.readAll(
+                        STDIN_FILENO, name: "the attribute on standard input", limit: SecretSource.longest))
+            guard value.count > 0 else {
+                throw CommandFailure(.usage, "the value of \(TerminalText.quoted(name)) is empty; nothing was stored")
+            }
+            return Attribute(name, secret: value, flags: .sealed)
+        }
+    }
+}

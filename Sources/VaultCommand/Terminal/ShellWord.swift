@@ -1,0 +1,17 @@
+import VaultLocal
+
+extension TerminalText {
+    /// Returns a word of a command that a message shows in single quotes, so that the command can be copied: as it is if
+    /// a shell reads it so, or else quoted. What would control the terminal is escaped.
+    static func word(_ text: String) -> String {
+        let shown = singleLine(text)
+        if !shown.isEmpty, shown.unicodeScalars.allSatisfy(isPlain) { return shown }
+        if !shown.contains(where: { "\"$`\\!".contains($0) }) { return "\"\(shown)\"" }
+        return "'" + shown.replacing("'", with: "'\\''") + "'"
+    }
+
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+            || "_@%+=:,./-".unicodeScalars.contains(scalar)
+    }
+}
