@@ -200,6 +200,20 @@ struct DailyTests {
         #expect(try sandbox.ok("add", "mail", "--otp", input: "JBSWY3DPEHPK3PXP".utf8).error.contains("no secret yet"))
     }
 
+    @Test("an item is found by any of its addresses")
+    func addresses() throws {
+        let sandbox = try Sandbox.withVault()
+        let both = "https://sso.example.com\nhttps://hr.example.com"
+        try sandbox.ok("set", "company sso", "--attribute", "url=\(both)", input: "pw".utf8)
+        try sandbox.ok("set", "other", "--attribute", "url=https://hr.example.org", input: "pw".utf8)
+        for address in [both, "https://sso.example.com", "https://hr.example.com"] {
+            let found = try sandbox.ok("list", "--attribute", "url=\(address)", "--columns", "name").lines
+            #expect(found == ["company sso"], "\(address)")
+        }
+        #expect(try sandbox.run("list", "--attribute", "url=https://hr").output == "")
+        try sandbox.fails(64, "a line for each", "update", "other", "--attribute", "url=a", "--attribute", "url=b")
+    }
+
     @Test("a word too many for a one-time code is not repeated: it can be the key")
     func codesOfNothing() throws {
         let sandbox = try Sandbox.withVault()

@@ -11,7 +11,7 @@ struct AnchorCommand: ParsableCommand {
             For each vault and each place, this machine remembers the newest state it has seen and the owners' public \
             key. It refuses a file that is older, has diverged from that state, or belongs to someone else (exit 65); a \
             rotation by the owners themselves is accepted. With --accept, it remembers the state of this file instead. \
-            What that state lacks counts as dropped: a copy that has it is merged only with --accept-dropped.
+            Changes that this file lacks count as dropped: a copy that contains them is merged only with --accept-dropped.
 
             A second copy of a vault on this machine is compared with the first one when it is new; if it is older or \
             has diverged, accept it once.

@@ -9,7 +9,7 @@ struct Forget: ParsableCommand {
         abstract: "Forget earlier values of an item, after confirmation; the item itself is kept.",
         discussion: """
             Forgotten values do not come back from a merge with another copy. They remain in the file, encrypted, \
-            until 'vaultfmt compact' is run, and in older copies of the file.
+            until 'vaultfmt compact' is run. Older copies of the file keep them.
 
             Examples:
               vaultfmt forget github.com alice --earlier 2

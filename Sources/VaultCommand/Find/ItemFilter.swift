@@ -53,13 +53,20 @@ struct ItemFilter {
         func matches(_ item: Item) throws -> Bool {
             guard !filter.isEmpty else { return true }
             guard isInFolder(item), hasTags(item),
-                filter.attributes.allSatisfy({ item.attributes[$0.name] == $0.value })
+                filter.attributes.allSatisfy({ has(item, $0.name, $0.value) })
             else { return false }
             guard !filter.words.isEmpty else { return true }
             return try search.matches(item, label: LongLabel.read(of: item, in: vault)) {
                 guard filter.searchesNotes else { return nil }
                 return try notes(of: item)
             }
+        }
+
+        /// Whether an item has an attribute with this value; of several addresses, which are a line each, any one counts.
+        private func has(_ item: Item, _ name: String, _ value: [UInt8]) -> Bool {
+            guard let own = item.attributes[name] else { return false }
+            guard own != value, name == AttributeName.address else { return own == value }
+            return own.split(separator: 0x0A).contains { $0.elementsEqual(value) }
         }
 
         /// An item's notes; nil if it has none, or if they can be opened only elsewhere. They are searched as a

@@ -8,17 +8,16 @@ struct CopyItems: ParsableCommand {
         commandName: "copy",
         abstract: "Copy items to another vault, for example to share them, or one within a vault.",
         discussion: """
-            Items are copied with their attributes, attached files and dates, in one change or not at all. Earlier values are left out unless \
-            --history is given, and values that a merge has left to settle always are. Device-only items cannot be copied; they are named (exit 3).
+            Items are copied with their attributes, attached files and dates, in one change or not at all. Earlier values, and values that a merge has left \
+            to settle, are left out unless --history is given. Device-only items cannot be copied; they are named (exit 3).
 
-            If the other vault does not exist, it is created, with factors of its own: --to-… or a passphrase that you type twice. For other \
-            recipients, or another number of earlier values, create it first with 'vaultfmt create'. If it exists, it is opened with --to-…, or with \
+            If the other vault does not exist, it is created, with factors of its own: --to-… or a passphrase that you type twice. To choose \
+            its recipients, or how many earlier values it keeps, create it first with 'vaultfmt create'. If it exists, it is opened with --to-…, or with \
             the key that 'unlock' keeps, or you are asked for its passphrase. The passphrase of this vault is not tried on it.
 
             Examples:
               vaultfmt copy netflix spotify --to family.vault
               vaultfmt copy --folder clients/acme --to acme.vault --to-key-file acme.key
-              vaultfmt copy --tag family --to family.vault --on-duplicate update-newer
               vaultfmt copy netflix --to guest.vault --without otp --without notes
               vaultfmt copy 'staging db' --as 'production db'
             """,
@@ -30,7 +29,7 @@ struct CopyItems: ParsableCommand {
     @Option("The other vault.", value: "vault", isFile: true)
     var to: String?
 
-    @Option("The group of the copies; if omitted, the items' own groups.", value: "group")
+    @Option("Put the copies into this group instead of the items' own groups.", value: "group")
     var toGroup: String?
 
     @Option("Copy one item within this vault, under this name.", name: .customLong("as"), value: "name")

@@ -80,10 +80,10 @@ struct ImportSession {
                         if seen[key] != nil { return true }
                         return try vault.item(key) != nil
                     },
-                    compare: { key throws(VaultError) in
+                    compare: { key, isRenamed throws(VaultError) in
                         if let modified = seen[key] { return Self.isNewer(record.modified, than: modified) }
                         guard let old = try vault.whole(key) else { return .newer }
-                        return Self.compare(record, old)
+                        return Self.compare(record, old, isRenamed: isRenamed)
                     })
             }
             let before = try decision.changes ? vault.item(decision.old ?? decision.target) : nil
@@ -93,7 +93,8 @@ struct ImportSession {
             var attributes = record.attributes
             TwinName.note(key, decision.target, in: &attributes)
             let names = attributes.names.joined(separator: ", ")
-            let kept = before.map { KeptProtection.text(of: $0, despite: record, now: decision.target) } ?? ""
+            let kept =
+                before.map { KeptProtection.text(of: $0, despite: record, decision.asked, decision.target) } ?? ""
             try output.line(
                 "\(decision.action.rawValue)\t\(ItemText.summary(decision.target, label: record.attributes.label))"
                     + (names.isEmpty && kept.isEmpty ? "" : "\t\(TerminalText.escaped(names))")
@@ -153,6 +154,8 @@ struct ImportSession {
         let target: ItemKey
         /// The item that is replaced, if its key differs.
         var old: ItemKey?
+        /// The key that the source and the options ask for; of items that are changed only.
+        var asked: ItemKey?
 
         var adds: Bool { [.add, .keepBoth, .replace, .update].contains(action) }
         /// Whether an existing item is changed.
@@ -179,7 +182,8 @@ struct ImportSession {
     /// record compares with the item that has the given key.
     private mutating func decide(
         _ record: borrowing ImportRecord, known: () throws(VaultError) -> [String: ItemKey],
-        isKnown: (ItemKey) throws(VaultError) -> Bool, compare: (ItemKey) throws(VaultError) -> Difference
+        isKnown: (ItemKey) throws(VaultError) -> Bool,
+        compare: (_ old: ItemKey, _ isRenamed: Bool) throws(VaultError) -> Difference
     ) throws(VaultError) -> Decision {
         let key = try group.key(record.key, record.attributes)
         var old: ItemKey?
@@ -205,18 +209,15 @@ struct ImportSession {
         guard let found = old ?? (isTaken ? name : nil) else {
             return Decision(action: name == key ? .add : .keepBoth, target: name)
         }
-        // Its name in the source may have changed. If the new name is taken, or the class differs, it keeps its name.
-        let named = try group.isOwn ? name.replacing(group: found.group) : name
-        let isFree = try !isKnown(named)
-        let target = found.itemClass == key.itemClass && isFree ? named : found
+        let target = try target(of: found, named: name, isKnown)
         switch policy {
-        case .replace: return Decision(action: .replace, target: target, old: found)
+        case .replace: return Decision(action: .replace, target: target, old: found, asked: key)
         case .skip: return Decision(action: .skip, target: found)
         case .fail: return Decision(action: .duplicate, target: found)
         case .updateNewer:
-            switch try compare(found) {
+            switch try compare(found, target != found) {
             case .none: return Decision(action: .unchanged, target: found)
-            case .newer: return Decision(action: .update, target: target, old: found)
+            case .newer: return Decision(action: .update, target: target, old: found, asked: key)
             case .older, .unknown: return Decision(action: .keep, target: found)
             }
         case .keepBoth: break
@@ -232,6 +233,23 @@ struct ImportSession {
         throw VaultError(.limitExceeded, "there are \(Twins.most) items with the same name")
     }
 
+    /// Returns the key of an item that exists, once the source has changed it: its name in the source may be another one.
+    /// If another item has that name, it gets a suffix, as entries of one name do; an item that has such a suffix keeps it.
+    private func target(
+        of found: ItemKey, named name: ItemKey, _ isKnown: (ItemKey) throws(VaultError) -> Bool
+    ) throws(VaultError) -> ItemKey {
+        let named = try group.movesItems ? name : name.replacing(group: found.group)
+        guard found.itemClass == name.itemClass, named != found else { return found }
+        guard try isKnown(named) else { return named }
+        if named.group == found.group, TwinName.isTwin(found, of: named) { return found }
+        for number in 2...Twins.most {
+            guard let twin = try TwinName.key(named, String(number)) else { return found }
+            if twin == found { return found }
+            if try !isKnown(twin) { return twin }
+        }
+        return found
+    }
+
     private static func origins(of cursor: consuming ItemCursor) throws(VaultError) -> [String: ItemKey] {
         var origins: [String: ItemKey] = [:]
         var cursor = cursor
@@ -243,10 +261,12 @@ struct ImportSession {
 
     /// Compares an item with the one in the vault. Attributes that the source does not have belong only to the vault
     /// and do not count as differences.
-    private static func compare(_ record: borrowing ImportRecord, _ old: borrowing OpenedItem) -> Difference {
+    private static func compare(
+        _ record: borrowing ImportRecord, _ old: borrowing OpenedItem, isRenamed: Bool
+    ) -> Difference {
         let item = old.item
         let isSame =
-            record.secret.equals(old.secret)
+            !isRenamed && record.secret.equals(old.secret)
             && record.attributes.all.allSatisfy { item.attributes.attribute($0.name) == $0 }
         return isSame ? .none : isNewer(record.modified, than: item.modified)
     }
@@ -264,9 +284,9 @@ struct ImportSession {
             try decide(
                 record, known: { () throws(VaultError) in try Self.origins(of: try transaction.items()) },
                 isKnown: { key throws(VaultError) in try transaction.item(key) != nil },
-                compare: { key throws(VaultError) in
+                compare: { key, isRenamed throws(VaultError) in
                     guard let old = try transaction.whole(key) else { return .newer }
-                    return Self.compare(record, old)
+                    return Self.compare(record, old, isRenamed: isRenamed)
                 })
         }
         let target = decision.target
@@ -354,7 +374,7 @@ private struct ImportTally {
             return
         }
         guard named.count < Self.mostNamed else { return }
-        let kept = before.map { KeptProtection.text(of: $0, despite: record, now: decision.target) } ?? ""
+        let kept = before.map { KeptProtection.text(of: $0, despite: record, decision.asked, decision.target) } ?? ""
         named.append(
             "\(what)\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place))"
                 + (kept.isEmpty ? "" : "; \(kept)"))

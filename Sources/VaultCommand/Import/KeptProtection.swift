@@ -4,12 +4,25 @@ import VaultLocal
 /// How an item that exists is protected, which an import does not change: a source can be written by somebody who knows
 /// the ids of a vault's entries, and would otherwise choose who can read them.
 enum KeptProtection {
-    /// Returns what stays although the source says something else; empty if they agree.
-    static func text(of item: Item, despite record: borrowing ImportRecord, now target: ItemKey) -> String {
+    /// Returns what stays although the source says something else, and what changes of the item's name and group; empty
+    /// if they agree.
+    ///
+    /// - `asked`: The key that the source and the options ask for.
+    /// - `target`: The key that the item gets.
+    static func text(
+        of item: Item, despite record: borrowing ImportRecord, _ asked: ItemKey?, _ target: ItemKey
+    ) -> String {
         var parts: [String] = []
+        if !isSameName(item.key, target) { parts.append("formerly \(ItemText.summary(item.key))") }
+        if let asked, !isSameName(asked, target) {
+            parts.append("named \(ItemText.summary(target)), because of another item or its class")
+        }
+        if item.key.group != target.group {
+            parts.append("moved from \(group(item.key.group)) to \(group(target.group)), with everything in it")
+        }
         // Most sources know neither, and then there is nothing to say.
-        if !record.key.group.isEmpty, target.group != record.key.group {
-            parts.append("stays in \(group(target.group)), not in \(group(record.key.group)) as in the source")
+        if let asked, !asked.group.isEmpty, target.group != asked.group {
+            parts.append("stays in \(group(target.group)), not in \(group(asked.group)) as in the source")
         }
         if record.accessibility != .whenUnlocked, item.accessibility != record.accessibility {
             parts.append(
@@ -21,6 +34,13 @@ enum KeptProtection {
         }
         for attribute in sealed { parts.append("\(TerminalText.quoted(attribute.name)) stays sealed or concealed") }
         return parts.joined(separator: "; ")
+    }
+
+    /// Whether two keys differ in their groups at most.
+    private static func isSameName(_ one: ItemKey, _ other: ItemKey) -> Bool {
+        do throws(VaultError) { return try one.replacing(group: "") == other.replacing(group: "") } catch {
+            return false
+        }
     }
 
     private static func group(_ name: String) -> String {

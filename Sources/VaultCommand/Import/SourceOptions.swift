@@ -127,8 +127,9 @@ enum GroupChoice {
     /// The path of the item's folder, if it has one.
     case folder
 
-    /// Whether nobody asked for a group, so that items that exist stay in theirs.
-    var isOwn: Bool { if case .own = self { true } else { false } }
+    /// Whether the user named a group, to which items that exist are moved. A group that the source names is not followed
+    /// for them: whoever wrote it would choose who can read them.
+    var movesItems: Bool { if case .named = self { true } else { false } }
 
     /// Returns the key of an item in its group.
     func key(_ key: ItemKey, _ attributes: Attributes) throws(VaultError) -> ItemKey {

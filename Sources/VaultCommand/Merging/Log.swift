@@ -10,8 +10,8 @@ struct Log: ParsableCommand {
             "List a vault's states, showing when each was written and what changed; secrets are never shown.",
         discussion: """
             The newest state comes first. The list goes back to the last time that the file was compacted or rewritten. Items are marked as in 'vaultfmt diff'. \
-            --json writes an array of objects: state, generation, time, merge, and changes as 'vaultfmt diff --json' writes them. Any copy \
-            can be shown; it is not checked against what this machine remembers.
+            --json writes an array with an object for each state; its members are state, generation, time, merge and changes, which has the form of \
+            'vaultfmt diff --json'. Any copy can be shown; it is not checked against what this machine remembers.
 
             Examples:
               vaultfmt log

@@ -12,6 +12,13 @@ enum TwinName {
         }
     }
 
+    /// Whether a key is another one with a suffix.
+    static func isTwin(_ twin: ItemKey, of key: ItemKey) -> Bool {
+        guard let account = key.account, let own = twin.account, own.hasSuffix(")") else { return false }
+        guard own.utf8.starts(with: (account.isEmpty ? "(" : account + " (").utf8) else { return false }
+        do throws(VaultError) { return try twin.replacing([.account: .text(account)]) == key } catch { return false }
+    }
+
     /// Returns the user name in the source: the account without a suffix of ours.
     static func userName(_ key: ItemKey, _ attributes: Attributes) -> String? {
         guard let account = key.account, let name = attributes.string(AttributeName.userName),

@@ -44,8 +44,9 @@ enum HelpTopics {
     private static let items = """
         Items in a vault:
 
-        An item is a secret with a name: a service and an account (generic-password), or a server, an account, a \
-        protocol, a port and a path (internet-password). Certificates, keys and identities are named by their label.
+        An item is a secret with a name. The name of a generic password is a service and an account; that of an internet \
+        password is a server, an account, a protocol, a port and a path. Certificates, keys and identities are named by \
+        their label.
 
         SERVICE alone is enough if only one item has that service. Options narrow the choice further; their values must match \
         exactly.

@@ -8,7 +8,9 @@ extension Part {
         let budget = run.isLong ? CrashBudget.long : .short
         let distinct = Atomic(0)
         let sequences = CrashTraces.sequences(upTo: 3, goesOnAfterMerge: run.isLong)
-        let count = sequences.count * 2 + budget.traces
+        // With the handle kept and reopened; every day, with either in turn.
+        let times = run.isLong ? 2 : 1
+        let count = sequences.count * times + budget.traces
         run.parallel(count + 1) { index in
             var numbers = run.numbers(UInt64(index))
             let found =
@@ -17,12 +19,13 @@ extension Part {
                 case 1...budget.traces: try CrashTraces.random(run, index, &numbers, budget)
                 default:
                     try CrashTraces.sequence(
-                        run, sequences[(index - budget.traces - 1) / 2], reopening: (index - budget.traces) % 2 == 0,
-                        &numbers, budget)
+                        run, sequences[(index - budget.traces - 1) / times],
+                        reopening: (index - budget.traces) % 2 == 0, &numbers, budget)
                 }
             distinct.wrappingAdd(found, ordering: .relaxed)
         }
-        run.note("\(sequences.count) sequences twice, \(budget.traces) traces of \(budget.steps)")
+        run.note(
+            "\(sequences.count) sequences \(times == 2 ? "twice" : "once"), \(budget.traces) traces of \(budget.steps)")
     }
 }
 

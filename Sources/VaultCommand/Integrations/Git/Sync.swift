@@ -9,8 +9,8 @@ struct Sync: ParsableCommand {
         commandName: "sync",
         abstract: "Commit to git, merge what others pushed, and push.",
         discussion: """
-            The vault is merged here, item by item, before git merges the rest of the repository; so are other vaults in it that both sides changed, \
-            with the same factors. Git and its hooks get no factors. If another clone pushes first, sync starts over. The \
+            The vault is merged item by item before git merges the rest of the repository. Other vaults in the repository that both sides changed \
+            are merged in the same way, with the same factors. Git and its hooks get no factors. If another clone pushes first, sync starts over. The \
             other side is the branch's upstream or, if there is none, the same branch of --remote. Changes committed under keys that the other side \
             has replaced are not merged: see --accept-old-keys in 'vaultfmt merge --help'. If there are conflicts to settle, everything is still pushed, \
             but the exit code is 3.
