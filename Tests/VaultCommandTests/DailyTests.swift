@@ -66,6 +66,8 @@ struct DailyTests {
         try sandbox.fails(1, "already exists", "copy", "staging db", "--as", "production db")
         try sandbox.fails(1, "has an attribute 'hots'", "copy", "staging db", "--as", "x", "--without", "hots")
         try sandbox.fails(64, "--as copies within this vault", "copy", "staging db", "--as", "x", "--to", "y.vault")
+        try sandbox.fails(
+            64, "--as copies within this vault", "copy", "staging db", "--as", "x", "--to-key-file", "k")
         try sandbox.fails(64, "give --to VAULT, or --as NAME", "copy", "staging db")
         #expect(try sandbox.ok("verify").output.hasPrefix("sound"))
     }
@@ -116,6 +118,8 @@ struct DailyTests {
         #expect(
             try Set(sandbox.ok("list", "--tag", "cloud", "--columns", "name").lines) == ["aws-one", "AWS two", "aws"])
         #expect(try sandbox.ok("get", "aws", "--field", "tags").output == "work\ncloud")
+        try sandbox.ok("update", "aws*", "--all", "--add-tag", "all", "--yes")
+        #expect(try sandbox.ok("list", "--tag", "all").lines.count == 3)
         // An item with that very name is meant, without a question; a single match of a pattern needs one.
         try sandbox.ok("update", "a*b", "--add-tag", "star")
         #expect(try sandbox.ok("list", "--tag", "star", "--columns", "name").lines == ["a*b"])

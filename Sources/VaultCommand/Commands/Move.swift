@@ -91,7 +91,7 @@ struct Move: ParsableCommand {
         if items.count > 1 { Terminal.note("moved \(items.count) items") }
     }
 
-    /// Finds the items. A word that is no item may be a folder or a group, which another option moves.
+    /// Finds the items. A word that names no item can be the name of a folder or a group, which another option moves.
     private func found(
         _ chosen: ItemSelection, _ criteria: ItemCriteria, _ target: Target?, in vault: Vault
     ) throws -> [Item] {

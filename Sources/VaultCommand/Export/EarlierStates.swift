@@ -15,7 +15,7 @@ struct EarlierState {
     ///
     /// Each field has earlier values of its own, and other programs know only whole entries. A state has the value that
     /// each field had until then; an import finds equal values again. Values of one field that were replaced at the same
-    /// time end a state each. A value that a merge left to settle is earlier than the one that is shown instead.
+    /// time end a state each. A value that a merge left to settle is the last of them.
     ///
     /// - `refused`: Called with each value that can be opened only on another device.
     static func all(
@@ -26,8 +26,8 @@ struct EarlierState {
         let values = try readable(of: item, in: vault, refused)
         let current = (SharedSecret(opened.secret.copy()), try plain(of: item, in: vault))
         var secrets = Field(now: current)
-        for (value, secret) in values where value.attribute == nil {
-            secrets.add((secret, try plain(of: value, in: vault)), value)
+        for (value, secret, ended) in values where value.attribute == nil {
+            secrets.add((secret, try plain(of: value, in: vault)), set: value.modified, replaced: ended)
         }
         var sealed = try sealed(of: item, values, in: vault)
         var states: [EarlierState] = []
@@ -48,15 +48,21 @@ struct EarlierState {
         return states
     }
 
-    /// Returns what an item has and does not show, with the secrets, the oldest first.
+    /// A value that an item has and does not show, and when it was replaced.
+    private typealias Past = (value: EarlierValue, secret: SharedSecret, ended: Int64)
+
+    /// Returns what an item has and does not show, the oldest first.
+    ///
+    /// Nobody has replaced a value that is left to settle: it comes last, and ends when the item was last changed.
     private static func readable(
         of item: Item, in vault: Vault, _ refused: (EarlierValue) -> Void
-    ) throws -> [(value: EarlierValue, secret: SharedSecret)] {
-        let all = try EarlierValues.newestFirst(of: item, in: vault).reversed() + vault.unsettledValues(of: item)
-        let sorted = all.enumerated().sorted { ($0.element.lastUsed, $0.offset) < ($1.element.lastUsed, $1.offset) }
-        var values: [(value: EarlierValue, secret: SharedSecret)] = []
-        for (_, value) in sorted {
-            do throws(VaultError) { values.append((value, SharedSecret(try vault.secret(of: value)))) } catch {
+    ) throws -> [Past] {
+        let earlier = try EarlierValues.newestFirst(of: item, in: vault).reversed().map { ($0, $0.lastUsed) }
+        let last = max(item.modified, earlier.map(\.1).max() ?? .min)
+        let unsettled = try vault.unsettledValues(of: item).map { ($0, max(last, $0.modified)) }
+        var values: [Past] = []
+        for (value, ended) in earlier + unsettled.sorted(by: { $0.1 < $1.1 }) {
+            do throws(VaultError) { values.append((value, SharedSecret(try vault.secret(of: value)), ended)) } catch {
                 guard error.code == .deviceBound else { throw error }
                 refused(value)
             }
@@ -73,7 +79,7 @@ struct EarlierState {
         init(now: Value?) { self.now = now }
 
         /// Adds the next newer value.
-        mutating func add(_ value: Value, _ of: EarlierValue) { earlier.append((value, of.modified, of.lastUsed)) }
+        mutating func add(_ value: Value, set: Int64, replaced: Int64) { earlier.append((value, set, replaced)) }
 
         /// The value before those that have ended; nil if there is none.
         var value: Value? { ended < earlier.count ? earlier[ended].value : now }
@@ -118,14 +124,15 @@ struct EarlierState {
 
     /// Returns what each sealed attribute of an item was.
     private static func sealed(
-        of item: Item, _ values: [(value: EarlierValue, secret: SharedSecret)], in vault: Vault
+        of item: Item, _ values: [Past], in vault: Vault
     ) throws -> [Field<Attribute>] {
         let now = item.attributes.all.filter { $0.flags.contains(.sealed) }
         return try Set(values.compactMap(\.value.attribute) + now.map(\.name)).sorted().map { name in
             let current = now.first { $0.name == name }
             var field = Field(now: try current.flatMap { try read($0, of: item, in: vault) })
-            for (value, secret) in values where value.attribute == name {
-                field.add(Attribute(name, secret: secret.secret.copy(), flags: value.flags), value)
+            for (value, secret, ended) in values where value.attribute == name {
+                let attribute = Attribute(name, secret: secret.secret.copy(), flags: value.flags)
+                field.add(attribute, set: value.modified, replaced: ended)
             }
             return field
         }

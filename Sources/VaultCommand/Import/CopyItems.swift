@@ -52,9 +52,10 @@ struct CopyItems: ParsableCommand {
     @OptionGroup var vault: VaultOptions
 
     func validate() throws {
-        guard newName == nil || (to == nil && !history && onDuplicate == .fail && !cost.isGiven) else {
+        let isForOther = to != nil || history || onDuplicate != .fail || cost.isGiven || other.isAnyGiven
+        guard newName == nil || !isForOther else {
             throw ValidationError(
-                "--as copies within this vault, and cannot be combined with --to, --history, --on-duplicate or --kdf…; leave one out"
+                "--as copies within this vault: leave out --to, the other vault's factors, --history, --on-duplicate and --kdf…"
             )
         }
         guard without.isEmpty || !history else {

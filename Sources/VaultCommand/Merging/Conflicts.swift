@@ -179,7 +179,7 @@ struct ConflictsSettle: ParsableCommand {
             guard let other = value.otherPlace, other != place else { continue }
             isAsked = true
             Terminal.warning(
-                "value \(number) was set in \(other.words), and the item would have it in \(place.words): whoever can read it there could read this value"
+                "value \(number) was set in \(other.words), and the item is in \(place.words): everyone who can read the item there could read this value"
             )
         }
         guard isAsked, !yes else { return true }

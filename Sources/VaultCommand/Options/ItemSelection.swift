@@ -44,6 +44,7 @@ struct ItemSelection: ParsableArguments {
     /// - `mayAsk`: As for `ItemName.find`.
     func find(in vault: Vault, _ criteria: ItemCriteria, isFiltered: Bool = false, mayAsk: Bool) throws -> [Item] {
         try criteria.filter.requireKnown(in: vault, group: nil)
+        if let items = try matches(in: vault, criteria, mayAsk: mayAsk) { return items }
         let first = try name(names.first, names.count == 2 ? names[1] : nil)
         if all || (names.isEmpty && (place.isAnyGiven || isFiltered)) {
             let items =
@@ -56,7 +57,6 @@ struct ItemSelection: ParsableArguments {
             }
             return items
         }
-        if let items = try matches(in: vault, criteria, mayAsk: mayAsk) { return items }
         guard names.count > 1 else {
             return [try offeringAll { try first.find(in: vault, criteria, mayAsk: mayAsk) }]
         }

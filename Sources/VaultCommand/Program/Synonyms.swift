@@ -162,7 +162,7 @@ enum Synonyms {
         "--encrypted": encryptedExport,
         "--exclude": attributesOfCopy, "--without": attributesOfCopy,
         "--qr": seed, "--uri": seed, "--url-otp": seed,
-        "--stdin": "a secret is read from standard input if that is no terminal: pipe it to the command",
+        "--stdin": "a secret is read from standard input unless that is a terminal: pipe it to the command",
         "--address": address, "--url": address, "--website": address,
         "--attach": file, "--attachment": file, "--binary": file, "--document": file, "--file": file,
         "--note": "notes are an attribute: --attribute notes=TEXT, or 'vaultfmt edit --all' for several lines",

@@ -732,8 +732,8 @@ vaultfmt_status vaultfmt_keep_versions(vaultfmt_vault *vault, uint32_t count);
  *
  * The changes of a transaction become durable together, in one commit, or not at all. A transaction belongs to the
  * handle on which it was begun and to the thread that began it. Until it ends,
- *   - calls by that thread on that handle to vaultfmt_find, _get, _get_attribute, _add, _set, _update, _move, _remove, _settle
- *     and the functions of "Earlier values" are part of the transaction and see its changes;
+ *   - calls by that thread on that handle to vaultfmt_find, _get, _get_attribute, _add, _set, _update, _move, _remove,
+ *     _settle and the functions of "Earlier values" are part of the transaction and see its changes;
  *   - that thread's other calls, and all its calls on other handles for the same open vault (vaultfmt_share), return
  *     VAULTFMT_INVALID_ARGUMENT;
  *   - calls by other threads on any handle for the same open vault wait for at most lock_wait and then return
