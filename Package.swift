@@ -155,7 +155,8 @@ let package = Package(
         .testTarget(
             name: "KeychainTests",
             dependencies: [
-                "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultLocal", "TestSupport", "CSodium",
+                "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultAge", "VaultLocal", "TestSupport",
+                "CSodium",
                 "KeychainProgram", "SeedProgram", "Wrappers", .product(name: "Logging", package: "swift-log"),
                 .product(name: "InMemoryLogging", package: "swift-log"),
             ],
@@ -238,7 +239,7 @@ let package = Package(
             dependencies: ["Fuzzing", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Tests/Programs/RoundTrip", swiftSettings: settings),
         .executableTarget(
-            name: "KeychainProgram", dependencies: ["KeychainAccess", "SecItem", "VaultFmt", "VaultLocal"],
+            name: "KeychainProgram", dependencies: ["KeychainAccess", "SecItem", "VaultAge", "VaultFmt", "VaultLocal"],
             path: "Tests/Programs/KeychainProgram", swiftSettings: settings),
         // Snippets of programs written for Apple's Keychain, in the Swift that they are in, and a program that runs
         // them; three modules, since three of the snippets declare the same names. Wrappers in the style of well-known

@@ -34,8 +34,9 @@ public struct Machine: Sendable {
         self.places = places
         self.place = place
         announcer = Announcer(notices)
+        // The folder "replicas" was that of an earlier form, which programs of an earlier version still use.
         replicas = ReplicaFiles(
-            files: PrivateFiles(place: place, announcer: announcer), folder: places.stateFolder + "/replicas")
+            files: PrivateFiles(place: place, announcer: announcer), folder: places.stateFolder + "/replica-ids")
     }
 
     private var files: PrivateFiles { PrivateFiles(place: place, announcer: announcer) }

@@ -2,7 +2,7 @@ internal import VaultBytes
 internal import VaultCrypto
 internal import VaultStore
 
-/// The replica ids of this machine, stored in `replicas` in its state folder: for each vault, a file with the ids of
+/// The replica ids of this machine, stored in `replica-ids` in its state folder: for each vault, a file with the ids of
 /// the present run (section 7.5).
 final class ReplicaFiles: Sendable {
     private let files: PrivateFiles
@@ -135,7 +135,7 @@ final class ReplicaFiles: Sendable {
             let identity = try file.identity()
             guard try files.identity(path)?.isSameFile(as: identity) == true else { continue }
             var opened = try read(file, path, identity, vault)
-            guard isOf(run, opened), !opened.log.isFull else {
+            guard isOf(run, opened), try isUntouched(opened), !opened.log.isFull else {
                 try make(path, vault, run, greatest: opened.log.greatest, replacing: true)
                 continue
             }
@@ -159,14 +159,34 @@ final class ReplicaFiles: Sendable {
             && head.inode == opened.identity.inode
     }
 
+    /// Whether the file is as the last program that appended to it left it. Where an older copy was restored in its place,
+    /// its times are not those of its last entry: what restores sets the old one, or does so later.
+    private func isUntouched(_ opened: Opened) throws(VaultError) -> Bool {
+        guard opened.log.head.hasTimes, opened.log.count > 0, let times = try opened.file.times() else { return true }
+        return times.modified == times.changed && Self.isAt(opened.log.last, times)
+    }
+
+    /// Whether a file was written when the clock showed a time, in milliseconds since 1970.
+    private static func isAt(_ time: UInt64, _ times: FileTimes) -> Bool {
+        // The times of files come from a coarser clock, and a program can be delayed.
+        let (later, overflow) = (times.modified / 1_000_000).subtractingReportingOverflow(Int64(clamping: time))
+        return !overflow && (-100...2000).contains(later)
+    }
+
+    private var now: UInt64 { UInt64(clamping: files.place.fileSystem.now()) }
+
     /// Begins a file of this run. Its head is durable before the file has its name.
     private func make(
         _ path: String, _ vault: Bytes16, _ run: MachineRun, greatest: UInt64, replacing: Bool
     ) throws(VaultError) {
         try files.write(path, what: Self.what, replacing: replacing) { (file) throws(VaultError) in
             let identity = try file.identity()
-            let head = ReplicaLog.Head(
+            var head = ReplicaLog.Head(
                 vault: vault, run: run, device: identity.device, inode: identity.inode, greatest: greatest)
+            let now = now
+            try file.write(ReplicaLog.encode(head), at: 0)
+            guard let times = try file.times(), times.modified == times.changed, Self.isAt(now, times) else { return }
+            head.hasTimes = true
             try file.write(ReplicaLog.encode(head), at: 0)
         }
     }
@@ -213,6 +233,8 @@ final class ReplicaFiles: Sendable {
     }
 
     private func append(_ entry: ReplicaLog.Entry, to opened: inout Opened) throws(VaultError) {
+        var entry = entry
+        entry.time = now
         let bytes = opened.log.encode(entry)
         let offset = UInt64(ReplicaLog.headSize + opened.log.count * ReplicaLog.entrySize)
         do throws(VaultError) { try opened.file.write(bytes, at: offset) } catch {

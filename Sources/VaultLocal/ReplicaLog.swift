@@ -34,6 +34,8 @@ struct ReplicaLog {
         let kind: Kind
         let id: UInt64
         var revision: UInt64 = 0
+        /// When it was appended, in milliseconds since 1970.
+        var time: UInt64 = 0
     }
 
     /// The beginning of the file.
@@ -45,6 +47,8 @@ struct ReplicaLog {
         let inode: UInt64
         /// The greatest revision that this machine had made before this run, as far as is known.
         let greatest: UInt64
+        /// Whether the file system gives the file the times at which it is written.
+        var hasTimes = false
     }
 
     let head: Head
@@ -54,14 +58,18 @@ struct ReplicaLog {
     private(set) var order: [UInt64] = []
     private(set) var greatest: UInt64
     private(set) var count = 0
+    /// When the last entry was appended, in milliseconds since 1970; 0 if there is none.
+    private(set) var last: UInt64 = 0
 
     static let headSize = 128
     static let entrySize = 32
+    /// An entry's first number has its kind in the lowest bits, and its time in the others.
+    private static let kindBits: UInt64 = 8
     /// The number of revisions under one id (section 7.5).
     static let mostRevisions = 4096
     /// The number of entries of a file. When it is reached, a new file begins, and new ids with it.
     static let mostEntries = 1 << 15
-    private static let magic: [UInt8] = Array("vfmtRPL1".utf8)
+    private static let magic: [UInt8] = Array("vfmtRPL2".utf8)
 
     init(_ head: Head) {
         self.head = head
@@ -101,6 +109,7 @@ struct ReplicaLog {
         }
         replicas[entry.id] = replica
         count += 1
+        last = entry.time
         return true
     }
 }
@@ -121,7 +130,7 @@ extension ReplicaLog {
         out.append(head.run.system)
         out.append(u64: UInt64(bitPattern: head.run.difference))
         for number in [head.device, head.inode, head.greatest] { out.append(u64: number) }
-        out.append(zeros: 8)
+        out.append(u64: head.hasTimes ? 1 : 0)
         return out
     }
 
@@ -138,10 +147,11 @@ extension ReplicaLog {
             let system = try cursor.bytes32(span)
             let difference = Int64(bitPattern: try cursor.u64(span))
             let (device, inode, greatest) = (try cursor.u64(span), try cursor.u64(span), try cursor.u64(span))
+            let hasTimes = try cursor.u64(span) == 1
             self.init(
                 Head(
                     vault: vault, run: MachineRun(system: system, difference: difference), device: device, inode: inode,
-                    greatest: greatest))
+                    greatest: greatest, hasTimes: hasTimes))
         } catch { return nil }
         guard Self.encode(head) == bytes else { return nil }
     }
@@ -149,7 +159,8 @@ extension ReplicaLog {
     /// Encodes the entry that will be appended next.
     func encode(_ entry: Entry) -> [UInt8] {
         var out: [UInt8] = []
-        for number in [entry.kind.rawValue, entry.id, entry.revision] { out.append(u64: number) }
+        let kind = entry.kind.rawValue | entry.time << Self.kindBits
+        for number in [kind, entry.id, entry.revision] { out.append(u64: number) }
         out.append(u64: check(out, at: count))
         return out
     }
@@ -169,8 +180,9 @@ extension ReplicaLog {
         while !cursor.isAtEnd {
             do throws(FormatError) {
                 let (kind, id, revision) = (try cursor.u64(span), try cursor.u64(span), try cursor.u64(span))
-                guard let kind = Entry.Kind(rawValue: kind) else { return false }
-                let entry = Entry(kind: kind, id: id, revision: revision)
+                let time = kind >> Self.kindBits
+                guard let kind = Entry.Kind(rawValue: kind & (1 << Self.kindBits - 1)) else { return false }
+                let entry = Entry(kind: kind, id: id, revision: revision, time: time)
                 let expected = Array(encode(entry).suffix(8))
                 var check: [UInt8] = []
                 check.append(u64: try cursor.u64(span))

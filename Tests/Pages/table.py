@@ -347,6 +347,7 @@ RECIPIENTS: list[Entry] = [
     Line("vaultfmt age-plugin vaultfmt:backup > backup.txt"),
     Line("age -e -i backup.txt -o archive.age archive.tar", before="echo content > archive.tar"),
     Line("age -d -i backup.txt archive.age > restored.tar", after="cmp archive.tar restored.tar"),
+    Program("func open(_ path: String, identityFile: String) throws -> Vault {", "Tests/Programs/KeychainProgram/Documentation.swift"),
     Line(
         "vaultfmt unlock --identity alice.txt --for 8h",
         after="env -u VAULTFMT_IDENTITY vaultfmt get deploy bot | grep -q t0ken",

@@ -360,6 +360,65 @@ struct SeveralMachinesTests {
         try machines.on("a", "list", "-f", machines.file("a"), "--passphrase-file", sandbox.path("a words"), exit: 77)
     }
 
+    @Test(
+        "a home that is put back while the machine runs writes under new ids: no merge removes what it did not know",
+        arguments: ["tar xf b.tar", "cp -a snap/. one"])
+    func restoredHome(_ restoring: String) throws {
+        let sandbox = try Sandbox()
+        try sandbox.linkPrograms()
+        sandbox.environment["VAULTFMT_VAULT"] = nil
+        try sandbox.okShell(
+            """
+            on() { (cd "$1"; export XDG_STATE_HOME=$PWD/state; shift; "$@"); }
+            put() { printf %s "$3" | on "$1" vaultfmt set "$2" -f w.vault; }
+            mkdir one two; on one vaultfmt create w.vault --kdf testing; put one x1 1; cp one/w.vault two/w.vault; put two y1 1
+            tar cf b.tar one; cp -a one snap; put one bank b; put one x1 2; cp one/w.vault stick
+            on two vaultfmt merge w.vault ../stick
+            \(restoring)
+            put one o1 1; put one o2 2; put one o3 3; cp one/w.vault stick
+            on two vaultfmt merge w.vault ../stick >report; ! grep -q removed report
+            [[ $(on two vaultfmt get bank -f w.vault) == b && $(on two vaultfmt get x1 -f w.vault) == 2 && $(on two vaultfmt get o3 -f w.vault) == 3 ]]
+            on one vaultfmt merge w.vault ../two/w.vault >report; ! grep -q removed report
+            [[ $(on one vaultfmt get bank -f w.vault) == b && $(on one vaultfmt get x1 -f w.vault) == 2 && $(on one vaultfmt get y1 -f w.vault) == 1 ]]
+            """)
+    }
+
+    @Test(
+        "a long attribute that was set in another group is left to settle, as a secret is, and kept only after asking")
+    func longAttribute() throws {
+        let machines = try Machines(["a", "b"])
+        let memo = String(repeating: "m", count: 300)
+        try machines.on("b", "update", "s", "--attribute", "memo=\(memo)", "-f", machines.file("b"))
+        try machines.on("a", "move", "s", "--to-group", "team", "--yes", "-f", machines.file("a"))
+        try machines.merge("a", with: "b", exit: 3)
+        try machines.on("a", "get", "s", "--group", "team", "--field", "memo", "-f", machines.file("a"), exit: 1)
+        let shown = try machines.on("a", "conflicts", "show", "s", "--group", "team", "-f", machines.file("a")).output
+        #expect(shown.contains("memo"), "\(shown)")
+        let settle = ["conflicts", "settle", "s", "--group", "team", "--keep", "1", "-f", machines.file("a")]
+        let refused = try machines.on("a", settle, exit: 64)
+        #expect(
+            refused.error.contains("was set in the default group") && refused.error.contains("is in group 'team'"),
+            "\(refused.error)")
+        try machines.on("a", settle + ["--yes"])
+        let kept = try machines.on("a", "get", "s", "--group", "team", "--field", "memo", "-f", machines.file("a"))
+        #expect(kept.output == memo)
+    }
+
+    @Test("settling that moves an item to another group asks first")
+    func settledPlace() throws {
+        let machines = try Machines(["a", "b"])
+        try machines.on("a", "move", "s", "--to-group", "team", "--yes", "-f", machines.file("a"))
+        try machines.set("b", "s", "from b")
+        try machines.merge("a", with: "b", exit: 3)
+        let settle = ["conflicts", "settle", "s", "--keep", "1", "-f", machines.file("a")]
+        let refused = try machines.on("a", settle, exit: 64).error
+        #expect(
+            refused.contains("moves the item from the default group") && refused.contains("to group 'team'"),
+            "\(refused)")
+        try machines.on("a", settle + ["--yes"])
+        #expect(try machines.on("a", "get", "s", "--group", "team", "-f", machines.file("a")).output == "from b")
+    }
+
     @Test("an export and a copy with its history have the value that a merge left to settle, as an earlier one")
     func exportedConflict() throws {
         let machines = try Machines(["a", "b"])

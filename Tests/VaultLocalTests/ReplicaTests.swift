@@ -121,6 +121,22 @@ struct ReplicaTests {
         #expect(try change(replicas(run), state, 20) == id)
     }
 
+    @Test("M-32: a memory in which older contents were put back belongs to no run, though it is the same file")
+    func restoredInPlace() throws {
+        let state = Rows()
+        let id = try change(replicas(run), state, 10)
+        let (contents, before) = (try folder.read(path), state.copy)
+        let times = try FileManager.default.attributesOfItem(atPath: folder.file(path))
+        #expect(try change(replicas(run), state, 20) == id)
+        try folder.write(path, contents)
+        try FileManager.default.setAttributes(
+            [.modificationDate: try #require(times[.modificationDate])], ofItemAtPath: folder.file(path))
+        #expect(try change(replicas(run), before, 20) != id)
+        // The file of the new id is as good as any.
+        let next = try change(replicas(run), before, 30)
+        #expect(try change(replicas(run), before, 40) == next)
+    }
+
     @Test("M-32: a machine that cannot tell its run has no ids")
     func noRun() throws {
         #expect(try replicas(nil).claim(vault) { _ in 0 } == nil)

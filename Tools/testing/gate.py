@@ -77,6 +77,11 @@ def steps(seed: int) -> Iterator[Step]:
         find=lines(r"^Tests/C/run: (?!FAILED).*$|^.*: (error|Assertion).*$|^\S+\.c:\d+: .*$", f"{REPEAT} --only c-library"),
     )  # fmt: skip
 
+    yield Step(
+        "portable-reader", "the portable reader in C: every vector, sanitizers, mutations, budgets, its size", ["Tests/Reader/run"], ["set-up"], limit=1200,
+        find=lines(r"^  FAILED .*$|^Tests/Reader/run: (?!FAILED|the same|\d).*$|^.*: (error|runtime error|warning): .*$|^.*AddressSanitizer: .*$", f"{REPEAT} --only portable-reader"),
+    )  # fmt: skip
+
     # What the debug build is needed for. The tests start the released command.
     yield Step(
         "tests", "the tests of all modules, with the released command as the program that they start", ["Tools/testing/swift-tests"],

@@ -155,6 +155,10 @@ int vault_spawn_in_new_session(posix_spawnattr_t *attributes) {
     return -posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
 }
 
+int vault_spawn_without_others(posix_spawn_file_actions_t *actions) {
+    return -posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
+}
+
 int vault_stat(int fd, const char *path, struct vault_file *file) {
     struct statx status;
     const int flags = path ? 0 : AT_EMPTY_PATH;
@@ -163,5 +167,15 @@ int vault_stat(int fd, const char *path, struct vault_file *file) {
     file->inode = status.stx_ino;
     file->links = status.stx_nlink;
     file->size = status.stx_size;
+    return 0;
+}
+
+static int64_t nanoseconds(struct statx_timestamp time) { return (int64_t)((uint64_t)time.tv_sec * 1000000000u + time.tv_nsec); }
+
+int vault_times(int fd, int64_t *modified, int64_t *changed) {
+    struct statx status;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_MTIME | STATX_CTIME, &status) != 0) return -errno;
+    *modified = nanoseconds(status.stx_mtime);
+    *changed = nanoseconds(status.stx_ctime);
     return 0;
 }

@@ -6,6 +6,8 @@ struct HostedRecipient: Recipient {
     let recipient: PluginRecipient
 
     var text: String { recipient.text }
+    /// How much of a recipient names it in an error.
+    private static let shown = 24
     var kind: RecipientKind { .plugin(recipient.name) }
 
     func wrap(_ fileKey: borrowing FileKey) throws(AgeError) -> WrappedFileKey {
@@ -36,7 +38,9 @@ struct HostedRecipient: Recipient {
             }
             return true
         }
-        if let reported = session.reported { throw reported }
+        if let reported = session.reported {
+            throw AgeError(reported.code, "\(reported.detail) (recipient \(recipient.text.prefix(Self.shown))…)")
+        }
         guard !stanzas.isEmpty else {
             throw AgeError(.pluginFailed, "the age plugin '\(recipient.name)' returned no stanza")
         }
@@ -56,9 +60,14 @@ struct HostedIdentities: Identity {
         var keys: [FileKeyBox?] = headers.map { _ in nil }
         try session.answer { (message) throws(AgeError) in
             guard message.type == "file-key" else { return false }
-            guard message.arguments.count == 1, let index = Int(message.arguments[0]), keys.indices.contains(index),
-                keys[index] == nil, message.body.count == FileKey.size
-            else { throw AgeError(.malformedStanza, "returned a malformed file key") }
+            guard let index = keys.indices.first(where: { [String($0)] == message.arguments }) else {
+                throw AgeError(.malformedStanza, "returned a file key for a file that it was not asked about")
+            }
+            guard keys[index] == nil else { throw AgeError(.malformedStanza, "returned two file keys for one file") }
+            guard message.body.count == FileKey.size else {
+                throw AgeError(
+                    .malformedStanza, "returned a file key of \(message.body.count) bytes, not \(FileKey.size)")
+            }
             keys[index] = FileKeyBox(try FileKey(message.body.copy()))
             return true
         }

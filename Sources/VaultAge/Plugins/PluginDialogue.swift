@@ -8,7 +8,7 @@ public protocol PluginDialogue: Sendable {
     func show(_ message: String, from plugin: String) -> Bool
 
     /// Asks the person to choose between two answers. `no` is nil if the plugin offers only one.
-    /// - Returns: Whether the answer was `yes`; nil if there is no one to ask.
+    /// - Returns: Whether the answer was `yes`; nil if there is no one to ask, or no answer.
     func confirm(_ message: String, yes: String, no: String?, from plugin: String) -> Bool?
 
     /// Asks for a line of text, without echo if it is secret. Returns nil if there is no one to ask, or no answer.

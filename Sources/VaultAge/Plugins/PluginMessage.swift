@@ -24,10 +24,14 @@ package struct PluginMessage: ~Copyable {
     }
 
     /// The body as text for messages to a person; invalid UTF-8 becomes replacement characters.
-    package var text: String { body.withUnsafeBytes { String(decoding: $0.prefix(Self.longestShown), as: UTF8.self) } }
+    package var text: String {
+        body.withUnsafeBytes {
+            String(decoding: $0.prefix(Self.longestShown), as: UTF8.self) + ($0.count > Self.longestShown ? "…" : "")
+        }
+    }
 
-    /// The maximum number of characters of a message that are shown.
-    private static let longestShown = 2048
+    /// The maximum number of bytes of a message that are shown.
+    private static let longestShown = 4096
 
     /// Returns the stanza that follows the first `count` arguments, or nil if the rest is not a stanza.
     package func stanza(after count: Int) -> Stanza? {

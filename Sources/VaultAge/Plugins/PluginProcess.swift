@@ -68,6 +68,8 @@ struct PluginProcess: ~Copyable {
         for (target, descriptor) in standard.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target))
         }
+        // A factor that has not been read yet may be among the others.
+        vault_spawn_without_others(&actions)
         // The caller decides which signals it blocks or ignores. The plugin stays in this process group, so that Ctrl-C
         // reaches it and its own PIN dialogue can use the terminal.
         var signals = sigset_t()

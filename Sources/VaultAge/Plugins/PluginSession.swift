@@ -9,10 +9,12 @@ struct PluginSession: ~Copyable {
     private var stream: PluginStream
     /// The first error that the plugin reported.
     private(set) var reported: AgeError?
-    /// Whether the person declined or did not answer.
-    private var isDeclined = false
+    /// What became of a question that was not answered as the plugin needs it; nil if there was none.
+    private var refusal: String?
     private var questions = 0
 
+    /// The maximum number of characters of an error that are shown.
+    private static let longest = 1000
     /// The maximum number of questions that one plugin may ask.
     private static let mostQuestions = 100
 
@@ -71,7 +73,7 @@ struct PluginSession: ~Copyable {
             if let answer = host.dialogue.ask(message.text, isSecret: isSecret, from: name) {
                 reply.append(["ok"], body: answer)
             } else {
-                isDeclined = true
+                refusal = unanswered
                 reply.append(["fail"])
             }
         default: return false
@@ -87,13 +89,15 @@ struct PluginSession: ~Copyable {
         switch host.dialogue.confirm(message.text, yes: yes, no: labels.count > 1 ? labels[1] : nil, from: name) {
         case true?: reply.append(["ok", "yes"])
         case false?:
-            isDeclined = true
+            refusal = "cancelled when the age plugin '\(name)' asked a question"
             reply.append(["ok", "no"])
         case nil:
-            isDeclined = true
+            refusal = unanswered
             reply.append(["fail"])
         }
     }
+
+    private var unanswered: String { "cancelled because nobody answered the age plugin '\(name)'" }
 
     private mutating func countQuestion() throws(AgeError) {
         questions += 1
@@ -106,8 +110,8 @@ struct PluginSession: ~Copyable {
     private mutating func note(_ message: borrowing PluginMessage) {
         guard reported == nil else { return }
         let said = Self.line(message.text)
-        if isDeclined {
-            reported = AgeError(.cancelled, "cancelled when the age plugin '\(name)' asked a question: \(said)")
+        if let refusal {
+            reported = AgeError(.cancelled, "\(refusal): \(said)")
             return
         }
         // An identity fails if its device is absent or the PIN is wrong.
@@ -136,17 +140,17 @@ struct PluginSession: ~Copyable {
     private mutating func ended() -> AgeError {
         stream.finishErrors()
         let code = process.finish()
-        if isDeclined { return AgeError(.cancelled, "cancelled when the age plugin '\(name)' asked a question") }
         let end = code.map { "exited with code \($0)" } ?? "was ended by a signal"
         let tail = String(decoding: stream.errorTail, as: UTF8.self)
         let last = tail.split(whereSeparator: \.isNewline).last { !$0.allSatisfy(\.isWhitespace) }
         let said = last.map { "; its last message was: \(Self.line(String($0)))" } ?? ""
+        if let refusal { return AgeError(.cancelled, refusal + said) }
         return AgeError(.pluginFailed, "the age plugin '\(name)' \(end) before it had finished\(said)")
     }
 
     /// Returns the beginning of a text, short enough for an error message.
     private static func line(_ text: String) -> String {
-        let line = String(text.prefix(200).map { $0.isNewline ? " " : $0 })
-        return line.isEmpty ? "no reason" : line
+        let line = String(text.prefix(longest).map { $0.isNewline || $0 == "\t" ? " " : $0 })
+        return line.isEmpty ? "no reason" : text.count > longest ? line + "…" : line
     }
 }

@@ -56,8 +56,8 @@ package struct PluginStream: ~Copyable {
             let line = buffer[line]
             guard line.starts(with: "-> ".utf8) else { return nil }
             let words = line.dropFirst(3).split(
-                separator: UInt8(ascii: " "), maxSplits: AgeLimit.arguments + 2, omittingEmptySubsequences: false)
-            guard words.count <= AgeLimit.arguments + 2,
+                separator: UInt8(ascii: " "), maxSplits: AgeLimit.words, omittingEmptySubsequences: false)
+            guard words.count <= AgeLimit.words,
                 words.allSatisfy({ !$0.isEmpty && $0.allSatisfy { (33...126).contains($0) } })
             else { return nil }
             return words.map { String(decoding: $0, as: UTF8.self) }

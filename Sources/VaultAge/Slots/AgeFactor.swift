@@ -97,8 +97,9 @@ public final class AgeFactor: SlotFactor {
     private static var incompatible: AgeError {
         AgeError(
             .incompatibleRecipients,
-            "a slot cannot mix post-quantum and other recipients, because it would be only as strong as the weakest of them; "
-                + "add a separate slot for each kind, or allow mixing explicitly")
+            "a slot cannot mix post-quantum and other recipients, or recipients to which plugins give different labels, because it would be "
+                + "only as strong as the weakest of them; add a separate slot for each kind, or allow mixing explicitly"
+        )
     }
 
     /// Finds the keys of slots by trying the identities in order. Once an identity has found a key, the others are not

@@ -4,6 +4,8 @@ public enum AgeLimit {
     public static let stanzas = 64
     /// The maximum number of arguments of a stanza, including its type.
     public static let arguments = 64
+    /// The maximum number of words in a message of a plugin, which may be one that nobody knows.
+    public static let words = 1024
     /// The maximum size of a stanza in text form, in bytes, including all of its lines.
     public static let stanza = 16_384
     /// The maximum number of characters in a recipient or identity.

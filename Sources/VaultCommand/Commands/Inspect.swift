@@ -8,8 +8,8 @@ struct Inspect: ParsableCommand {
         commandName: "inspect",
         abstract: "Describe a vault: all of it with a key, or its public part without one.",
         discussion: """
-            This command never prompts: details that require a key are shown if an option or the environment provides \
-            a factor, or if the vault is unlocked. Anything read without a key is marked unauthenticated, because \
+            This command asks for no factor: details that require a key are shown if an option or the environment provides \
+            one (an age plugin may ask for its PIN), or if the vault is unlocked. Anything read without a key is marked unauthenticated, because \
             anyone who can write to the file can change it.
 
             Examples:

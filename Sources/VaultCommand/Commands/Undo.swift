@@ -93,7 +93,14 @@ struct UndoOptions: ParsableArguments {
         guard !dryRun else { return Terminal.note("nothing was changed (--dry-run)") }
         guard try isAllowed(step) else { throw CommandFailure.declined("nothing was changed") }
         ControllingTerminal.end()
+        let before = vault.state
         try Progress.during("writing") { try machine.carryOut(step, on: vault) }
+        guard vault.state != before else {
+            throw CommandFailure(
+                .noSuchItem,
+                "this cannot be \(done): what was forgotten does not come back, and nothing else was changed then; "
+                    + "'vaultfmt undo --steps NUMBER' goes back further")
+        }
         Terminal.note(
             done == "undone"
                 ? "undone; 'vaultfmt redo' redoes the change" : "redone; 'vaultfmt undo' undoes the change")

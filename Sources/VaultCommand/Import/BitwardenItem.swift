@@ -165,7 +165,9 @@ extension BitwardenItem {
             if let value = field.value?.text ?? linked {
                 entry.fields.append(
                     ImportedEntry.Field(
-                        name: field.name ?? "field", value: SharedSecret(text: value), isConcealed: field.type == 1))
+                        name: field.name ?? "field", value: SharedSecret(text: value),
+                        isConcealed: field.type == 1
+                            || field.linkedId == nil && ImportedEntry.Field.isSecret(field.name ?? "")))
             } else if let value = field.value {
                 putFurther(value, field.name ?? "field", &entry)
             }

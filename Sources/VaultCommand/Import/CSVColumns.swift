@@ -43,6 +43,9 @@ struct CSVColumns {
     /// The kind of all rows, for a list that has no column for it.
     let usualKind: String
 
+    /// The maximum number of columns of a list.
+    static let most = 4096
+
     init(header: [String]) {
         let names = header.map(Self.normalized)
         let dashlane = Self.dashlane[names]
@@ -108,6 +111,8 @@ struct CSVColumns {
         "note": .notes, "notes": .notes, "extra": .notes, "comments": .notes,
         "otpauth": .oneTimePassword, "totp": .oneTimePassword, "login_totp": .oneTimePassword,
         "otpurl": .oneTimePassword, "otpsecret": .oneTimePassword, "one-time password": .oneTimePassword,
+        "otp": .oneTimePassword, "otp_secret": .oneTimePassword, "otp secret": .oneTimePassword,
+        "totp secret": .oneTimePassword, "totp_secret": .oneTimePassword, "totpsecret": .oneTimePassword,
         "group": .folder, "folder": .folder, "grouping": .folder, "category": .folder, "vault": .folder,
         "tags": .tags, "collections": .property("collections"),
         "httprealm": .realm, "type": .kind,

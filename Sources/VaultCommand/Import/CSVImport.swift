@@ -17,9 +17,8 @@ struct CSVImport: ~Copyable, EntrySource {
         let line = start.prefix { $0 != 0x0A }
         return CSVDelimiter.allCases.contains { delimiter in
             do throws {
-                return CSVColumns(
-                    header: try CSVTable(UnsafeRawBufferPointer(rebasing: line), delimiter: delimiter).header
-                ).isPasswordList
+                let header = try CSVTable(UnsafeRawBufferPointer(rebasing: line), delimiter: delimiter).header
+                return header.count <= CSVColumns.most && CSVColumns(header: header).isPasswordList
             } catch {
                 return false
             }
@@ -91,6 +90,9 @@ struct CSVImport: ~Copyable, EntrySource {
                 throw CommandFailure.damaged(
                     "line 1",
                     "this is vaultfmt's CSV export, which is incomplete; import its JSON export instead")
+            }
+            guard table.header.count <= CSVColumns.most else {
+                throw CommandFailure.damaged("line 1", "the list has more than \(CSVColumns.most) columns")
             }
             if CSVColumns(header: table.header).isPasswordList { return table }
         }

@@ -21,6 +21,8 @@ struct ImportSession {
     /// The items of the vault by their origin, loaded when first needed.
     private var origins: [String: ItemKey]?
     private var room = EntryRoom()
+    /// The number of earlier values that the vault keeps.
+    private var limit = 0
 
     /// What happens to the items, such as "imported".
     private let participle: String
@@ -37,6 +39,7 @@ struct ImportSession {
     ) throws {
         var failure: CommandFailure?
         do throws(VaultError) {
+            limit = vault.keptVersions
             try vault.transaction { transaction throws(VaultError) in
                 do {
                     omissions = try source.read { record in
@@ -61,6 +64,7 @@ struct ImportSession {
         _ source: inout some ImportSource & ~Copyable, into vault: Vault, output: Output, _ progress: Progress?
     ) throws {
         var seen: [ItemKey: Int64?] = [:]
+        limit = vault.keptVersions
         omissions = try source.read { record in
             let key = record.key
             let decision = try importing(record.place) { () throws -> Decision in
@@ -88,7 +92,16 @@ struct ImportSession {
             }
             let before = try decision.changes ? vault.item(decision.old ?? decision.target) : nil
             tally.note(decision, record, before, policy)
-            tally.earlierValues += decision.adds ? record.earlier.count : 0
+            let missing = try importing(record.place) {
+                try self.missing(in: record, decision, whole: { key throws(VaultError) in try vault.whole(key) }) {
+                    key throws(VaultError) in
+                    try vault.earlierValues(of: key)
+                } open: { value throws(VaultError) in
+                    try vault.secret(of: value)
+                }
+            }
+            tally.earlierValues += missing.added.count
+            tally.droppedEarlierValues += missing.dropped
             if decision.action != .copy { seen[decision.target] = .some(record.modified) }
             var attributes = record.attributes
             TwinName.note(key, decision.target, in: &attributes)
@@ -292,7 +305,14 @@ struct ImportSession {
         let target = decision.target
         var attributes = record.attributes
         TwinName.note(record.key, target, in: &attributes)
-        var earlier = record.earlier
+        let (earlier, dropped) = try importing(place) {
+            try missing(in: record, decision, whole: { key throws(VaultError) in try transaction.whole(key) }) {
+                key throws(VaultError) in
+                try transaction.earlierValues(of: key)
+            } open: { value throws(VaultError) in
+                try transaction.open(value).takeSecret()
+            }
+        }
         // What the source says of an existing item never lets anyone read more of it than before.
         let before = try decision.changes ? importing(place) { try transaction.item(decision.old ?? target) } : nil
         tally.note(decision, record, before, policy)
@@ -307,9 +327,8 @@ struct ImportSession {
                     created: record.created, modified: record.modified)
             }
         case .replace, .update:
-            let known = try importing(place) {
+            try importing(place) {
                 let old = decision.old ?? target
-                let known = before?.modified ?? .min
                 var changes = AttributeChanges(
                     set: attributes.protected(like: before), replaceAll: decision.action == .replace)
                 try changes.keepDate(ofSecretOf: old, unlessNew: record.secret, in: transaction)
@@ -320,18 +339,40 @@ struct ImportSession {
                         key, secret: record.secret, attributes: changes, created: record.created,
                         modified: record.modified)
                 }
-                return known
             }
-            // The value from the last import and all values before it are already stored as earlier values.
-            if decision.action == .update { earlier.removeAll { $0.modified <= known } }
-        case .skip, .copy, .duplicate, .unchanged, .keep: return
+        case .unchanged: break
+        case .skip, .copy, .duplicate, .keep: return
         }
+        tally.droppedEarlierValues += dropped
         guard !earlier.isEmpty else { return }
-        let kept = try importing(place) {
+        tally.earlierValues += try importing(place) {
             try transaction.addEarlierValues(earlier.map(\.value), to: target)
         }
-        tally.earlierValues += kept
-        tally.droppedEarlierValues += earlier.count - kept
+    }
+
+    /// Returns the earlier values of a record that its item in the vault will get, and the number of those that the vault
+    /// does not keep.
+    private func missing(
+        in record: borrowing ImportRecord, _ decision: Decision, whole: (ItemKey) throws(VaultError) -> OpenedItem?,
+        earlier: (ItemKey) throws(VaultError) -> [EarlierValue], open: (EarlierValue) throws(VaultError) -> Secret
+    ) throws(VaultError) -> (added: [ImportRecord.Earlier], dropped: Int) {
+        guard !record.earlier.isEmpty else { return ([], 0) }
+        switch decision.action {
+        case .skip, .copy, .duplicate, .keep: return ([], 0)
+        case .add, .keepBoth, .replace:
+            return (record.earlier.suffix(limit), max(0, record.earlier.count - limit))
+        case .update, .unchanged:
+            let key = decision.old ?? decision.target
+            // Of a rehearsal, an entry before this one can be what is changed.
+            guard let item = try whole(key) else {
+                return (record.earlier.suffix(limit), max(0, record.earlier.count - limit))
+            }
+            let known = try KnownValues(item, try earlier(key), limit: limit, open: open)
+            let time = decision.action == .update ? item.item.modified : .max
+            let missing = known.missing(record.earlier, after: time)
+            // What an import of the same source has named before is not named again.
+            return (missing.added, decision.action == .update ? missing.dropped : 0)
+        }
     }
 }
 

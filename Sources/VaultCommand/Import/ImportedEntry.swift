@@ -22,11 +22,24 @@ struct ImportedEntry {
         /// Whether it is another value under a name that the entry uses already, or was not a field in the source.
         var isFurther = false
 
-        /// Whether the name says that the value is a password, for managers that do not say what they hide.
+        /// Whether the name says that the value is secret, for managers that do not say what they hide. What is sealed
+        /// without need can still be read; what is not stands in the index.
         static func isSecret(_ name: String) -> Bool {
             let name = name.lowercased()
-            return ["password", "passphrase", "passwd"].contains { name.contains($0) }
+            let words = name.split { !$0.isLetter && !$0.isNumber }.map(String.init)
+            return secretParts.contains { name.contains($0) } || words.contains(where: secretWords.contains)
+                || secretWords.contains(words.joined())
         }
+
+        private static let secretParts = [
+            "password", "passphrase", "passwd", "passcode", "secret", "private key", "privatekey", "api key", "apikey",
+            "access key", "recovery", "backup code", "security code", "security answer", "one-time", "authenticator",
+        ]
+        private static let secretWords: Set<String> = [
+            "pass", "pwd", "pw", "pin", "puk", "token", "otp", "totp", "hotp", "2fa", "mfa", "tfa", "cvv", "cvv2",
+            "cvc", "cvc2",
+            "csc", "ssn", "seed", "mnemonic", "jwt",
+        ]
     }
 
     /// An earlier state of the entry.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import VaultBytes
 import VaultFmt
 import VaultLocal
 
@@ -222,6 +223,9 @@ extension JSONObject {
     /// Returns the member `attributes`, and the total number of its members.
     fileprivate func attributes() throws -> (attributes: Attributes, members: Int) {
         guard let list: [String: JSONAttribute] = try optional("attributes") else { return (Attributes(), 0) }
+        guard list.count <= Format.Limit.attributes else {
+            throw failure("must have at most \(Format.Limit.attributes) attributes", at: "attributes")
+        }
         return (Attributes(list.map { $1.attribute($0) }), list.values.reduce(list.count) { $0 + $1.members })
     }
 

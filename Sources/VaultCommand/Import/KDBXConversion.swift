@@ -4,6 +4,12 @@ import VaultFmt
 struct KDBXConversion {
     private let source: KDBXEntry
     private let binaries: KDBXBinaries
+    private let attachments = Attachments()
+
+    /// The attachments that were copied so far: the earlier states have most of them too.
+    private final class Attachments {
+        var copied: [KDBXBinaries.Place: SharedSecret] = [:]
+    }
 
     init(_ entry: KDBXEntry, _ binaries: KDBXBinaries) {
         source = entry
@@ -59,7 +65,9 @@ struct KDBXConversion {
         entry.oneTimePassword = otp?.address
         putFields(of: source, used: Set(Self.standard + further.map(\.name) + (otp?.fields ?? [])), &entry)
         for (name, place) in source.binaries {
-            entry.attachments.append((name, SharedSecret(binaries.secret(place))))
+            let value = attachments.copied[place] ?? SharedSecret(binaries.secret(place))
+            attachments.copied[place] = value
+            entry.attachments.append((name, value))
         }
         entry.exact = KDBXOwnData.item(in: source, as: entry, binaries, isEarlier: isEarlier)
         if entry.exact == nil, source.own(KDBXPlacement.Key.item) != nil {
@@ -81,7 +89,8 @@ struct KDBXConversion {
             guard !(used.contains(string.name) && isRead && (isFirst || isAddress)) else { continue }
             entry.fields.append(
                 ImportedEntry.Field(
-                    name: string.name, value: string.value, isConcealed: string.isProtected || isSecret,
+                    name: string.name, value: string.value,
+                    isConcealed: string.isProtected || isSecret || ImportedEntry.Field.isSecret(string.name),
                     isFurther: !isFirst))
         }
         for (key, value) in source.customData
@@ -91,7 +100,7 @@ struct KDBXConversion {
         }
     }
 
-    private static let furtherAddress = "KP2A_URL"
+    private static let furtherAddress = KDBXString.furtherAddress
     private static let secret = [KDBXString.password, KDBXString.notes]
     private static let standard = [
         KDBXString.title, KDBXString.userName, KDBXString.password, KDBXString.url, KDBXString.notes,

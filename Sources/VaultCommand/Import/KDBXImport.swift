@@ -55,26 +55,28 @@ enum KDBXReading {
     ) throws -> [Omission] {
         let waiting = WaitingEntries()
         var inBin = OmittedEntries()
+        var repeats = KDBXRepeats(attached: file.mostAttached)
         let ofGroups = try withoutActuallyEscaping(take) { take in
             try KDBXDocument.read(file) { entry, binaries in
                 guard includesRecycleBin || !entry.isInRecycleBin else {
                     return inBin.add(entry.text(KDBXString.title), "entry \(entry.number)")
                 }
+                try repeats.take(entry)
                 guard !KDBXReference.areIn(entry) else { return try waiting.add(entry, binaries) }
                 try take(KDBXConversion(entry, binaries).entry())
             }
         }
         try waiting.resolve(in: file)
         for (entry, binaries) in waiting.entries {
-            try take(KDBXConversion(waiting.filled(entry), binaries).entry())
+            try take(KDBXConversion(waiting.filled(entry, &repeats), binaries).entry())
         }
         var losses = inBin.omission("entry", "entries", "in the recycle bin; --recycle-bin imports them too")
         losses += ofGroups.filter { includesRecycleBin || !$0.isInRecycleBin }.map { .loss($0.text) }
-        if waiting.unresolved > 0 {
-            losses.append(
-                .intended(
-                    "\(waiting.unresolved) references to fields of missing entries; the references are kept as text"
-                ))
+        for (count, what) in [
+            (waiting.unresolved, "to fields of missing entries, or of too many entries in a row"),
+            (waiting.secretsKept, "to passwords and notes in titles, user names and addresses, which are not secret"),
+        ] where count > 0 {
+            losses.append(.intended("\(count) references \(what); the references are kept as text"))
         }
         return losses
     }
@@ -84,9 +86,13 @@ enum KDBXReading {
 private final class WaitingEntries {
     private(set) var entries: [(KDBXEntry, KDBXBinaries)] = []
     private(set) var unresolved = 0
+    /// References to secrets that would have become public.
+    private(set) var secretsKept = 0
     private var targets: [KDBXReference: SharedSecret] = [:]
     private var resolved: [KDBXReference: SharedSecret] = [:]
     private var beingResolved: Set<KDBXReference> = []
+    /// Whether a reference leads to a secret, as far as that is known.
+    private var secretness: [KDBXReference: Bool] = [:]
 
     /// The maximum length of a chain of references.
     private static let longestChain = 10
@@ -112,10 +118,35 @@ private final class WaitingEntries {
     }
 
     /// Returns an entry with its references resolved.
-    func filled(_ entry: KDBXEntry) -> KDBXEntry {
+    func filled(_ entry: KDBXEntry, _ repeats: inout KDBXRepeats) throws -> KDBXEntry {
         var entry = entry
-        for field in entry.strings.indices { entry.strings[field].value = filled(entry.strings[field].value) }
+        for field in entry.strings.indices {
+            let string = entry.strings[field]
+            let secrets = KDBXReference.all(in: string.value).count { leadsToSecret($0) }
+            if secrets > 0, KDBXString.isPublic(string.name) {
+                secretsKept += secrets
+                continue
+            }
+            if secrets > 0 { entry.strings[field].isProtected = true }
+            entry.strings[field].value = filled(string.value)
+            try repeats.take(entry.strings[field].value.count)
+        }
         return entry
+    }
+
+    /// Whether a reference leads to a password or to notes, itself or through fields with further references.
+    private func leadsToSecret(_ reference: KDBXReference) -> Bool {
+        if let known = secretness[reference] { return known }
+        var seen: Set = [reference]
+        var next = [reference]
+        var isFound = false
+        while !isFound, let one = next.popLast() {
+            isFound = one.isToSecret || secretness[one] ?? false
+            guard !isFound, let target = targets[one] else { continue }
+            next += KDBXReference.all(in: target).filter { seen.insert($0).inserted }
+        }
+        secretness[reference] = isFound
+        return isFound
     }
 
     /// Returns a value with its references resolved.
@@ -186,6 +217,9 @@ struct KDBXReference: Hashable {
     let text: String
 
     private static let start = Array("{REF:".utf8)
+
+    /// Whether the wanted field is a secret.
+    var isToSecret: Bool { wanted == UInt8(ascii: "P") || wanted == UInt8(ascii: "N") }
 
     /// Whether any field of an entry contains a reference.
     static func areIn(_ entry: KDBXEntry) -> Bool { entry.strings.contains { isIn($0.value) } }

@@ -42,6 +42,12 @@ enum KDBXOwnData {
         for placement in list {
             guard let value = value(placement.place) else { continue }
             var flags = Attribute.Flags(rawValue: placement.flags)
+            // Whoever protects a field in another program wants it to be secret here too.
+            if case .string(let name) = placement.place, flags.isDisjoint(with: Attribute.Flags.protecting),
+                source.strings.contains(where: { $0.name == name && $0.isProtected })
+            {
+                flags.formUnion(Attribute.Flags.protecting)
+            }
             // Another program may have added it.
             if placement.place == .addresses, entry.addresses.contains(where: { WebAddress.hasPassword($0) }) {
                 flags.insert(.sealed)

@@ -99,14 +99,16 @@ final class KDBXDocument: XMLHandler {
     private var binaryID = ""
     private var isBinaryCompressed = false
     private var number = 0
+    private let mostEntries: Int
     /// What the open entry and its earlier states take, and what the text of the open element takes.
     private var held = 0
     private var textHeld = 0
 
     private init(
         _ stream: consuming InnerStream, _ binaries: KDBXBinaries, _ places: [KDBXBinaries.Place],
-        headerHash: SharedSecret?, _ take: @escaping (consuming KDBXEntry) throws -> Void
+        headerHash: SharedSecret?, mostEntries: Int, _ take: @escaping (consuming KDBXEntry) throws -> Void
     ) {
+        self.mostEntries = mostEntries
         self.stream = stream
         self.binaries = binaries
         self.headerHash = headerHash
@@ -128,12 +130,14 @@ final class KDBXDocument: XMLHandler {
         guard file.header.major == 4 else {
             let stream = try InnerStream(file.header.innerStream, key: Secret(bytes: file.header.innerKey))
             let hash = file.header.bytes.span.withUnsafeBytes { ForeignHash.sha256($0) }
-            let document = KDBXDocument(stream, binaries, [], headerHash: SharedSecret(hash), entry)
+            let document = KDBXDocument(
+                stream, binaries, [], headerHash: SharedSecret(hash), mostEntries: file.mostEntries, entry)
             try XMLReader.read(into: document) { feed in try file.unpacked(feed) }
             return document.groupLosses
         }
         // The data before the XML determines how the XML is read, so the XML reader is created after that data.
         let late = LateHandler()
+        let mostEntries = file.mostEntries
         var inner = InnerHeaderReader(binaries)
         try XMLReader.read(into: late) { feed in
             try file.unpacked { chunk in
@@ -141,7 +145,8 @@ final class KDBXDocument: XMLHandler {
                 guard inner.isComplete else { return }
                 if late.handler == nil {
                     let stream = try InnerStream(inner.stream, key: inner.key)
-                    late.handler = KDBXDocument(stream, binaries, inner.list, headerHash: nil, entry)
+                    late.handler = KDBXDocument(
+                        stream, binaries, inner.list, headerHash: nil, mostEntries: mostEntries, entry)
                 }
                 if !rest.isEmpty { try feed(rest) }
             }
@@ -163,6 +168,9 @@ final class KDBXDocument: XMLHandler {
 
     // MARK: elements
 
+    /// Whether entries can be in such an element. No program puts one outside of all groups, but none is lost if one does.
+    private static func holdsEntries(_ element: Element) -> Bool { [.group, .root, .history].contains(element) }
+
     private func parent(_ depth: Int = 1) -> Element? {
         path.count > depth ? path[path.count - 1 - depth].element : nil
     }
@@ -177,7 +185,7 @@ final class KDBXDocument: XMLHandler {
         switch element {
         case .group where parent() == .root || parent() == .group:
             groups.append(Group(isInRecycleBin: groups.last?.isInRecycleBin ?? false))
-        case .entry where parent() == .group || parent() == .history:
+        case .entry where parent().map(Self.holdsEntries) ?? false:
             try hold(0)
             entries.append(KDBXEntry())
             singles.append([])
@@ -250,7 +258,7 @@ final class KDBXDocument: XMLHandler {
         case (.item, .customData) where parent(2) == .group: try loseCustomData()
         case (.expires, .times) where parent(2) == .group: if plainText() == "True" { try lose(.expiry) }
         case (.group, .root), (.group, .group): try endGroup()
-        case (.entry, .group), (.entry, .history): try endEntry()
+        case (.entry, .group), (.entry, .root), (.entry, .history): try endEntry()
         case (_, .entry):
             // Tags and the like are a few bytes, unless somebody means harm; values have been counted.
             try hold(text.count)
@@ -393,8 +401,17 @@ final class KDBXDocument: XMLHandler {
     private func endEntry() throws {
         guard var entry = entries.popLast() else { return }
         singles.removeLast()
-        guard entries.isEmpty else { return change { $0.history.append(entry) } }
+        guard entries.isEmpty else {
+            if !entry.history.isEmpty { entry.problems.append("it has earlier states of its own; left out") }
+            return change { $0.history.append(entry) }
+        }
         number += 1
+        guard number <= mostEntries else {
+            throw CommandFailure(
+                .overLimit,
+                "it has more than \(mostEntries) entries, which is more than a file of its size can have unless it was made to do harm; "
+                    + "allow more with --max-source-memory")
+        }
         entry.number = number
         entry.folder = groups.dropFirst().map(\.name)
         entry.isInRecycleBin = groups.last?.isInRecycleBin ?? false

@@ -48,7 +48,7 @@ struct KDBXEntry {
 struct KDBXString {
     let name: String
     var value: SharedSecret
-    let isProtected: Bool
+    var isProtected: Bool
 }
 
 extension KDBXString {
@@ -60,6 +60,13 @@ extension KDBXString {
     static let notes = "Notes"
     /// KeePassXC's one-time password, an `otpauth:` URL.
     static let otp = "otp"
+    /// How KeePassXC and Keepass2Android begin the names of further addresses.
+    static let furtherAddress = "KP2A_URL"
+
+    /// Whether a field becomes part of an item's name, or of what the index says of it.
+    static func isPublic(_ name: String) -> Bool {
+        [title, userName, url].contains(name) || name.hasPrefix(furtherAddress)
+    }
 }
 
 /// Tags, joined as in KeePass.

@@ -10,12 +10,15 @@ struct KDBXFile: ~Copyable {
     private let contents: SecretBuffer
     /// The maximum size of all attachments together, which are held in memory.
     let mostAttached: Int
+    /// The maximum number of entries.
+    let mostEntries: Int
 
     /// Creates a file from contents that are already decrypted. `mostAttached` is the maximum size of all attachments
-    /// together; by default, it follows from the size of the contents.
+    /// together; by default, it follows from the size of the contents, as the maximum number of entries does.
     init(header: KDBXHeader, contents: consuming SecretBuffer, mostAttached: Int? = nil) {
         self.header = header
         self.mostAttached = mostAttached ?? KDBX.Limit.attached(contents.count)
+        mostEntries = KDBX.Limit.entries(contents.count, mostAttached ?? 0)
         self.contents = contents
     }
 
@@ -274,10 +277,41 @@ final class KDBXMemory {
     func release(_ count: Int) { total -= count }
 }
 
+/// What entries repeat: each attachment and each reference to a field can be in any number of them.
+struct KDBXRepeats {
+    private let most: Int
+    private var total = 0
+
+    /// `attached`: the maximum size of all attachments together, each counted once.
+    init(attached: Int) { most = 2 * min(attached, 1 << 60) }
+
+    /// Counts what an entry has; an attachment that its earlier states have under the same name is stored once.
+    mutating func take(_ entry: KDBXEntry) throws {
+        var seen: [String: Set<KDBXBinaries.Place>] = [:]
+        for (name, place) in ([entry] + entry.history).flatMap(\.binaries)
+        where seen[name, default: []].insert(place).inserted {
+            try take(place.count)
+        }
+        try take(entry.folder.reduce(0) { $0 + $1.utf8.count })
+        for state in [entry] + entry.history { try take(state.customIcon.utf8.count) }
+    }
+
+    /// Counts bytes, or throws `overLimit`.
+    mutating func take(_ count: Int) throws {
+        guard count <= most - total else {
+            throw CommandFailure(
+                .overLimit,
+                "the attachments, references and folders of all entries would take more than \(most >> 20) MiB, because many entries have the same; "
+                    + "allow more with --max-source-memory")
+        }
+        total += count
+    }
+}
+
 /// The attachments of a file, stored in a few large pieces of memory that is wiped after use.
 final class KDBXBinaries {
     /// The position of an attachment.
-    struct Place {
+    struct Place: Hashable {
         fileprivate let piece: Int
         fileprivate let range: Range<Int>
         var count: Int { range.count }

@@ -64,6 +64,9 @@ enum KDBX {
         /// The maximum size of all attachments of a file and one entry together, unless the user allows more:
         /// attachments of version 3 are compressed one by one, so that a few kilobytes could ask for gigabytes.
         static func attached(_ file: Int) -> Int { (32 << 20) + 2 * min(file, Self.file) }
+        /// The maximum number of entries of contents of this size. Each entry has an identifier of 16 random bytes, which
+        /// nothing compresses; only a file that was made to do harm has more.
+        static func entries(_ contents: Int, _ allowed: Int) -> Int { 10_000 + max(contents / 16, allowed / 4096) }
         /// The maximum length of a tag or a comment, which expat holds in memory.
         static let tag = 8 << 20
         /// The maximum nesting depth of elements.

@@ -176,6 +176,12 @@ struct ConflictsSettle: ParsableCommand {
         let place = values.compactMap(\.place).first ?? current
         var isAsked = false
         for (number, value) in zip(keep, values) {
+            if let moved = value.place, moved != current {
+                isAsked = true
+                Terminal.warning(
+                    "value \(number) moves the item from \(current.words) to \(moved.words): everyone who can read items there could read this one"
+                )
+            }
             guard let other = value.otherPlace, other != place else { continue }
             isAsked = true
             Terminal.warning(

@@ -82,6 +82,8 @@ enum Subprocess {
                 posix_spawn_file_actions_addopen(&actions, target, "/dev/null", O_RDWR, 0)
             }
         }
+        // A factor that has not been read yet may be among the others.
+        vault_spawn_without_others(&actions)
         return try spawn(path, arguments, &actions, settings: settings)
     }
 

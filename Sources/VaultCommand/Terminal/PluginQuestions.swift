@@ -15,9 +15,27 @@ struct PluginQuestions: PluginDialogue {
 
     func confirm(_ message: String, yes: String, no: String?, from plugin: String) -> Bool? {
         guard mayAsk, Prompt.isPossible else { return nil }
-        let answers = no.map { "y: \(Self.line(yes)), n: \(Self.line($0))" } ?? "y: \(Self.line(yes))"
+        let answers = no.map { "y: \(Self.line(yes)), n: \(Self.line($0))" } ?? "Enter: \(Self.line(yes))"
         let question = "\(Self.name(plugin)): \(Self.line(message)) (\(answers))"
-        do { return try Progress.holding { try Prompt.confirm(question, instead: "") } } catch { return nil }
+        do {
+            return try Progress.holding {
+                for _ in 0..<Self.mostTries {
+                    let answer = try Prompt.line(question, instead: "")
+                    if Self.is(answer, ["y", "yes", yes]) || (no == nil && answer.count == 0) { return true }
+                    if let no, Self.is(answer, ["n", "no", no]) { return false }
+                    guard no != nil else { return nil }
+                    Terminal.note("answer y or n, or press Ctrl-D to cancel")
+                }
+                return nil
+            }
+        } catch { return nil }
+    }
+
+    private static let mostTries = 3
+
+    private static func `is`(_ answer: borrowing Secret, _ words: [String]) -> Bool {
+        let answer = answer.withUnsafeBytes { String(decoding: $0, as: UTF8.self).lowercased() }
+        return words.contains { $0.lowercased() == answer }
     }
 
     func ask(_ message: String, isSecret: Bool, from plugin: String) -> Secret? {
@@ -36,6 +54,6 @@ struct PluginQuestions: PluginDialogue {
     private static func line(_ text: String) -> String {
         var words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         while words.last == ":" { words.removeLast() }
-        return TerminalText.escaped(String(words.prefix(300)))
+        return TerminalText.escaped(words)
     }
 }

@@ -154,8 +154,8 @@ private struct Showing {
                 // Only the device can combine two records.
                 guard !value.isInRecord else { continue }
             } else {
-                let isApart = value.isInRecord && there?.isDeviceBound ?? false
-                guard there == place || !(value.isProtected || isApart) else { continue }
+                // Only the holders of a place's key could read what is in a record there.
+                guard there == place || !value.isInRecord else { continue }
             }
             dots.append(dot)
         }

@@ -29,7 +29,8 @@ public struct EarlierValue: Sendable {
     public var replica: UInt64 { name.dot.replica }
     /// The time at which it was replaced, in milliseconds since 1970-01-01T00:00:00Z; 0 if that is not known.
     public var replaced: Int64 { value.replaced }
-    /// The time at which it was set, in milliseconds since 1970; for an imported one, the time of the import.
+    /// The time at which it was set, in milliseconds since 1970; for an imported or salvaged one, the
+    /// time of that.
     public var modified: Int64 { name.dot.time }
     /// The attributes that the item had with an earlier secret, without sealed ones; only those of at most 256 bytes
     /// have a value.

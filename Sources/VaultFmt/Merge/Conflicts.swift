@@ -8,7 +8,7 @@ public struct Conflict: Sendable {
         let name: ValueName
         let held: HeldValue
         private let bytes: SecretBox?
-        /// Where a secret or a sealed attribute was set, if the item shows another place, in which others may be able to
+        /// Where a secret, or an attribute that is sealed or longer than 256 bytes, was set, if the item shows another place, in which others may be able to
         /// read it. Nil if it is the same place, and if that is not known any more because the item was changed since
         /// the merge.
         public let otherPlace: Place?
@@ -124,7 +124,7 @@ extension RecordReading {
         var values: [Conflict.Value] = []
         for name in view.marks {
             guard let held = state.values[name] else { continue }
-            let other = held.isProtected ? state.otherPlace(of: name, view.shown).flatMap { Conflict.Place($0) } : nil
+            let other = held.isInRecord ? state.otherPlace(of: name, view.shown).flatMap { Conflict.Place($0) } : nil
             values.append(Conflict.Value(name, held, other, try bytes(ofConflict: name, held, item)))
         }
         let now = view.shown.fields[.place].flatMap { state.values[ValueName(.place, $0)]?.place }
@@ -156,7 +156,7 @@ extension Transaction {
     /// Settles the conflicts of an item: of each field in which something is left to settle, the given value, or else
     /// the one that is shown, is the only one afterwards. Secrets and sealed attributes that lose become earlier values.
     ///
-    /// A secret or a sealed attribute is then in the item's place, whatever its `otherPlace`: ask before you let others
+    /// A secret, or an attribute that is sealed or longer than 256 bytes, is then in the item's place, whatever its `otherPlace`: ask before you let others
     /// read it.
     ///
     /// Throws `noSuchItem`; `invalidArgument` for a value that is not among the item's conflicts, or for two values of

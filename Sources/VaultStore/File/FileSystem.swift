@@ -69,6 +69,8 @@ package protocol FileHandle: AnyObject, Sendable {
     func truncate(to size: UInt64) throws(VaultError)
     func size() throws(VaultError) -> UInt64
     func identity() throws(VaultError) -> FileIdentity
+    /// Returns when the file was last changed; nil if that is not known.
+    func times() throws(VaultError) -> FileTimes?
     /// Acquires the writer's lock; returns false if another process holds it.
     func lock() throws(VaultError) -> Bool
     func unlock()
@@ -99,6 +101,19 @@ package struct FileIdentity: Hashable, Sendable {
     package func isSameFile(as other: FileIdentity) -> Bool { device == other.device && inode == other.inode }
 }
 
+/// When a file was last changed, in nanoseconds since 1970.
+package struct FileTimes: Hashable, Sendable {
+    /// When its contents were, unless a program has set another time.
+    package let modified: Int64
+    /// When its contents, its times, its name or its permissions were. Nothing sets this to another time.
+    package let changed: Int64
+
+    package init(modified: Int64, changed: Int64) {
+        self.modified = modified
+        self.changed = changed
+    }
+}
+
 /// Defaults for an in-memory file system.
 extension FileSystem {
     package func makeDirectory(_ path: String) throws(VaultError) {}
@@ -106,6 +121,7 @@ extension FileSystem {
 }
 
 extension FileHandle {
+    package func times() throws(VaultError) -> FileTimes? { nil }
     package func permissions() throws(VaultError) -> UInt32? { nil }
 
     package func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) -> Int

@@ -93,6 +93,12 @@ final class RealFile: FileHandle {
 
     func size() throws(VaultError) -> UInt64 { try stat().size }
 
+    func times() throws(VaultError) -> FileTimes? {
+        var (modified, changed): (Int64, Int64) = (0, 0)
+        guard vault_times(descriptor, &modified, &changed) == 0 else { return nil }
+        return FileTimes(modified: modified, changed: changed)
+    }
+
     func identity() throws(VaultError) -> FileIdentity { FileIdentity(try stat()) }
 
     private func stat() throws(VaultError) -> vault_file {

@@ -1,8 +1,10 @@
 """The provider `age`: section 9.3."""
 
+import json
 import unittest
 from pathlib import Path
 from random import Random
+from unittest import mock
 
 from nacl.bindings import crypto_scalarmult_base
 
@@ -14,6 +16,7 @@ from vaultfmt_reference.reader import Reader
 from vaultfmt_reference.rewrite import rekey
 from vaultfmt_reference.slots import NewSlot
 
+PUBLISHED = Path(__file__).parent / "published/hybrid.json"
 FILE_KEY, SLOT = b"sixteen bytes ok", b"i" * 16
 RANDOM = Random(9).randbytes
 OWN: dict[str, Identity] = {"X25519": X25519(b"1" * 32), "mlkem768x25519": Hybrid(b"2" * 32), "ssh-ed25519": SSHEd25519(b"3" * 32)}
@@ -123,3 +126,25 @@ class Published(unittest.TestCase):
         text = b"-> X25519 O6DLx/wDIawpUC978NSPjYvrfDtJVnZApXKp4FMPHCY\n3aKjozt9agh7jGmvOKvR4iax41Wl4zj95MKK4X9JuWc\n"
         (key,) = age.file_keys(identity, text)
         self.assertEqual(len(key), 16)
+
+    def test_the_hybrid_makes_the_keys_and_secrets_of_X_Wing(self) -> None:
+        vectors = json.loads(PUBLISHED.read_text())["x-wing"]
+        self.assertEqual(len(vectors), 3)
+        for vector in vectors:
+            known = {name: bytes.fromhex(value) for name, value in vector.items()}
+            identity, secrets = Hybrid(known["seed"]), []
+            self.assertEqual(identity.public(), known["pk"])
+            randomness = iter((known["eseed"][:32], known["eseed"][32:]))
+            with mock.patch.object(age, "hpke_key", lambda secret: (secrets.append(secret), (bytes(32), bytes(12)))[1]):
+                made = age.wrap_hybrid(identity.public(), FILE_KEY, lambda _: next(randomness))
+                self.assertEqual(made.argument(0, 1, age.ENCAPSULATED), known["ct"])
+                self.assertEqual(identity.unwrap(made), FILE_KEY)
+            self.assertEqual(secrets, [known["ss"]] * 2)
+
+    def test_the_hybrid_makes_the_keys_of_HPKE(self) -> None:
+        vector = json.loads(PUBLISHED.read_text())["hpke"]
+        known = {name: bytes.fromhex(value) for name, value in vector.items() if isinstance(value, str)}
+        self.assertEqual(age.SUITE, known["suite_id"])
+        self.assertEqual(Hybrid(known["skRm"]).public(), known["pkRm"])
+        with mock.patch.object(age, "HYBRID_INFO", known["info"]):
+            self.assertEqual(age.hpke_key(known["shared_secret"]), (known["key"], known["base_nonce"]))

@@ -77,7 +77,7 @@ class Viewing:
                         return dot
                     is_candidate = not held.is_recorded
                 else:
-                    is_candidate = not held.is_recorded or there == where or not (held.flags & SEALED or there.is_bound)
+                    is_candidate = not held.is_recorded or there == where
                 dots += [dot] * is_candidate
         opened = [dot for dot in dots if (of, dot) in self.item.open]
         everybody = all(of in each.fields for _, each in self.siblings)

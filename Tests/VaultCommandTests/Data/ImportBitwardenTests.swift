@@ -82,4 +82,45 @@ struct ImportBitwardenTests {
         }
         #expect(try sandbox.ok("list").bytes == [])
     }
+
+    @Test(
+        "an update brings what only the source's history has, whenever it was set, and says in a dry run what it will do"
+    )
+    func missingHistory() throws {
+        let sandbox = try Sandbox.withVault()
+        func list(_ password: String, _ date: String, _ history: [(String, String)]) -> String {
+            let earlier = history.map { one in #"{"password":"\#(one.0)","lastUsedDate":"\#(one.1)"}"# }.joined(
+                separator: ",")
+            return
+                #"{"encrypted":false,"items":[{"id":"11111111-2222-3333-4444-555555555555","type":1,"name":"s","revisionDate":"\#(date)","#
+                + #""login":{"username":"a","password":"\#(password)"},"passwordHistory":[\#(earlier)]}]}"#
+        }
+        func importing(_ text: String) throws -> (dry: String, real: String) {
+            try sandbox.write("list.json", text.utf8)
+            let words = ["import", "list.json", "--on-duplicate", "update-newer"]
+            let dry = try sandbox.run(words + ["--dry-run"])
+            let real = try sandbox.run(words)
+            #expect(dry.status == real.status && real.status == 0, "\(dry.error)\(real.error)")
+            return (dry.error, real.error)
+        }
+        _ = try importing(list("p1", "2025-01-01T00:00:00.000Z", []))
+        try sandbox.ok("update", "s", "--comment", "hello")
+        let old = [("p1", "2026-06-01T00:00:00.000Z"), ("p2", "2026-10-01T00:00:00.000Z")]
+        let first = try importing(list("p3", "2035-01-01T00:00:00.000Z", old))
+        #expect(first.dry.contains("with 1 earlier value") && first.real.contains("with 1 earlier value"), "\(first)")
+        func earlier() throws -> Set<String> {
+            let count = try sandbox.ok("history", "s").lines.count
+            return Set(
+                try (1...max(count, 1)).map { number in try sandbox.ok("get", "s", "--earlier", String(number)).output }
+            )
+        }
+        #expect(try earlier() == ["p1", "p2"])
+        // The same again changes nothing; a further value of the history alone is added.
+        let again = try importing(list("p3", "2035-01-01T00:00:00.000Z", old))
+        #expect(again.real.contains("1 unchanged") && !again.real.contains("earlier"), "\(again)")
+        let more = try importing(list("p3", "2035-01-01T00:00:00.000Z", [("p0", "2024-01-01T00:00:00.000Z")] + old))
+        #expect(more.dry.contains("with 1 earlier value") && more.real.contains("with 1 earlier value"), "\(more)")
+        #expect(try earlier() == ["p0", "p1", "p2"])
+        #expect(try sandbox.ok("get", "s").output == "p3")
+    }
 }

@@ -345,4 +345,25 @@ struct ImportCSVTests {
         #expect(items.map { $0["service"] as? String } == ["Cmd", "mailto:x@y.z", "untitled, line 2"])
         #expect(attributes(items[0])["url"] == "not a url")
     }
+
+    @Test("a column whose name says that it is a secret is sealed, and a column of keys for codes gives codes")
+    func secretColumns() throws {
+        let sandbox = try Sandbox.withVault()
+        let secrets = [
+            "pwd", "2FA", "api key", "token", "cvv", "pass", "client secret", "private key", "recovery codes", "ssn",
+        ]
+        let open = ["department", "passport office", "compass", "tokens used", "spinner"]
+        let names = ["name", "username", "password", "otp"] + secrets + open
+        let values = ["a", "u", "p", "JBSWY3DPEHPK3PXP"] + (secrets + open).map { "value of \($0)." }
+        try sandbox.write("list.csv", (names.joined(separator: ",") + "\n" + values.joined(separator: ",") + "\n").utf8)
+        try sandbox.ok("import", "list.csv")
+        let shown = try sandbox.ok("show", "a").output
+        for name in secrets {
+            #expect(!shown.contains("value of \(name)."), "\(name)")
+            #expect(try sandbox.ok("get", "a", "--field", name).output == "value of \(name).")
+        }
+        for name in open { #expect(shown.contains("value of \(name)."), "\(name)") }
+        #expect(!shown.contains("JBSWY3DPEHPK3PXP"))
+        #expect(try sandbox.ok("otp", "a").output.wholeMatch(of: /\d{6}\n?/) != nil)
+    }
 }

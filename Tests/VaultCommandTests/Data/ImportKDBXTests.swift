@@ -3,6 +3,8 @@ import Testing
 import VaultCommand
 import VaultFmt
 
+@testable import VaultCommand
+
 @Suite("import: KDBX")
 struct ImportKDBXTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -275,6 +277,128 @@ struct ImportKDBXTests {
             </Entry></Group></Root></KeePassFile>
             """
         return bytes + Array(xml.utf8)
+    }
+
+    @Test("a reference to a password never becomes a name, an address or an attribute that is not sealed")
+    func referencesToSecrets() throws {
+        func string(_ key: String, _ value: String) -> String {
+            "<String><Key>\(key)</Key><Value>\(value)</Value></String>"
+        }
+        let uuids = ["AAAAAAAAAAAAAAAAAAAAAQ==", "AAAAAAAAAAAAAAAAAAAAAg==", "AAAAAAAAAAAAAAAAAAAAAw=="]
+        let (secret, chained) = (
+            "{REF:P@I:\(String(repeating: "0", count: 31))1}", "{REF:U@I:\(String(repeating: "0", count: 31))3}"
+        )
+        let xml =
+            #"<?xml version="1.0"?><KeePassFile><Root><Group>"#
+            + "<Entry><UUID>\(uuids[0])</UUID>\(string("Title", "source"))\(string("Password", "s3cret"))</Entry>"
+            + "<Entry><UUID>\(uuids[1])</UUID>\(string("Title", "two"))\(string("UserName", secret))"
+            + "\(string("URL", "x \(secret)"))\(string("plain", secret))\(string("chained", chained))"
+            + "\(string("Password", secret))</Entry>"
+            + "<Entry><UUID>\(uuids[2])</UUID>\(string("Title", "three"))\(string("UserName", secret))</Entry>"
+            + "</Group></Root></KeePassFile>"
+        let front = contents(attached: []).prefix(14 + 32 + 5)
+        let items = try #require(
+            Interchange.items(in: front + Array(xml.utf8), format: Interchange.kdbxContents) { Issue.record("\($0)") })
+        let two = try #require(items.first { $0.attributes.label == "two" })
+        #expect(two.key.account == secret)
+        #expect(two.secret == Array("s3cret".utf8))
+        for item in items {
+            #expect(!(item.key.account ?? "").contains("s3cret") && !(item.key.service ?? "").contains("s3cret"))
+            for attribute in item.attributes.all where !attribute.flags.contains(.sealed) {
+                #expect(!String(decoding: attribute.value ?? [], as: UTF8.self).contains("s3cret"), "\(attribute.name)")
+            }
+        }
+        let plain = try #require(two.attributes.attribute("plain"))
+        #expect(plain.flags.contains(.sealed) && plain.value == Array("s3cret".utf8))
+        #expect(two.attributes.attribute("chained")?.flags.contains(.sealed) == true)
+    }
+
+    @Test("a file that is small because its entries all have the same is refused before the vault grows")
+    func repeats() throws {
+        func refusal(_ xml: String) -> String {
+            var reason = "none"
+            let front = contents(attached: []).prefix(14 + 32 + 5)
+            _ = Interchange.items(
+                in: front + Array("<KeePassFile>\(xml)</KeePassFile>".utf8), format: Interchange.kdbxContents
+            ) { reason = $0 }
+            return reason
+        }
+        func entry(_ number: Int, _ rest: String) -> String {
+            let id = "AAAAAAAAAAAA\(String(100_000 + number))AAAAA=="
+            return "<Entry><UUID>\(id)</UUID><String><Key>Title</Key><Value>\(number)</Value></String>\(rest)</Entry>"
+        }
+        func group(_ count: Int, _ rest: String) -> String {
+            "<Root><Group>\((0..<count).map { entry($0, rest) }.joined())</Group></Root>"
+        }
+        // 12 MiB of zeros, which are no more than the file allows: but each of several entries, or of an entry's earlier states,
+        // has them.
+        let zeros = try Sandbox().shell("head -c 12582912 /dev/zero | gzip -9 | base64 -w 0").output
+        let meta = "<Meta><Binaries><Binary ID=\"0\" Compressed=\"True\">\(zeros)</Binary></Binaries></Meta>"
+        let attached = #"<Binary><Key>a</Key><Value Ref="0"/></Binary>"#
+        #expect(refusal(meta + group(3, attached)) == "none")
+        #expect(refusal(meta + group(6, attached)).contains("many entries have the same"))
+        let states = (0..<6).map { "<Entry><Binary><Key>\($0)</Key><Value Ref=\"0\"/></Binary></Entry>" }.joined()
+        #expect(refusal(meta + group(1, "<History>\(states)</History>")).contains("many entries have the same"))
+        // A note of 60 KB that entries refer to.
+        let long = String(repeating: "n", count: 60_000)
+        let source =
+            "<Entry><UUID>AAAAAAAAAAAAAAAAAAAAAg==</UUID><String><Key>Notes</Key><Value>\(long)</Value></String></Entry>"
+        let reference = "{REF:N@I:\(String(repeating: "0", count: 31))2}"
+        let field = "<String><Key>Notes</Key><Value>\(reference)</Value></String>"
+        #expect(
+            refusal("<Root><Group>\(source)</Group></Root>" + group(1200, field)).contains("many entries have the same")
+        )
+        let folder = "<Root><Group><Name>all</Name><Group><Name>\(String(repeating: "f", count: 1 << 20))</Name>"
+        let filled = (0..<80).map { entry($0, "") }.joined()
+        #expect(refusal("\(folder)\(filled)</Group></Group></Root>").contains("many entries have the same"))
+        let empty = String(repeating: "<Entry/>", count: 30_000)
+        #expect(
+            refusal("<Root><Group>\(empty)</Group></Root>").contains("entries, which is more than a file of its size"))
+    }
+
+    @Test("a field that somebody protects in another program is sealed, although our export notes that it was not")
+    func protectedLater() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "bank", "--attribute", "answer=none yet", input: "p".utf8)
+        let passphrase = try sandbox.write("p", "kdbx".utf8)
+        try sandbox.ok(
+            "export", "--format", "kdbx", "--output", "out.kdbx", "--new-passphrase-file", passphrase, "--kdf",
+            "testing")
+        try ForeignLibrary.gcrypt.load()
+        let key = try KDBXKey(passphrase: Secret(text: "kdbx"), keyFile: nil)
+        let file = try KDBXFile.open(Array(try sandbox.read("out.kdbx")), key: key, limits: ReaderLimits())
+        var unpacked: [UInt8] = []
+        try file.unpacked { unpacked += Array($0) }
+        let start = try #require(unpacked.firstRange(of: Array("<?xml".utf8))).lowerBound
+        let xml = String(decoding: unpacked[start...], as: UTF8.self)
+        let field = "<Key>answer</Key><Value>none yet</Value>"
+        #expect(xml.contains(field))
+        for value in ["<Value Protected=\"True\"></Value>", "<Value>Rex</Value>"] {
+            let changed = xml.replacingOccurrences(of: field, with: "<Key>answer</Key>\(value)")
+            let items = try #require(
+                Interchange.items(in: unpacked[..<start] + Array(changed.utf8), format: Interchange.kdbxContents) {
+                    Issue.record("\($0)")
+                })
+            let flags = try #require(items.first?.attributes.attribute("answer")).flags
+            #expect(flags.contains(.sealed) == value.contains("Protected"))
+        }
+    }
+
+    @Test("fields and lists whose names say that they are secrets are sealed; too many columns are refused at once")
+    func secretNames() throws {
+        func string(_ key: String) -> String { "<String><Key>\(key)</Key><Value>v</Value></String>" }
+        let entry =
+            "<Entry><UUID>AAAAAAAAAAAAAAAAAAAAAQ==</UUID>\(string("Title"))\(string("PIN"))\(string("colour"))</Entry>"
+        let front = contents(attached: []).prefix(14 + 32 + 5)
+        let xml = "<KeePassFile><Root><Group>\(entry)</Group></Root></KeePassFile>"
+        let items = try #require(
+            Interchange.items(in: front + Array(xml.utf8), format: Interchange.kdbxContents) { Issue.record("\($0)") })
+        #expect(items.first?.attributes.attribute("PIN")?.flags.contains(.sealed) == true)
+        #expect(items.first?.attributes.attribute("colour")?.flags.contains(.sealed) == false)
+        var reason = ""
+        let wide = "name,username,password" + String(repeating: ",", count: 20_000) + "\n"
+        #expect(Interchange.items(in: Array(wide.utf8), format: "csv") { reason = $0 } == nil)
+        #expect(reason.contains("more than 4096 columns"), "\(reason)")
     }
 
     @Test("U31: the keys that KeePass types are kept, and come out as they were")

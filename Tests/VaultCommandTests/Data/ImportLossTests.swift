@@ -158,6 +158,21 @@ struct ImportLossTests {
         return (try #require(items.first), omitted)
     }
 
+    @Test("a KeePass entry outside of all groups is imported; earlier states of an earlier state are named")
+    func keePassMisplaced() throws {
+        let title = string("Title", "one")
+        let nested = "<History><Entry>\(title)<History><Entry>\(title)</Entry></History></Entry></History>"
+        let (items, omitted) = try keePass(
+            """
+            <Entry><UUID>AAAAAAAAAAAAAAAAAAAAAQ==</UUID>\(title)</Entry>
+            <Group><Entry><UUID>AAAAAAAAAAAAAAAAAAAAAg==</UUID>\(title)\(nested)</Entry></Group>
+            """)
+        #expect(items.map { $0.attributes.label } == ["one", "one"])
+        #expect(
+            omitted.count == 1 && omitted[0].contains("in an earlier state, it has earlier states of its own"),
+            "\(omitted)")
+    }
+
     @Test("times of a KeePass entry that cannot be read are named, an expiry time only where it counts")
     func keePassTimes() throws {
         let cases: [(String, [String])] = [

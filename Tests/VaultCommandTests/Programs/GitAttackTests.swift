@@ -44,7 +44,8 @@ struct GitAttackTests {
     @Test(
         "attributes that would alter the vault stop sync before anything is committed; others change nothing",
         arguments: [
-            ("text", 64), ("text eol=crlf", 64), ("text=auto eol=crlf", 0), ("working-tree-encoding=UTF-16", 74),
+            ("text", 64), ("text eol=crlf", 64), ("text=auto eol=crlf", 0), ("working-tree-encoding=UTF-16", 64),
+            ("working-tree-encoding=ISO-8859-1", 64),
             ("ident", 0),
             ("filter=evil", 0), ("merge=union", 0), ("merge=binary", 0), ("diff=evil", 0), ("merge=evil", 0),
             ("-merge", 0),
@@ -56,14 +57,15 @@ struct GitAttackTests {
             head -c 1000000 /dev/urandom >blob; on a vaultfmt update a1 --attach ../blob -f work.vault; on a vaultfmt sync work.vault
             on b git pull -q; printf 'work.vault %s\\n' '\(attribute)' >>b/.gitattributes
             on b git commit -q -m attributes .gitattributes; on b git push -q
-            on a vaultfmt sync work.vault
+            # A new clone would get another file: that is said at once.
+            case '\(attribute)' in 'text eol=crlf' | working-tree-encoding*) ends 64 on a vaultfmt sync work.vault;; *) on a vaultfmt sync work.vault;; esac
             # The attributes are here now, and the vault changes.
             store a a2 A; head -c 500000 /dev/urandom >blob2; on a vaultfmt update a2 --attach ../blob2 -f work.vault
             sum=$(sha256sum <a/work.vault)
             ends \(code) on a vaultfmt sync work.vault
             [[ $sum == "$(sha256sum <a/work.vault)" ]]
             if [[ \(code) != 0 ]]; then
-                [[ \(code) == 74 ]] || grep -q 'git check-attr' error
+                grep -q 'git check-attr' error
                 git -C a show :work.vault >staged; [[ $(XDG_STATE_HOME=$HOME/new vaultfmt get a1 -f staged) == A ]]
                 on a vaultfmt git setup work.vault 2>error && exit 1; grep -q 'the attribute' error
                 sed -i '$d' a/.gitattributes; on a git commit -q -a -m repaired; on a vaultfmt sync work.vault

@@ -78,7 +78,12 @@ struct GitOtherVaultTests {
             on a vaultfmt sync work.vault; on b git pull -q; before=$(git -C b rev-parse HEAD)
             own fill b y2 2; pushed
             ends 3 on a vaultfmt sync work.vault; grep -q "'y.vault' was changed on the other side and taken" error; own filled a y2 2; agreed
+            # What begins like the one here and ends earlier is older, whoever can open it.
             git -C b show $before:y.vault >b/y.vault; pushed
+            on a vaultfmt sync work.vault; own filled a y2 2; agreed
+            on b git pull -q; head -c $(($(stat -c %s a/y.vault) - 4096)) a/y.vault >b/y.vault; pushed
+            on a vaultfmt sync work.vault; own filled a y2 2; agreed
+            on b git pull -q; git -C b show $old:y.vault >b/y.vault; pushed
             ends 3 on a vaultfmt sync work.vault; grep -q "'y.vault' .* and left as it is here" error; own filled a y2 2; agreed
             on b git pull -q; own fill b y3 3; pushed
             if own on a vaultfmt unlock y.vault 2>error; then

@@ -44,6 +44,89 @@ struct GitTroubleTests {
             """)
     }
 
+    @Test(
+        "a git that is killed while it merges, with sync, leaves nothing in the way of the next sync, and no change is lost",
+        arguments: ["ahead", "behind", "untouched"],
+        ["post-index-change", "reference-transaction", "pre-merge-commit", "post-merge"])
+    func killedMerge(_ side: String, _ hook: String) throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            on a vaultfmt create y.vault --kdf testing; on a vaultfmt git setup y.vault
+            printf '1\\n2\\n3\\n4\\n5\\n' >a/both; echo old >a/changed; echo old >a/removed; on a git add .; on a git commit -q -m files
+            on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            echo new >a/added; echo new >a/changed; on a git rm -q removed; sed -i s/5/five/ a/both; on a git add .; on a git commit -q -m more
+            printf Y | on a vaultfmt set y1 -f y.vault; on a git add y.vault; on a git commit -q -m y
+            store a a1 A; on a vaultfmt sync work.vault
+            # On a branch of its own, git merges; otherwise it goes forward.
+            [[ \(side) != ahead ]] || { sed -i s/1/one/ b/both; on b git commit -q -a -m both; store b b1 B; }
+            # Kills the git that merges and the sync that waits for it, once.
+            cat >b/.git/hooks/\(hook) <<'END'
+            #!/bin/bash
+            git=$PPID
+            tr '\\0' ' ' </proc/$git/cmdline | grep -q ' merge -q ' || exit 0
+            [[ -e $HOME/killed ]] && exit 0
+            [[ \(hook) != reference-transaction || $1 == prepared ]] || exit 0
+            read -r _ _ _ sync _ </proc/$git/stat
+            touch $HOME/killed; kill -KILL $sync $git
+            END
+            chmod +x b/.git/hooks/\(hook)
+            code=0; on b vaultfmt sync work.vault 2>error || code=$?
+            rm b/.git/hooks/\(hook)
+            # Without changes of its own, a branch has no merge commit.
+            if [[ \(hook) == pre-merge-commit && \(side) != ahead ]]; then [[ $code == 0 ]]; else [[ -e killed && $code == 137 ]]; fi
+            find b/.git -name '*.lock' -not -name vaultfmt-sync.lock -delete
+            # What git has written may have been opened.
+            on b vaultfmt list -f y.vault >list
+            [[ \(side) == untouched ]] || store b b2 B
+            on b vaultfmt sync work.vault
+            [[ $(on b vaultfmt get y1 -f y.vault) == Y ]]
+            [[ $(<b/added) == new && $(<b/changed) == new && ! -e b/removed && $(tail -n 1 b/both) == five ]]
+            [[ \(side) != ahead ]] || [[ $(head -n 1 b/both) == one ]]
+            [[ -z $(git -C b status --porcelain) && ! -e b/.git/MERGE_HEAD && -z $(git -C b for-each-ref refs/worktree) ]]
+            has b a1 A; [[ \(side) == untouched ]] || has b b2 B
+            on a vaultfmt sync work.vault; [[ \(side) == untouched ]] || has a b2 B
+            """)
+    }
+
+    @Test("what the user changed after such a merge stays")
+    func changedAfterKilledMerge() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            echo old >a/one; echo old >a/two; on a git add .; on a git commit -q -m files; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            echo new >a/one; echo new >a/two; echo new >a/three; on a git add .; on a git commit -q -m more; on a vaultfmt sync work.vault
+            store b b1 B
+            cat >b/.git/hooks/post-index-change <<'END'
+            #!/bin/bash
+            tr '\\0' ' ' </proc/$PPID/cmdline | grep -q ' merge -q ' || exit 0
+            read -r _ _ _ sync _ </proc/$PPID/stat
+            kill -KILL $sync $PPID
+            END
+            chmod +x b/.git/hooks/post-index-change
+            ends 137 on b vaultfmt sync work.vault; rm -f b/.git/hooks/post-index-change b/.git/index.lock
+            echo mine >b/one; echo mine >b/three
+            ends 74 on b vaultfmt sync work.vault; [[ $(<b/one) == mine && $(<b/three) == mine ]]
+            rm b/three; on b git checkout -q HEAD -- one; on b git rm -q --cached three || true
+            on b vaultfmt sync work.vault; [[ $(cat b/one b/two b/three | sort -u) == new ]]; has b b1 B
+            """)
+    }
+
+    @Test("a merge of other files that conflicts is taken back, and the message says how to make it")
+    func conflictingFiles() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            echo 1 >a/file; on a git add .; on a git commit -q -m file; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            echo 2 >a/file; on a git commit -q -a -m two; store a a1 A; on a vaultfmt sync work.vault
+            echo 3 >b/file; on b git commit -q -a -m three; store b b1 B
+            ends 74 on b vaultfmt sync work.vault; grep -q "merge it with 'git merge origin/main', and sync again" error
+            [[ -z $(git -C b status --porcelain) && $(<b/file) == 3 ]]; has b a1 A; has b b1 B
+            on b git merge -q origin/main || true; echo 23 >b/file; on b git add file; on b git commit -q -m both
+            on b vaultfmt sync work.vault; on a vaultfmt sync work.vault; [[ $(<a/file) == 23 ]]; has a b1 B
+            """)
+    }
+
     @Test("settings of git that stash, forbid merges or colour everything change nothing in what sync does")
     func settings() throws {
         let clones = try Clones()

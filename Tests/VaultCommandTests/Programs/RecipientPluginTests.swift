@@ -65,8 +65,9 @@ struct RecipientPluginTests {
             ("killed", "was ended by a signal before it had finished"),
             ("halfway", "exited with code 0 before it had finished"),
             ("no-arrow", "broke the protocol"), ("control", "broke the protocol"), ("long-line", "broke the protocol"),
-            ("greasy", "broke the protocol"), ("key-short", "returned a malformed file key"),
-            ("key-index", "returned a malformed file key"), ("no-device", "reports: insert the card"),
+            ("greasy", "broke the protocol"), ("key-short", "returned a file key of 15 bytes"),
+            ("key-index", "returned a file key for a file that it was not asked about"),
+            ("no-device", "reports: insert the card"),
             ("broken", "reports: insert the card"),
         ])
     func failing(_ plugin: String, _ message: String) throws {
@@ -142,7 +143,7 @@ struct RecipientPluginTests {
     @Test("asks for a confirmation through its plugin; no, or nobody to ask, is 'cancelled', exit 77")
     func confirmation() throws {
         let file = try identity("confirms")
-        for (answer, status) in [("y", 0), ("n", 77)] as [(String, Int32)] {
+        for (answer, status) in [("y", 0), ("n", 77), ("Use it", 0), ("skip", 77)] as [(String, Int32)] {
             let terminal = try PseudoTerminal(sandbox, "get", "mail", "--identity", file)
             try terminal.expect("age plugin 'confirms': Use the card? (y: Use it, n: Skip)")
             try terminal.type(answer + "\r")
@@ -152,6 +153,42 @@ struct RecipientPluginTests {
         let run = try sandbox.fails(77, "it was not allowed", "list", "--identity", file, "--no-input")
         #expect(run.error.split(separator: "\n").count == 1, "\(run.error)")
         try expectEnded()
+    }
+
+    @Test("asks again where the answer is none; the only answer of a plugin is Enter; Ctrl-D cancels")
+    func confirmationAgain() throws {
+        let file = try identity("confirms")
+        let terminal = try PseudoTerminal(sandbox, "get", "mail", "--identity", file)
+        for answer in ["zzz\r", "y\r"] {
+            try terminal.expect("age plugin 'confirms': Use the card? (y: Use it, n: Skip)")
+            try terminal.type(answer)
+        }
+        try terminal.expect("s3cret")
+        #expect(try terminal.finish() == 0)
+        let ended = try PseudoTerminal(sandbox, "get", "mail", "--identity", file)
+        try ended.expect("Use the card?")
+        try ended.type("\u{4}")
+        try ended.expect("cancelled because nobody answered the age plugin 'confirms'")
+        #expect(try ended.finish() == 77)
+        let warned = try PseudoTerminal(sandbox, "get", "mail", "--identity", try identity("warns"))
+        try warned.expect("age plugin 'warns': The card is old. (Enter: Go on)")
+        try warned.type("\r")
+        try warned.expect("s3cret")
+        #expect(try warned.finish() == 0)
+    }
+
+    @Test("gets long messages whole, and sees where one is cut")
+    func longMessages() throws {
+        let run = try sandbox.ok("get", "mail", "--identity", try identity("wordy"))
+        #expect(run.error.contains("https://example.org/?" + String(repeating: "a", count: 1500) + "z"))
+        #expect(run.error.contains(String(repeating: "b", count: 4096) + "…") && !run.error.contains("by"))
+    }
+
+    @Test("hears a plugin's reason when nobody could answer it")
+    func unansweredReason() throws {
+        try sandbox.fails(
+            77, "nobody answered the age plugin 'silent'; its last message was: no PIN was given", "list", "--identity",
+            try identity("silent"), "--no-input")
     }
 
     @Test("asks for lines through its plugin: a public one is shown, a secret one hidden")

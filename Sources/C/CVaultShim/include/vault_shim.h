@@ -78,6 +78,9 @@ struct vault_file {
    whose times have been queried gets new ones with the next write, and the sync after it must write those to disk. */
 int vault_stat(int fd, const char *path, struct vault_file *file);
 
+/* When an open file's contents, and when it itself, were last changed, in nanoseconds since 1970. Not for vaults: see vault_stat. */
+int vault_times(int fd, int64_t *modified, int64_t *changed);
+
 /* Returns 1 if the file system of an open file is kept in memory (tmpfs, ramfs), otherwise 0. */
 int vault_is_in_memory(int fd);
 
@@ -94,6 +97,8 @@ int vault_execute(char *const arguments[], char *const environment[]);
 
 /* Makes spawned processes lead their own sessions and start with the signal mask in the attributes. */
 int vault_spawn_in_new_session(posix_spawnattr_t *attributes);
+/* Closes all descriptors but the standard ones in spawned processes. Call it after all other actions. */
+int vault_spawn_without_others(posix_spawn_file_actions_t *actions);
 
 /* The user's keyring in the kernel. A key has a description and is wiped after its timeout; an existing key with the same description is replaced.
    -ENOKEY, -EKEYEXPIRED and -EKEYREVOKED mean that there is no such key; -ENOSYS, -EPERM and -EACCES mean that the system has no keyring or denies

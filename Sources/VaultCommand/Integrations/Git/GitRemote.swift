@@ -22,7 +22,7 @@ struct GitRemote {
             throw CommandFailure(
                 .usage, "no branch is checked out, so there is nothing to sync; check one out with 'git switch'")
         }
-        guard !Self.isMerging(folder) else {
+        guard try !Self.isMerging(folder) || InterruptedMerge(file, folder: folder).isOwn() else {
             throw CommandFailure(.usage, "a merge is in progress; finish it with 'git commit' or 'git merge --abort'")
         }
         local = String(head.line.dropFirst(prefix.count))

@@ -89,7 +89,9 @@ extension SyncRound {
             var silent = access
             silent.noInput = true
             let here: Vault
-            do { here = try open(name, silent) } catch { return .unproven(CommandFailure(error).message) }
+            do { here = try open(name, silent) } catch {
+                return try isBeginning(copy, of: path) ? .older : .unproven(CommandFailure(error).message)
+            }
             var options = MergeOptions()
             options.isRehearsal = true
             do {
@@ -103,6 +105,46 @@ extension SyncRound {
                 return .unproven(failure.message)
             }
         }
+    }
+
+    /// Whether a file has the first bytes of another one, and nothing else: an earlier state of a vault, of which that can
+    /// be seen without its key.
+    private func isBeginning(_ one: String, of other: String) throws -> Bool {
+        let descriptors: [Int32] = [vault_open(one, O_RDONLY, 0), vault_open(other, O_RDONLY, 0)]
+        defer { for descriptor in descriptors where descriptor >= 0 { close(descriptor) } }
+        for (descriptor, path) in zip(descriptors, [one, other]) where descriptor < 0 {
+            throw CommandFailure(system: -descriptor, "cannot read \(TerminalText.path(path))")
+        }
+        // Zeros at the end are a reserve, which later states overwrite.
+        var (at, lastByte) = (0, -1)
+        var difference: Int?
+        while true {
+            let piece = try read(descriptors[0], 1 << 16, one)
+            guard !piece.isEmpty else { return difference.map { $0 > lastByte } ?? true }
+            let others = try read(descriptors[1], piece.count, other)
+            if let last = piece.lastIndex(where: { $0 != 0 }) { lastByte = at + last }
+            if difference == nil, piece != others {
+                let first = piece.indices.first { $0 >= others.count || piece[$0] != others[$0] }
+                difference = at + (first ?? 0)
+            }
+            at += piece.count
+        }
+    }
+
+    /// Reads so many bytes, or fewer at the end of the file.
+    private func read(_ descriptor: Int32, _ count: Int, _ path: String) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var done = 0
+        while done < count {
+            let got = bytes.withUnsafeMutableBytes {
+                Glibc.read(descriptor, $0.baseAddress.map { $0 + done }, count - done)
+            }
+            if got < 0, errno == EINTR { continue }
+            guard got >= 0 else { throw CommandFailure(system: errno, "cannot read \(TerminalText.path(path))") }
+            if got == 0 { break }
+            done += got
+        }
+        return Array(bytes.prefix(done))
     }
 
     /// Opens another vault of the repository: with the key that keeps it unlocked if there is one, since the factors are

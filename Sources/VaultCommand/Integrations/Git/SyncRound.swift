@@ -22,13 +22,18 @@ struct SyncRound {
     var refusal: String?
 
     var git: GitProgram { file.git }
+    private var interrupted: InterruptedMerge { InterruptedMerge(file, folder: lock.folder) }
 
     /// - Returns: False if another clone pushed first.
     mutating func run() throws -> Bool {
         rounds += 1
+        try interrupted.takeBack()
         try commit(file.name, of: vault)
         let isThere = try fetch()
-        if isThere { try merge() }
+        if isThere {
+            try merge()
+            try requireGivenBack(file.name)
+        }
         return try push(isThere: isThere)
     }
 
@@ -85,18 +90,60 @@ struct SyncRound {
     /// Attributes, which come from everybody who can push, make git convert line ends or encodings.
     private func add(_ name: String) throws {
         let pathspec = GitFile.pathspec(name)
-        try git.require(["add", "--", pathspec], "add the vault")
+        guard try !hasEncoding(name) else { throw Self.altered(name, "was not committed") }
+        // Git converts again what it has already stored only if it is told to: the attributes may be newer.
+        for options in [[], ["--renormalize"]] {
+            try git.require(["add"] + options + ["--", pathspec], "add the vault")
+            let stored = try git.require(["rev-parse", "--verify", ":0:\(name)"], "find the vault").line
+            if try givesBack(name, stored, hash(file.top + "/" + name)) { return }
+        }
+        _ = try git.run(["reset", "-q", "--", pathspec])
+        throw Self.altered(name, "was not committed")
+    }
+
+    /// Refuses attributes, which the other side may just have brought, with which every new clone would get another file.
+    private func requireGivenBack(_ name: String) throws {
         let stored = try git.require(["rev-parse", "--verify", ":0:\(name)"], "find the vault").line
         let here = try hash(file.top + "/" + name)
-        if stored == here { return }
+        // What has changed since is looked at when it is committed.
+        guard stored == here, try hasEncoding(name) || !givesBack(name, stored, here) else { return }
+        throw Self.altered(name, "was not pushed")
+    }
+
+    private static func altered(_ name: String, _ what: String) -> CommandFailure {
+        CommandFailure(
+            .usage,
+            "git would alter \(TerminalText.quoted(name)) because of its attributes, so it \(what); 'git check-attr -a' shows them: "
+                + "it needs -text and -ident, and no filter or encoding that changes it")
+    }
+
+    /// Whether git writes a stored version of a vault as the vault is here.
+    private func givesBack(_ name: String, _ stored: String, _ here: String) throws -> Bool {
+        if stored == here, try !mayConvert(name) { return true }
         let copy = lock.temporary("stored")
         defer { unlink(copy) }
-        if try write(["cat-file", "--filters", "--path=\(name)", stored], to: copy), try hash(copy) == here { return }
-        _ = try git.run(["reset", "-q", "--", pathspec])
-        throw CommandFailure(
-            .usage,
-            "git would alter \(TerminalText.quoted(name)) because of its attributes, so it was not committed; 'git check-attr -a' shows them: "
-                + "it needs -text and -ident, and no filter or encoding that changes it")
+        return try write(["cat-file", "--filters", "--path=\(name)", stored], to: copy) && hash(copy) == here
+    }
+
+    /// Whether a file has attributes with which git converts what it stores, so that the outcome must be compared. With
+    /// `text=auto`, git converts no file that contains a NUL, as every vault does.
+    private func mayConvert(_ name: String) throws -> Bool {
+        try values(["text", "crlf", "eol", "ident", "filter", Self.encoding], of: name).contains { attribute, value in
+            !(attribute == "text" && value == "auto")
+        }
+    }
+
+    /// Whether git stores a file in another encoding. With some encodings, it gives back any bytes, and stores them altered.
+    private func hasEncoding(_ name: String) throws -> Bool { try !values([Self.encoding], of: name).isEmpty }
+
+    private static let encoding = "working-tree-encoding"
+
+    /// The values of those of these attributes that a file has.
+    private func values(_ attributes: [String], of name: String) throws -> [(attribute: String, value: String)] {
+        let answer = try git.require(["check-attr", "-z"] + attributes + ["--", name], "read the vault's attributes")
+        let parts = answer.text.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)
+        let all = stride(from: 2, to: parts.count, by: 3).map { (attribute: parts[$0 - 1], value: parts[$0]) }
+        return all.filter { !["unspecified", "unset"].contains($0.value) }
     }
 
     private func hash(_ path: String) throws -> String {
@@ -188,7 +235,10 @@ struct SyncRound {
         let others = base.isSuccess ? try otherVaults(since: base.line) : OtherVaults()
         try mergeVault(file.name, into: vault)
         if others.merged.isEmpty, others.kept.isEmpty, try isAncestor("HEAD", remote.tracking), try hasTheirs() {
-            try git.require(Self.quietMerge + ["--ff-only", remote.tracking], "apply the fetched commits")
+            let answer = try interrupted.during(remote.tracking) {
+                try git.run(Self.quietMerge + ["--ff-only", remote.tracking])
+            }
+            guard answer.isSuccess else { throw GitProgram.failure(answer, "apply the fetched commits") }
             return
         }
         try commit(file.name, of: vault)
@@ -201,11 +251,22 @@ struct SyncRound {
         let names = [file.name] + others.merged + others.kept
         let index = lock.temporary("index")
         let target = try GitBranch(git: git, commit: remote.tracking, index: index).replacing(names)
-        let answer = try git.run(Self.quietMerge + ["--ff", "--no-edit", target])
-        guard answer.isSuccess else {
-            if GitRemote.isMerging(lock.folder) { _ = try git.run(["merge", "--abort"]) }
-            throw GitProgram.failure(answer, "merge the rest of the repository")
+        let answer = try interrupted.during(target) {
+            let answer = try git.run(Self.quietMerge + ["--ff", "--no-edit", target])
+            guard !answer.isSuccess, GitRemote.isMerging(lock.folder) else { return answer }
+            try git.require(["merge", "--abort"], "end the merge")
+            throw conflicting(answer)
         }
+        guard answer.isSuccess else { throw GitProgram.failure(answer, "merge the rest of the repository") }
+    }
+
+    /// The failure of a merge of other files, which has been taken back.
+    private func conflicting(_ answer: GitProgram.Answer) -> CommandFailure {
+        let branch = TerminalText.word("\(remote.name)/\(remote.branch)")
+        return CommandFailure(
+            .io,
+            "git could not merge the rest of the repository: \(GitProgram.reason(answer)); "
+                + "merge it with 'git merge \(branch)', and sync again")
     }
 
     /// An automatic stash would take a vault that has just been changed out of the tree.

@@ -1,0 +1,111 @@
+import CVaultShim
+import Glibc
+import VaultFmt
+import VaultLocal
+
+/// The merge of the rest of the repository, in which git can be interrupted: it changes the tree, then the index, then
+/// the branch. What it has done by then would be in the way of every later merge.
+struct InterruptedMerge {
+    let git: GitProgram
+    /// The top of the repository.
+    let top: String
+    /// The folder that git keeps for the work tree.
+    let folder: String
+
+    init(_ file: GitFile, folder: String) { (git, top, self.folder) = (file.git, file.top, folder) }
+
+    /// What git merges, while it does; both are refs, so that git keeps the commits.
+    private static let refs = ["refs/worktree/vaultfmt-merge/before", "refs/worktree/vaultfmt-merge/target"]
+
+    /// Lets git merge a commit, and notes it until that has ended.
+    func during(_ target: String, _ merge: () throws -> GitProgram.Answer) throws -> GitProgram.Answer {
+        for (ref, commit) in zip(Self.refs, ["HEAD", target]) {
+            try git.require(["update-ref", ref, commit], "prepare the merge")
+        }
+        let result = Result { try merge() }
+        if case .success(let answer) = result, answer.isSuccess {
+            try forget()
+        } else {
+            // Git may have been ended in the middle. If its locks are in the way, the next sync tries again.
+            do { try takeBack() } catch is CommandFailure {}
+        }
+        return try result.get()
+    }
+
+    private func forget() throws {
+        for ref in Self.refs.reversed() { try git.require(["update-ref", "-d", ref], "remove a ref") }
+    }
+
+    /// Finishes an interrupted merge if only its commit is missing. Otherwise takes back what it has done, as far as the
+    /// files are as it left them; vaults, whose new states this machine may have seen, are committed instead.
+    func takeBack() throws {
+        let noted = try Self.refs.map { try git.run(["rev-parse", "--quiet", "--verify", $0]) }
+        guard noted.allSatisfy(\.isSuccess) else { return }
+        if GitRemote.isMerging(folder) {
+            guard try isOwn() else { return }
+            if try git.run(["commit", "-q", "--no-edit"]).isSuccess { return try forget() }
+            try git.require(["merge", "--abort"], "end the merge that was interrupted")
+        }
+        let merged = try git.run(["merge-tree", "--write-tree"] + noted.map(\.line))
+        guard let tree = merged.text.split(separator: "\n").first.map(String.init) else { return try forget() }
+        let changed = try names(["diff-tree", "-r", noted[0].line, tree])
+            .intersection(names(["diff-tree", "-r", "HEAD", tree]))
+        // An index that was not refreshed calls files different that only have other times.
+        _ = try git.run(["update-index", "-q", "--refresh"])
+        let different = try names(["diff-files"])
+        let staged = try names(["diff-index", "--cached", "HEAD"])
+        let others = try names(["diff-index", "--cached", tree])
+        for name in changed {
+            let isDone =
+                if staged.contains(name) { !others.contains(name) && !different.contains(name) } else {
+                    try isWritten(name, as: GitEntry(name, at: tree, git))
+                }
+            if isDone { try isVault(name) ? commit(name) : restore(name) }
+        }
+        try forget()
+    }
+
+    private func isVault(_ name: String) -> Bool {
+        do throws(VaultError) { _ = try Vault.id(at: top + "/" + name) } catch { return false }
+        return true
+    }
+
+    private func commit(_ name: String) throws {
+        let pathspec = GitFile.pathspec(name)
+        try git.require(["add", "--", pathspec], "add a vault")
+        try git.require(["commit", "-q", "-m", "\(name): as fetched", "--", pathspec], "commit a vault")
+    }
+
+    /// Whether the merge that is in progress is one of `sync`.
+    func isOwn() throws -> Bool {
+        let both = try ["MERGE_HEAD", Self.refs[1]].map { try git.run(["rev-parse", "--quiet", "--verify", $0]) }
+        return both.allSatisfy(\.isSuccess) && both[0].line == both[1].line
+    }
+
+    private func names(_ arguments: [String]) throws -> Set<String> {
+        let options = ["--name-only", "--no-renames", "-z"]
+        let listed = try git.require([arguments[0]] + options + arguments.dropFirst(), "compare the tree").text
+        return Set(listed.split(separator: "\0").map(String.init))
+    }
+
+    /// Whether the file in the tree is this one, or missing if there is none.
+    private func isWritten(_ name: String, as entry: GitEntry?) throws -> Bool {
+        var status = vault_status()
+        guard vault_status_of(top + "/" + name, false, &status) == 0 else { return entry == nil }
+        guard let entry, entry.isFile, status.mode & S_IFMT == S_IFREG else { return false }
+        return try git.run(["hash-object", "--", name]).line == entry.id
+    }
+
+    /// Makes a file what it is in HEAD, in the index and in the tree.
+    private func restore(_ name: String) throws {
+        if try GitEntry(name, at: "HEAD", git) != nil {
+            try git.require(
+                ["restore", "--source=HEAD", "--staged", "--worktree", "--", GitFile.pathspec(name)],
+                "take back the merge that was interrupted")
+            return
+        }
+        try git.require(
+            ["rm", "-q", "--cached", "--ignore-unmatch", "--", GitFile.pathspec(name)], "take back the merge")
+        unlink(top + "/" + name)
+    }
+}
