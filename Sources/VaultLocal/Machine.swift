@@ -231,12 +231,15 @@ public struct Machine: Sendable {
         try memory.remembered.newest(vault, isOwner: isOwner)
     }
 
-    /// Compares a vault that was opened without this machine's memory, and remembers its state. Throws the same errors
-    /// as ``open(_:factors:options:)``.
+    /// Compares a vault that was opened without this machine's memory, as it is now, and remembers its state. Throws the
+    /// same errors as ``open(_:factors:options:)`` and `Vault.refresh`.
     public func check(_ vault: Vault) throws(VaultError) {
-        try vault.withStore { (store) throws(VaultError) in
-            _ = try memory.watch.recall(store.vault, store.path)(store.watched)
+        let admit = try vault.withStore { (store) throws(VaultError) in
+            try memory.watch.recall(store.vault, store.path)
         }
+        // Others may have changed it, and remembered that, since it was read.
+        try vault.refresh()
+        try vault.withStore { (store) throws(VaultError) in _ = try admit(store.watched) }
     }
 
     /// Remembers the current state of a vault for its place, whatever was remembered before. Open the vault with

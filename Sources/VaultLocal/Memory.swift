@@ -80,7 +80,8 @@ package struct Memory: Sendable {
         }
         let same = try remembered.newest(vault, isOwner: watched.isOwner)
         if let same {
-            _ = try same.judge(watched)
+            // Read only now: another process, which saw the vault first, may have gone on in the meantime.
+            _ = try isNewer(watched, than: same)
             try same.refuseDropped(watched)
         }
         // Anyone can make a vault with this id for a public recipient, so the other role's entries show whose it is.

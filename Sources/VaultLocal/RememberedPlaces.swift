@@ -73,8 +73,8 @@ struct RememberedPlaces: Sendable {
 
     private func names() throws(VaultError) -> [String] {
         do throws(VaultError) { return try files.names(in: folder) } catch {
-            // Without a folder, nothing is remembered.
-            guard files.exists(folder) else { return [] }
+            // Without a folder, nothing is remembered. Another process may have made it since.
+            guard error.code != .noSuchFile, files.exists(folder) else { return [] }
             throw error
         }
     }

@@ -363,6 +363,70 @@ struct MemoryTests {
         #expect(one.said.warnings == [])
     }
 
+    /// The place of a machine on which another process goes on after the file has been read and before it is compared,
+    /// the first time.
+    private func overtaken(_ machine: Machine, _ change: @escaping @Sendable () throws -> Void) -> Store.Place {
+        let (watch, asked) = (machine.memory.watch, Asked())
+        var place = machine.place
+        place.watch = StateWatch(
+            recall: { (vault, path) throws(VaultError) in
+                let admit = try watch.recall(vault, path)
+                return { (watched) throws(VaultError) in
+                    if asked.count() == 1 {
+                        do { try change() } catch { throw VaultError(.invalidArgument, "the change failed: \(error)") }
+                    }
+                    return try admit(watched)
+                }
+            }, committed: watch.committed)
+        return place
+    }
+
+    @Test(
+        "M5: a vault that a machine has not seen before is opened, although another process sees it and goes on meanwhile",
+        arguments: ["change", "changes", "compaction", "rotation"])
+    func firstSightAtOnce(_ change: String) throws {
+        let other = two
+        let place = overtaken(other.machine) {
+            let vault = try other.open()
+            switch change {
+            case "changes": for round in 0..<40 { try vault.set(Keys.item, secret: Secret(text: "\(round)")) }
+            case "compaction": try vault.compact()
+            case "rotation": try vault.rotate(keeping: 1)
+            default: break
+            }
+            try vault.set(Keys.item, secret: Secret(text: change))
+        }
+        let vault = try Vault.open(path, factors: Keys.raw(1), options: OpenOptions(), place: place)
+        try vault.refresh()
+        #expect(try vault.text == change)
+        #expect(try two.remembered()?.anchor.state == vault.state)
+        #expect(two.said.warnings == [])
+        // A vault that is only compared is compared as it is then.
+        let seen = try plain()
+        try two.set("once more")
+        try two.machine.check(seen)
+        #expect(try seen.text == "once more")
+        // What is really older is still refused, at this place and at another.
+        let old = try folder.read("a.vault")
+        try one.set("later")
+        #expect(try two.open().text == "later")
+        try folder.write("older.vault", old)
+        #expect(code { _ = try two.machine.open(folder.file("older.vault"), factors: Keys.raw(1)) } == .rolledBack)
+        try folder.write("a.vault", old)
+        #expect(code { _ = try two.open() } == .rolledBack)
+    }
+
+    @Test("M5: the folder of what is remembered can appear while a process finds that there is none")
+    func firstFolderAtOnce() throws {
+        let files = RecordingFileSystem()
+        files.makeListedFolders()
+        #expect(mkdir(folder.file("two"), 0o700) == 0)
+        let machine = Machine(two.machine.places, place: Store.Place(fileSystem: files), notices: two.said.hear)
+        #expect(try machine.open(path, factors: Keys.raw(1)).text == "0")
+        #expect(try two.remembered() != nil)
+        #expect(two.said.warnings == [])
+    }
+
     @Test("a file that was really put back is looked at once: key derivation is paid for once")
     func lookedAtOnce() throws {
         let old = try folder.read("a.vault")

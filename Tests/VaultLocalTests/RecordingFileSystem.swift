@@ -10,6 +10,7 @@ final class RecordingFileSystem: FileSystem {
     private let failing = Mutex<String?>(nil)
     private let failingFolder = Mutex<String?>(nil)
     private let losing = Mutex(0)
+    private let appearing = Mutex(false)
 
     var calls: [String] { record.withLock { $0 } }
     func forget() { record.withLock { $0 = [] } }
@@ -21,6 +22,9 @@ final class RecordingFileSystem: FileSystem {
     /// Removes the next so many new files before they are locked, as another process does that takes them for a dead
     /// writer's.
     func lose(_ count: Int) { losing.withLock { $0 = count } }
+
+    /// Makes folders that are missing when they are listed appear at that moment, as another process does.
+    func makeListedFolders() { appearing.withLock { $0 = true } }
 
     private func isLost() -> Bool {
         losing.withLock { count in
@@ -70,7 +74,12 @@ final class RecordingFileSystem: FileSystem {
         note("sync folder of", path)
         try real.syncDirectory(of: path)
     }
-    func siblings(of path: String) throws(VaultError) -> [String] { try real.siblings(of: path) }
+    func siblings(of path: String) throws(VaultError) -> [String] {
+        do throws(VaultError) { return try real.siblings(of: path) } catch {
+            if appearing.withLock({ $0 }) { try real.makeDirectory(String(path.dropLast())) }
+            throw error
+        }
+    }
     func makeDirectory(_ path: String) throws(VaultError) { try real.makeDirectory(path) }
     func owner(of path: String) -> UInt32? { real.owner(of: path) }
 }
