@@ -489,6 +489,19 @@ chmod +x ~/stand-ins/elsewhere
 """
 STICK = {"/media/usb/work.vault": "echo ~/usb/work.vault"}
 
+PAGE: list[Entry] = [
+    Line(
+        "vaultfmt export --format html --with-vault --output open.html",
+        before=VAULT.replace("vaultfmt create", "vaultfmt create --kdf testing my.vault")
+        + "export VAULTFMT_VAULT=my.vault\n",
+        says=["wrote a page with 'my.vault', SHA-256 [0-9a-f]{64}"],
+        after='grep -q "$(base64 -w 0 my.vault)" open.html',
+    ),
+    Line("vaultfmt export --format html --output opener.html", says=["wrote a page without a vault, SHA-256 [0-9a-f]{64}"]),
+    Line("vaultfmt export --format html --with-vault --output again.html"),
+    Line("cmp open.html again.html"),
+]
+
 MANY_MACHINES: list[Entry] = [
     Line(
         "vaultfmt merge work.vault /media/usb/work.vault --dry-run",
@@ -797,6 +810,7 @@ PAGES: dict[str, list[Entry]] = {
     # Its lines are in tables, which ComingFromTests runs.
     "Docs/coming-from.md": [],
     "Docs/many-machines.md": MANY_MACHINES,
+    "Docs/page.md": PAGE,
     "Docs/building.md": BUILDING,
     "Sources/Keychain/Access/KeychainAccess.docc/KeychainAccess.md": [KEYCHAIN_EXAMPLE],
     "Sources/Keychain/Access/KeychainAccess.docc/BringingKeychainCodeToLinux.md": GUIDE,

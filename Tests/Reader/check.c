@@ -645,6 +645,54 @@ static bool read_file(const char *path, vfr_memory *memory) {
     return read;
 }
 
+static bool same_bytes(vfr_bytes left, vfr_bytes right) {
+    return left.length == right.length && (left.length == 0 || memcmp(left.data, right.data, left.length) == 0);
+}
+
+static bool same_slot(const vfr_slot *left, const vfr_slot *right) {
+    return memcmp(left->id, right->id, 16) == 0 && left->kind == right->kind && left->factors == right->factors &&
+           left->known == right->known && left->memory == right->memory && left->passes == right->passes &&
+           left->lanes == right->lanes && same_bytes(left->provider, right->provider) &&
+           same_bytes(left->parameters, right->parameters) && same_bytes(left->bytes, right->bytes);
+}
+
+static bool same_extension(const vfr_extension *left, const vfr_extension *right) {
+    return left->flags == right->flags && same_bytes(left->name, right->name) && same_bytes(left->value, right->value);
+}
+
+/* Reads the header alone, and compares it with what opening says. */
+static void check_header(const vfr_source *source, const request *r, vfr_status opened, const vfr_vault *vault) {
+    vfr_header *header;
+    vfr_failure failure;
+    vfr_status status = vfr_header_open(source, &r->options, &header, &failure);
+    bool of_header = opened == VFR_NOT_A_VAULT || opened == VFR_UNSUPPORTED_VERSION || opened == VFR_HEADER_INVALID;
+    if (of_header && status != opened) abort();
+    if (status != VFR_OK) {
+        /* A keyring can have a critical extension, too. */
+        if (header != NULL || (status != opened && status != VFR_OUT_OF_BUDGET)) abort();
+        return;
+    }
+    vfr_slot slot, other;
+    vfr_extension extension, known;
+    uint8_t id[16];
+    vfr_state state;
+    vfr_header_id(header, id);
+    if (vault != NULL) {
+        vfr_get_state(vault, &state);
+        if (memcmp(id, state.vault_id, 16) != 0) abort();
+        size_t i = 0;
+        for (; vfr_header_slot(header, i, &slot) == VFR_OK; i++) {
+            if (vfr_get_slot(vault, i, &other) != VFR_OK || !same_slot(&slot, &other)) abort();
+        }
+        if (i == 0 || vfr_get_slot(vault, i, &other) != VFR_NOT_FOUND) abort();
+        for (i = 0; vfr_header_extension(header, i, &extension) == VFR_OK; i++) {
+            if (vfr_get_header_extension(vault, i, &known) != VFR_OK || !same_extension(&extension, &known)) abort();
+        }
+        if (vfr_get_header_extension(vault, i, &known) != VFR_NOT_FOUND) abort();
+    }
+    vfr_header_close(header);
+}
+
 static int run(request *r, text *out) {
     vfr_memory memory;
     if (r->unsupported) {
@@ -659,6 +707,7 @@ static int run(request *r, text *out) {
     dump d = {.out = &body, .pasts_read = true};
     vfr_source source = vfr_memory_source(&memory);
     vfr_status status = vfr_open(&source, &r->options, &r->factors, &d.vault, NULL);
+    check_header(&source, r, status, d.vault);
     if (status == VFR_OK) {
         vfr_get_state(d.vault, &d.state);
         vfr_get_settings(d.vault, &d.settings);

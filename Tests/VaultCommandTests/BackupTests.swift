@@ -19,6 +19,19 @@ struct BackupTests {
         }
     }
 
+    @Test("a backup from before a slot was removed opens for it again, which is said")
+    func removedSlot() throws {
+        let sandbox = try Sandbox.withVault()
+        let key = try sandbox.write("ci.key", Array(repeating: 7, count: 32))
+        try sandbox.ok("slot", "add", "--name", "ci", "--new-raw-key-file", key)
+        try FileManager.default.copyItem(atPath: sandbox.vault, toPath: sandbox.path("before.vault"))
+        #expect(
+            try !sandbox.ok("restore", "--from", "before.vault", "--yes").error.contains("opens it again"))
+        try sandbox.ok("slot", "remove", "ci", "--yes")
+        let said = try sandbox.ok("restore", "--from", "before.vault", "--yes").error
+        #expect(said.contains("a slot that the vault does not have today opens it again") && said.contains("'ci'"))
+    }
+
     @Test("a backup takes the vault's place, today's file stays under a name that is said, and both open")
     func restored() throws {
         let sandbox = try sandbox()
@@ -61,7 +74,6 @@ struct BackupTests {
         try sandbox.fails(64, "the vault itself", "restore", "--from", "test.vault", "--yes")
         try sandbox.fails(66, "does not exist", "restore", "--from", "nothing.vault", "--yes")
         try sandbox.fails(64, "leave out the item", "restore", "a", "--from", "yesterday.vault")
-        try sandbox.fails(64, "--yes goes with --from", "restore", "a", "--yes")
         #expect(try sandbox.read("test.vault") == today)
         #expect(!FileManager.default.fileExists(atPath: sandbox.vault + ".before-restore"))
         for word in ["backup", "snapshot"] { try sandbox.fails(64, "restore --from BACKUP", word) }

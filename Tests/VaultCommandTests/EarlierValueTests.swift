@@ -57,9 +57,47 @@ struct EarlierValueTests {
         try sandbox.ok("move", "svc", "ann", "--to-service", "other", "--to-group", "work")
         try sandbox.ok("compact")
         #expect(try sandbox.ok("get", "other", "--earlier", "1").output == "first")
-        try sandbox.ok("restore", "other")
+        try sandbox.ok("restore", "other", "--yes")
         #expect(try sandbox.ok("get", "other").output == "first")
         #expect(try sandbox.ok("verify").output.contains("1 with earlier values or conflicts"))
+    }
+
+    @Test("a value that is bound to a device is restored to an item that is not only after a question")
+    func otherDevice() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "--accessible", "when-unlocked-this-device-only", input: "old".utf8)
+        try sandbox.ok("set", "svc", input: "new".utf8)
+        try sandbox.ok("restore", "svc")
+        #expect(try sandbox.ok("get", "svc").output == "old", "the item is bound to it as well")
+        try sandbox.ok("set", "svc", input: "newer".utf8)
+        try sandbox.ok("update", "svc", "--accessible", "always")
+        let refused = try sandbox.run("restore", "svc", "--no-input")
+        #expect(refused.status == 64 && refused.error.contains("this value can be read only on the device"))
+        #expect(try sandbox.ok("get", "svc").output == "newer")
+        try sandbox.ok("restore", "svc", "--yes")
+        #expect(try sandbox.ok("get", "svc").output != "newer")
+    }
+
+    @Test(
+        "a value from when the item was in another group is restored only after a question: others could read it here")
+    func otherGroup() throws {
+        let sandbox = try Sandbox.withVault()
+        for secret in ["one", "two"] { try sandbox.ok("set", "svc", input: Array(secret.utf8)) }
+        try sandbox.ok("move", "svc", "--to-group", "work")
+        for secret in ["three", "four"] { try sandbox.ok("set", "svc", "--group", "work", input: Array(secret.utf8)) }
+        func earlier(_ number: Int) throws -> String {
+            try sandbox.ok("get", "svc", "--group", "work", "--earlier", "\(number)").output
+        }
+        #expect(try (1...3).map(earlier) == ["three", "two", "one"])
+        let refused = try sandbox.run("restore", "svc", "--group", "work", "--earlier", "3", "--no-input")
+        #expect(refused.status == 64 && refused.error.contains("give --yes"))
+        #expect(
+            refused.error.contains("from when the item was in the default group, and it is in group 'work' now"))
+        #expect(try sandbox.ok("get", "svc", "--group", "work").output == "four")
+        try sandbox.ok("restore", "svc", "--group", "work", "--earlier", "1")
+        #expect(try sandbox.ok("get", "svc", "--group", "work").output == "three")
+        try sandbox.ok("restore", "svc", "--group", "work", "--earlier", "3", "--yes")
+        #expect(try sandbox.ok("get", "svc", "--group", "work").output == "one")
     }
 
     @Test("--keep says how many there are: at creation, from now on, and none at all")

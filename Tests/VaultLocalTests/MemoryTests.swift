@@ -427,6 +427,39 @@ struct MemoryTests {
         #expect(two.said.warnings == [])
     }
 
+    @Test(
+        "a file that another program puts in the vault's place during a change is not overwritten, and the change is not said to be made",
+        arguments: ["set", "large", "compact", "rotate"])
+    func putInPlace(_ change: String) throws {
+        try folder.write("copy.vault", try folder.read("a.vault"))
+        func writable() -> OpenOptions {
+            var options = OpenOptions()
+            options.writable = true
+            return options
+        }
+        let other = try Vault.open(folder.file("copy.vault"), factors: Keys.raw(1), options: writable())
+        try other.set(Keys.item, secret: Secret(text: "theirs"))
+        let theirs = try folder.read("copy.vault")
+        let files = RecordingFileSystem()
+        let machine = Machine(two.machine.places, place: Store.Place(fileSystem: files), notices: two.said.hear)
+        let vault = try machine.open(path, factors: Keys.raw(1), options: writable())
+        try vault.set(try .genericPassword(service: "before"), secret: Secret(text: "before"))
+        let (from, to) = (folder.file("copy.vault"), path)
+        let real = try RealFileSystem().resolve(path)
+        files.interfere(before: change == "set" ? "sync \(real)" : "sync \(folder.path)") { _ = rename(from, to) }
+        #expect(
+            code {
+                switch change {
+                case "compact": try vault.compact()
+                case "rotate": try vault.rotate(keeping: 1)
+                case "large": try vault.set(Keys.item, secret: Secret(count: 9 << 20))
+                default: try vault.set(Keys.item, secret: Secret(text: "ours"))
+                }
+            } == .busy)
+        #expect(try folder.read("a.vault") == theirs)
+        #expect(try plain().text == "theirs")
+    }
+
     @Test("a file that was really put back is looked at once: key derivation is paid for once")
     func lookedAtOnce() throws {
         let old = try folder.read("a.vault")

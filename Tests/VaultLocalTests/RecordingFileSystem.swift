@@ -11,6 +11,7 @@ final class RecordingFileSystem: FileSystem {
     private let failingFolder = Mutex<String?>(nil)
     private let losing = Mutex(0)
     private let appearing = Mutex(false)
+    private let meanwhile = Mutex<(call: String, body: @Sendable () -> Void)?>(nil)
 
     var calls: [String] { record.withLock { $0 } }
     func forget() { record.withLock { $0 = [] } }
@@ -33,7 +34,18 @@ final class RecordingFileSystem: FileSystem {
         }
     }
 
+    /// Calls `body` before the next such call, as if another program did something then: "sync a.vault".
+    func interfere(before call: String, _ body: @escaping @Sendable () -> Void) {
+        meanwhile.withLock { $0 = (call, body) }
+    }
+
     fileprivate func note(_ call: String, _ path: String) {
+        let body = meanwhile.withLock { planned -> (@Sendable () -> Void)? in
+            guard let now = planned, "\(call) \(path)".hasPrefix(now.call) else { return nil }
+            planned = nil
+            return now.body
+        }
+        body?()
         record.withLock { $0.append("\(call) \(Self.name(path))") }
     }
 

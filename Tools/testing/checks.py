@@ -9,6 +9,7 @@ CORE = ("Sources/VaultBytes", "Sources/VaultCrypto", "Sources/VaultStore", "Sour
 LOCAL = (*CORE, "Sources/VaultLocal")
 COMMAND = (*LOCAL, "Sources/VaultAge", "Sources/VaultCommand", "Sources/C/CInterchange", "Sources/C/CVaultStart")
 C = (*LOCAL, "Sources/C")
+PAGE = ("Sources/C/VaultReader", "Sources/Page", "Sources/C/CVaultPage", "Tests/Page", "Tools/page", "Tools/reader")
 READERS = (*CORE, "Spec/reference", "Tests/Vectors", "Tests/Fuzzing")
 HARNESS = ".build-release/release/harness"
 VECTORS = ".build/debug/vectors"
@@ -54,6 +55,9 @@ def checks() -> Iterator[Check]:
         yield Check(f"program {name}", f"Tests/Harness/Clients/run {{binary}} {name}", COMMAND, minutes, "a program, or a file system of one, with a vault")
     for name, minutes in BETWEEN.items():
         yield Check(f"program {name}", f"Tests/Harness/Clients/merging {{binary}} {name}", COMMAND, minutes, "one vault on several machines")
+    yield Check("page module", "Tools/reader/wasm --check", PAGE, 2, "the page's WebAssembly, built again of its sources: the same bytes")
+    yield Check("page browser", "Tests/Page/run-browser", PAGE, 4, "the page in Chromium")
+    yield Check("page engines", "Tests/Page/run-engines", PAGE, 4, "the page in Firefox and WebKit")
     yield Check("demo", "Tools/demo", COMMAND, 5, "the demonstration, from its build on")
     yield Check("pages", "Tests/Pages/run long", (*COMMAND, "README.md", "Docs", "Tools"), 20, "every page, followed to its end, from a clone")
     yield Check("debian package", "Tools/package deb .build-release-check/packages --check", (*COMMAND, "Tools/packaging"), 6, "the package, in a clean root")
@@ -88,6 +92,13 @@ def checks() -> Iterator[Check]:
     yield Check("merges", f"Tools/merges {VECTORS} Spec/reference/run --random 500 --seed {{seed}}", READERS, 20, "2,000 merges of the reference, repeated by the library", pieces=4)
     yield Check("exchange random", "Tools/exchange --count 2000 --mutated 0 --resealed 20000 --seed {seed}", READERS, 40, "random and resealed vaults, read alike")
     yield Check("exchange mutated", "Tools/exchange --count 0 --mutated 50000 --resealed 0 --seed {seed}", READERS, 25, "1,000,000 mutated vaults, read alike", pieces=20)
+    portable = "Tests/Reader/run feature-one-item && Tools/exchange --reader .build-reader/check"
+    yield Check("exchange portable", f"{portable} --count 2000 --mutated 0 --resealed 20000 --seed {{seed}}", (*READERS, *PAGE), 40, "the same by the portable reader")
+    yield Check(
+        "exchange portable mutated", f"{portable} --count 0 --mutated 50000 --resealed 0 --seed {{seed}}", (*READERS, *PAGE), 15,
+        "1,000,000 mutated vaults, read alike by library and portable reader", pieces=20,
+    )  # fmt: skip
     for name, area in FUZZED.items():
         yield Check(f"fuzz {name}", f"Tools/fuzz/run {name} 1200", area, 22, "libFuzzer, for 20 minutes")
+    yield Check("fuzz reader", "Tools/reader/fuzz 1200", PAGE, 22, "libFuzzer on the portable reader, for 20 minutes")
     yield Check("model", "Spec/model/run simulate --sequences 2000 --first {seed}", ("Spec/model",), 20, "the model of merging")

@@ -82,6 +82,11 @@ def steps(seed: int) -> Iterator[Step]:
         find=lines(r"^  FAILED .*$|^Tests/Reader/run: (?!FAILED|the same|\d).*$|^.*: (error|runtime error|warning): .*$|^.*AddressSanitizer: .*$", f"{REPEAT} --only portable-reader"),
     )  # fmt: skip
 
+    yield Step(
+        "page", "the page that opens a vault: assembled from its sources; every vector, read by its WebAssembly in node", ["Tests/Page/run-short"], ["set-up"],
+        find=lines(r"^.*assemble: .*$|^✖ .*$|^  FAILED .*$", f"{REPEAT} --only page"),
+    )  # fmt: skip
+
     # What the debug build is needed for. The tests start the released command.
     yield Step(
         "tests", "the tests of all modules, with the released command as the program that they start", ["Tools/testing/swift-tests"],

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -155,8 +156,19 @@ int vault_spawn_in_new_session(posix_spawnattr_t *attributes) {
     return -posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
 }
 
-int vault_spawn_without_others(posix_spawn_file_actions_t *actions) {
-    return -posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
+int vault_spawn_without_others(posix_spawn_file_actions_t *actions, int kept) {
+    if (kept < 0) return -posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
+    const int error = posix_spawn_file_actions_adddup2(actions, kept, STDERR_FILENO + 1);
+    return error ? -error : -posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 2);
+}
+
+int vault_memory_file(const char *name) {
+    const int fd = memfd_create(name, MFD_CLOEXEC);
+    if (fd < 0) return -errno;
+    if (fchmod(fd, S_IRUSR | S_IWUSR) == 0) return fd;
+    const int error = errno;
+    close(fd);
+    return -error;
 }
 
 int vault_stat(int fd, const char *path, struct vault_file *file) {

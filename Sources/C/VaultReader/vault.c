@@ -59,10 +59,8 @@ static vfr_status unlock(vfr_vault *vault, const vfr_options *options, const vfr
     return VFR_OK;
 }
 
-vfr_status vfr_open(const vfr_source *source, const vfr_options *options, const vfr_factors *factors, vfr_vault **out,
-                    vfr_failure *failure) {
-    vfr_failure unused;
-    if (failure == NULL) failure = &unused;
+/* Makes a vault of which nothing but the header has been read. */
+static vfr_status start(const vfr_source *source, const vfr_options *options, vfr_vault **out, vfr_failure *failure) {
     memset(failure, 0, sizeof *failure);
     *out = NULL;
     bool half = (options->allocator.allocate == NULL) != (options->allocator.release == NULL);
@@ -73,16 +71,23 @@ vfr_status vfr_open(const vfr_source *source, const vfr_options *options, const 
     if (vault == NULL) return VFR_OUT_OF_BUDGET;
     vault->memory = memory;
     vault->source = *source;
-    vfr_status status = vfri_read_header(vault, options, failure);
-    if (status == VFR_OK) status = unlock(vault, options, factors, failure);
-    if (status == VFR_OK) status = vfri_find_state(vault, options->writer_active);
-    if (status == VFR_OK) status = vfri_read_keyring(vault, options, failure);
-    if (status != VFR_OK) {
-        vfr_close(vault);
-        return status;
-    }
     *out = vault;
-    return VFR_OK;
+    return vfri_read_header(vault, options, failure);
+}
+
+vfr_status vfr_open(const vfr_source *source, const vfr_options *options, const vfr_factors *factors, vfr_vault **out,
+                    vfr_failure *failure) {
+    vfr_failure unused;
+    if (failure == NULL) failure = &unused;
+    vfr_status status = start(source, options, out, failure);
+    if (status == VFR_OK) status = unlock(*out, options, factors, failure);
+    if (status == VFR_OK) status = vfri_find_state(*out, options->writer_active);
+    if (status == VFR_OK) status = vfri_read_keyring(*out, options, failure);
+    if (status != VFR_OK) {
+        vfr_close(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 void vfr_close(vfr_vault *vault) {
@@ -95,6 +100,40 @@ void vfr_close(vfr_vault *vault) {
     vfri_release(&memory, vault->keyring.grants);
     vfri_release(&memory, vault->header);
     vfri_release(&memory, vault);
+}
+
+/* A header is a vault of which nothing else has been read. It has a type of its own so that it is not taken for one. */
+struct vfr_header {
+    vfr_vault vault;
+};
+
+vfr_status vfr_header_open(const vfr_source *source, const vfr_options *options, vfr_header **out,
+                           vfr_failure *failure) {
+    vfr_failure unused;
+    vfr_vault *vault;
+    vfr_status status = start(source, options, &vault, failure != NULL ? failure : &unused);
+    if (status != VFR_OK) {
+        vfr_close(vault);
+        vault = NULL;
+    }
+    *out = (vfr_header *)(void *)vault;
+    return status;
+}
+
+void vfr_header_id(const vfr_header *header, uint8_t id[16]) {
+    memcpy(id, header->vault.id, 16);
+}
+
+vfr_status vfr_header_slot(const vfr_header *header, size_t index, vfr_slot *slot) {
+    return vfr_get_slot(&header->vault, index, slot);
+}
+
+vfr_status vfr_header_extension(const vfr_header *header, size_t index, vfr_extension *extension) {
+    return vfr_get_header_extension(&header->vault, index, extension);
+}
+
+void vfr_header_close(vfr_header *header) {
+    if (header != NULL) vfr_close(&header->vault);
 }
 
 void vfr_get_state(const vfr_vault *vault, vfr_state *state) {

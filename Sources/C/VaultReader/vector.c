@@ -45,6 +45,26 @@ typedef struct frame {
     vfr_reference base;
 } frame;
 
+/* Checks everything that a frame shows alone, before its base is read. The cursor is the caller's copy. */
+static bool check_alone(vfri_cursor cursor, uint8_t form) {
+    size_t changed = form == 1 ? vfri_count(&cursor, VFRI_CHANGED_ROWS) : 0;
+    uint64_t last = 0;
+    for (size_t i = 0; i < changed && !cursor.failed; i++) {
+        uint64_t position = vfri_varint(&cursor);
+        vfri_require(&cursor, position > last && position <= VFRI_ROWS);
+        vfri_require(&cursor, (vfri_u64(&cursor) & ~SPLIT) > 0);
+        last = position;
+    }
+    size_t further = vfri_count(&cursor, VFRI_ROWS);
+    for (size_t i = 0; i < further && !cursor.failed; i++) {
+        vfri_require(&cursor, vfri_u64(&cursor) != 0);
+        vfri_require(&cursor, (vfri_u64(&cursor) & ~SPLIT) > 0);
+    }
+    vfri_frame_padding(&cursor);
+    if (form == 1) vfri_require(&cursor, changed + further >= 1 && changed + further <= VFRI_CHANGED_ROWS);
+    return !cursor.failed;
+}
+
 static vfr_status open_rows(vfr_vault *vault, vfr_reference reference, uint64_t before, frame *out) {
     vfr_bytes body;
     vfr_status status = vfri_load(vault, "vVEC", "vaultfmt-1 vector", vault->keys.index, reference, before, &out->bytes,
@@ -54,7 +74,7 @@ static vfr_status open_rows(vfr_vault *vault, vfr_reference reference, uint64_t 
     out->form = vfri_u8(&out->cursor);
     vfri_require(&out->cursor, out->form <= 1);
     if (out->form == 1) out->base = vfri_narrow(&out->cursor);
-    return out->cursor.failed ? VFR_STRUCTURE_INVALID : VFR_OK;
+    return out->cursor.failed || !check_alone(out->cursor, out->form) ? VFR_STRUCTURE_INVALID : VFR_OK;
 }
 
 /* Reads the further rows of a frame, behind `count` rows that are there already, into new memory. */
@@ -152,7 +172,6 @@ static vfr_status read_with_base(vfr_vault *vault, frame *top, uint64_t offset, 
     size_t changed = vfri_count(&top->cursor, VFRI_CHANGED_ROWS);
     change_rows(&top->cursor, changed, rows);
     further = vfri_count(&top->cursor, VFRI_ROWS);
-    vfri_require(&top->cursor, changed + further >= 1 && changed + further <= VFRI_CHANGED_ROWS);
     return append_rows(vault, &top->cursor, further, floor, rows);
 }
 

@@ -69,7 +69,7 @@ struct PluginProcess: ~Copyable {
             posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target))
         }
         // A factor that has not been read yet may be among the others.
-        vault_spawn_without_others(&actions)
+        vault_spawn_without_others(&actions, -1)
         // The caller decides which signals it blocks or ignores. The plugin stays in this process group, so that Ctrl-C
         // reaches it and its own PIN dialogue can use the terminal.
         var signals = sigset_t()

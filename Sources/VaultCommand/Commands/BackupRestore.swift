@@ -32,6 +32,7 @@ struct BackupRestore {
         let isThere = try UserFiles.exists(path)
         if isThere { try requireSameVault(opened) }
         let items = try requireSound(opened)
+        if isThere { try nameSlots(of: opened) }
         let kept = isThere ? try nameForToday() : nil
         guard try isConfirmed || isWanted(opened, items, kept) else {
             throw CommandFailure.declined("nothing was restored")
@@ -107,6 +108,15 @@ struct BackupRestore {
             )
         }
         return Int(clamping: report.items)
+    }
+
+    /// Names the slots of a backup that the vault of today does not have: they were removed, and open it again.
+    private func nameSlots(of opened: Vault) throws {
+        let today: Set<SlotID>
+        do throws(VaultError) { today = Set(try Vault.inspect(path).slots.map(\.id)) } catch { return }
+        for slot in try opened.slots() where !today.contains(slot.id) {
+            Terminal.warning("a slot that the vault does not have today opens it again: \(SlotText.short(slot))")
+        }
     }
 
     private func isWanted(_ opened: Vault, _ items: Int, _ kept: String?) throws -> Bool {

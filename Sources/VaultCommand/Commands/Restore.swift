@@ -9,7 +9,9 @@ struct Restore: ParsableCommand {
         abstract: "Restore an earlier value of an item, a removed item, or a backup.",
         discussion: """
             Without --earlier, this restores the most recently replaced secret; --field restores a sealed attribute. The \
-            current value becomes an earlier value, so nothing is lost; nothing else of the item changes.
+            current value becomes an earlier value, so nothing is lost; nothing else of the item changes. A value from when the \
+            item was in another group, or bound to another device, is restored only after confirmation, because others may be \
+            able to read it here.
 
             A removed item can be restored, with its earlier values, until 'vaultfmt compact' or another change rewrites the file.
 
@@ -34,13 +36,12 @@ struct Restore: ParsableCommand {
     @Option("Restore the whole vault from this backup.", value: "backup", isFile: true)
     var from: String?
 
-    @Flag(help: "With --from, do not ask.")
+    @Flag(name: [.short, .long], help: "Do not ask for confirmation.")
     var yes = false
 
     @OptionGroup var vault: VaultOptions
 
     func validate() throws {
-        guard !yes || from != nil else { throw ValidationError("--yes goes with --from; leave it out") }
         guard from == nil || (!all && choice.earlier == nil && !chosen.name.isGiven && chosen.id == nil && field == nil)
         else {
             throw ValidationError(
@@ -69,10 +70,38 @@ struct Restore: ParsableCommand {
                 "\(TerminalText.quoted(field ?? "")) has no earlier values; 'vaultfmt history' lists what can be restored"
             )
         }
+        guard try confirm(value, of: item, in: opened) else { throw CommandFailure.declined("nothing was restored") }
         let before = Set(try opened.earlierValues(of: item).map(\.identity))
         try Progress.during("writing") { try opened.restore(value, of: item.key) }
         Terminal.note(
             "restored \(value.words) of \(ItemText.summary(item.key)); \(try kept(item, before, in: opened))")
+    }
+
+    /// Asks before a value is shown to readers of a group in which the item was not when it had the value.
+    private func confirm(_ value: EarlierValue, of item: Item, in vault: Vault) throws -> Bool {
+        guard !yes else { return true }
+        let then = try vault.open(value).key.group
+        let device = try vault.device(of: value)
+        let isElsewhere = !then.utf8.elementsEqual(item.key.group.utf8)
+        guard isElsewhere || device != nil && device != item.device else { return true }
+        if isElsewhere {
+            Terminal.warning(
+                "this value is from when the item was in \(Self.words(then)), and it is in \(Self.words(item.key.group)) now: "
+                    + "everyone who can read items there could read it")
+        }
+        if let device, device != item.device {
+            Terminal.warning(
+                "this value can be read only on the device \(device), and the item is not bound to that: every machine could read it"
+            )
+        }
+        guard !self.vault.access.noInput, Prompt.isPossible else {
+            throw CommandFailure(.usage, "nothing was restored: there is no terminal to ask on; give --yes")
+        }
+        return try Prompt.confirm("Restore it there?", instead: "give --yes")
+    }
+
+    private static func words(_ group: String) -> String {
+        group.isEmpty ? "the default group" : "group \(TerminalText.quoted(group))"
     }
 
     /// Returns the removed items that match; if several have the same name, only the one removed last.

@@ -52,9 +52,13 @@ struct Salvage: ParsableCommand {
         let values = report.recoveredEarlierValues
         let items = "\(report.recovered) \(report.recovered == 1 ? "item" : "items")"
         let earlier = values == 0 ? "" : " and \(values) earlier \(values == 1 ? "value" : "values")"
-        Terminal.note(
-            "recovered \(items)\(earlier) into \(TerminalText.path(output)), lost \(UInt64(report.lost.count) + report.unnamed)"
-        )
+        let lost = UInt64(report.lost.count) + report.unnamed
+        let lesser = [
+            (report.partial.count, "in part"), (report.older.count, "with an older secret"),
+            (report.withoutIndex.count, "without attributes"),
+        ].filter { $0.0 > 0 }.map { "\($0) \($1)" }
+        let apart = lesser.isEmpty ? "" : " (\(lesser.joined(separator: ", ")))"
+        Terminal.note("recovered \(items)\(apart)\(earlier) into \(TerminalText.path(output)), lost \(lost)")
         let isNothingLeft = report.recovered == 0 && report.unproven.isEmpty
         if isNothingLeft, !report.lost.isEmpty || report.unnamed > 0 || report.generation == nil {
             throw CommandFailure(

@@ -8,6 +8,7 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
     case csv
     case kdbx
     case pem
+    case html
 }
 
 /// `export`: exports items and their secrets, in plaintext or as KDBX.
@@ -22,22 +23,27 @@ struct Export: ParsableCommand {
             2, KeePassXC and compatible programs: it is encrypted with its own passphrase or key file and includes attachments, one-time \
             passwords and history; importing it with 'vaultfmt import' also recreates an equivalent vault. Device-only items, and items of \
             classes unknown to this version, are left out and reported (exit 3). PEM is for certificates, keys and identities: their labels \
-            are not included, and items of other classes are counted and left out (also exit 3).
+            are not included, and items of other classes are counted and left out (also exit 3). HTML is a page that opens a vault in a browser, \
+            offline: with --with-vault, the whole vault is in it, still encrypted, and no factor is needed.
 
             Examples:
               vaultfmt export --output backup.json
               vaultfmt export --format kdbx --output Passwords.kdbx
               vaultfmt export --format pem --class certificate
+              vaultfmt export --format html --with-vault --output open.html
               vaultfmt export work.vault --class internet-password --format csv --output passwords.csv
             """)
 
-    @Option(help: "json, csv, kdbx or pem; otherwise json.")
+    @Option(help: "json, csv, kdbx, pem or html; otherwise json.")
     var format: ExportFormat?
 
     @Option(
         "Write to this new file, readable only by you, instead of standard output (-).",
         name: [.customShort("o"), .long], value: "file", isFile: true)
     var output: String?
+
+    @Flag(help: "Put the vault's file, still encrypted, into the page (--format html).")
+    var withVault = false
 
     @OptionGroup(title: "Filters") var fields: ItemFields
     @OptionGroup(title: "Filters") var filters: ItemFilters
@@ -54,6 +60,10 @@ struct Export: ParsableCommand {
         try requireMeant()
         let output = file
         if let output { try ExportFile.check(output) }
+        guard format != .html else { return try writePage() }
+        guard !withVault else {
+            throw CommandFailure(.usage, "--with-vault requires --format html, which puts the vault into a page")
+        }
         if let file = vault.name.file, try !UserFiles.exists(file) {
             throw CommandFailure(
                 .noSuchFile,
@@ -95,6 +105,38 @@ struct Export: ParsableCommand {
             "exported, but \(leftOut == 1 ? "1 item is" : "\(leftOut) items are") missing (see above); "
                 + (format == .pem ? "this format cannot contain them" : "no export can contain them"))
     }
+
+    /// Writes a page that opens vaults. Nothing is opened for it.
+    private func writePage() throws {
+        guard !isFiltered, !newFactors.sources.isAnyGiven, !cost.isGiven else {
+            throw CommandFailure(
+                .usage, "a page has the whole vault, with its own slots; leave out filters, --new-… and --kdf…")
+        }
+        guard withVault || vault.name.file == nil else {
+            throw CommandFailure(
+                .usage, "--with-vault puts the vault into the page; without it, the page is for any vault, so name none"
+            )
+        }
+        guard file != nil || !Terminal.outputIsTerminal else {
+            throw CommandFailure(.usage, "a page is not shown on a terminal; give --output, or pipe the output")
+        }
+        let path = withVault ? try vault.path : nil
+        let hash: String
+        if let output = file {
+            let file = try ExportFile(output)
+            var page = PageExport(file.output)
+            hash = try page.write(path) { try file.checkInterruption() }
+            try file.finish()
+        } else {
+            var page = PageExport(.standard())
+            hash = try page.write(path) {}
+        }
+        let what = path.map { "a page with \(TerminalText.path($0))" } ?? "a page without a vault"
+        Terminal.note("wrote \(what), SHA-256 \(hash)")
+    }
+
+    /// Whether options select items.
+    private var isFiltered: Bool { fields.isAnyGiven || filters.isAnyGiven || place.isAnyGiven }
 
     /// Refuses a file that is named like another format if none is given: JSON is not encrypted, but KDBX is.
     private func requireMeant() throws {
@@ -161,6 +203,8 @@ struct Export: ParsableCommand {
         case .kdbx:
             guard let target else { return 0 }
             return try write(vault, target, to: output, &values, progress, pause: pause)
+        // A page is written before a vault is opened.
+        case .html: return 0
         case .pem:
             var pem = PEMExport(output)
             let unfit = try forEach(vault, progress, pause) { item in try pem.write(item) }

@@ -3,7 +3,8 @@ import VaultFmt
 import VaultLocal
 
 /// Decrypts OpenSSH private keys with `ssh-keygen`, because no usable library implements their key derivation,
-/// bcrypt_pbkdf. While it runs, the encrypted and then the decrypted file are kept in memory-backed storage.
+/// bcrypt_pbkdf. It rewrites the key in a file in memory that has no path, so nothing is left when both processes are
+/// killed.
 enum SSHKeygen {
     /// Returns a key file with its encryption removed, or nil if the passphrase does not open it or it is damaged.
     static func decrypted(
@@ -15,7 +16,7 @@ enum SSHKeygen {
                 "\(place): 'ssh-keygen', which decrypts OpenSSH keys, is missing; install Debian's openssh-client")
         }
         MemoryFolder.sweepAndTell()
-        // Ctrl-C also ends ssh-keygen; its files are wiped before this process exits.
+        // Ctrl-C also ends ssh-keygen; the folder is removed before this process exits.
         let signals = try HeldSignals()
         let folder = try MemoryFolder(instead: "decrypt a copy of the key first, with 'ssh-keygen -p -f FILE'")
         let found: Secret?
@@ -31,11 +32,12 @@ enum SSHKeygen {
         return found
     }
 
+    /// `folder`: the folder of the link by which ssh-keygen finds this program. It holds no secret.
     private static func run(
         _ program: String, _ folder: borrowing MemoryFolder, _ key: borrowing Secret, _ passphrase: borrowing Secret,
         _ limit: Int
     ) throws -> Secret? {
-        try NewFile.create(folder.file, what: "file in memory", key)
+        let file = try MemoryFile(key)
         // ssh-keygen prompts through another program, which inherits its standard input and reads the passphrase from
         // there.
         let answers = folder.path + "/vaultfmt-askpass"
@@ -49,8 +51,9 @@ enum SSHKeygen {
             "SSH_ASKPASS": answers, "SSH_ASKPASS_REQUIRE": "force", "DISPLAY": ":", "VAULTFMT_ASKPASS": "-",
         ]
         let code = try Subprocess.feed(
-            program, ["-q", "-p", "-N", "", "-f", folder.file], passphrase, settings: settings)
+            program, ["-q", "-p", "-N", "", "-f", MemoryFile.pathForChild], passphrase, kept: file.descriptor,
+            settings: settings)
         guard code == 0 else { return nil }
-        return try Descriptor.readFile(folder.file, what: "file in memory", limit: limit)
+        return try file.read(limit: limit)
     }
 }

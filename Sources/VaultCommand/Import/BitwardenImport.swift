@@ -7,6 +7,10 @@ struct BitwardenImport: ~Copyable, EntrySource {
     private var splitter: JSONSplitter
     private var start: Start
     private let includesTrash: Bool
+    /// The memory that the user allows beyond what a file of its size can need; nil if none was given.
+    private let mostMemory: Int?
+    /// The bytes of folders' and collections' names in items so far: any number of items can have the same.
+    private var named = 0
 
     /// Whether an object begins like such an export. Our own exports begin with their format name. Other programs that
     /// write this form leave out `encrypted`; their items still have Bitwarden's members.
@@ -21,8 +25,9 @@ struct BitwardenImport: ~Copyable, EntrySource {
     init(_ reader: consuming SourceReader, _ access: SourceAccess) throws {
         let name = reader.name
         includesTrash = access.includesRecycleBin
+        mostMemory = access.mostMemory
         var outer = JSONSplitter(reader)
-        let start = try Start(&outer)
+        let start = try Start(&outer, allowsDense: mostMemory != nil)
         guard start.isEncrypted else {
             splitter = outer
             self.start = start
@@ -52,7 +57,7 @@ struct BitwardenImport: ~Copyable, EntrySource {
         var buffer = SecretBuffer(capacity: plain.count)
         buffer.append(plain)
         var inner = JSONSplitter(SourceReader(buffer, at: 0))
-        let innerStart = try Start(&inner)
+        let innerStart = try Start(&inner, allowsDense: mostMemory != nil)
         guard !innerStart.isEncrypted else {
             throw CommandFailure.damaged("the contents", "the contents are encrypted twice")
         }
@@ -67,6 +72,7 @@ struct BitwardenImport: ~Copyable, EntrySource {
         while true {
             if isElement {
                 number += 1
+                if mostMemory == nil { try splitter.requireSparse() }
                 let object = try splitter.decode(BitwardenObject<BitwardenItem>.self)
                 let item = object.known
                 if item.deletedDate != nil, !includesTrash {
@@ -77,16 +83,32 @@ struct BitwardenImport: ~Copyable, EntrySource {
                     if object.members < splitter.members {
                         entry.lose("a member occurs twice; only one of its values is imported")
                     }
+                    try countNames(of: entry)
                     try take(entry)
                 }
             }
             guard let piece = try splitter.next() else { break }
             isElement = piece == .element
-            if case .member(let name) = piece { try start.take(name, splitter) }
+            if case .member(let name) = piece { try start.take(name, splitter, allowsDense: mostMemory != nil) }
         }
         let unknown = start.unknown.map { Omission.loss("the member \(TerminalText.quoted($0)) of the export") }
         return unknown + inTrash.omission("item", "items", "in the trash; --recycle-bin imports them too")
     }
+
+    /// Counts the names of an entry's folder and collections, and refuses more than a file of this size can mean.
+    private mutating func countNames(of entry: borrowing ImportedEntry) throws {
+        named += entry.folder.reduce(0) { $0 + $1.utf8.count }
+        named += entry.properties.reduce(0) { $0 + ($1.name == Self.collections ? $1.value.utf8.count : 0) }
+        guard named > mostMemory ?? Self.mostNames + Int(clamping: splitter.offset) else { return }
+        throw CommandFailure(
+            .overLimit,
+            "the names of folders and collections would take more than \(named >> 20) MiB, because many items have the same; "
+                + "allow more with --max-source-memory")
+    }
+
+    /// The bytes of names that the items of a file of any size can have.
+    private static let mostNames = 16 << 20
+    static let collections = "collections"
 
     /// The members that precede the items.
     private struct Start {
@@ -102,17 +124,19 @@ struct BitwardenImport: ~Copyable, EntrySource {
         /// Whether the splitter is at the first item.
         var hasItem = false
 
-        init(_ splitter: inout JSONSplitter) throws {
+        /// - `allowsDense`: Whether a member may have any number of small values.
+        init(_ splitter: inout JSONSplitter, allowsDense: Bool) throws {
             while let piece = try splitter.next() {
                 guard case .member(let name) = piece else {
                     hasItem = true
                     return
                 }
-                try take(name, splitter)
+                try take(name, splitter, allowsDense: allowsDense)
             }
         }
 
-        mutating func take(_ name: String, _ splitter: borrowing JSONSplitter) throws {
+        mutating func take(_ name: String, _ splitter: borrowing JSONSplitter, allowsDense: Bool) throws {
+            if !allowsDense { try splitter.requireSparse() }
             switch name {
             case "encrypted": isEncrypted = try splitter.decode(Bool.self)
             case "passwordProtected": isPasswordProtected = try splitter.decode(Bool.self)

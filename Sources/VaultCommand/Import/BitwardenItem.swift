@@ -136,7 +136,9 @@ extension BitwardenItem {
             entry.folder = (folders[folderId] ?? folderId).split(separator: "/").map(String.init)
         }
         let names = (collectionIds ?? []).compactMap { id in id.map { collections[$0] ?? $0 } }
-        if !names.isEmpty { entry.properties.append(("collections", names.joined(separator: "\n"))) }
+        if !names.isEmpty {
+            entry.properties.append((BitwardenImport.collections, names.joined(separator: "\n")))
+        }
         if let organization = organizationId?.text { entry.properties.append(("organization", organization)) }
         if favorite == true { entry.properties.append(("favorite", "1")) }
         if let archivedDate { entry.properties.append(("archived", archivedDate)) }

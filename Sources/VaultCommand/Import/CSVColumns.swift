@@ -57,7 +57,8 @@ struct CSVColumns {
         var indices: [Meaning: Int] = [:]
         var unknown: [(String, Int, Bool)] = []
         for (index, name) in header.enumerated() {
-            let meaning = (dashlane ?? Self.meanings)[names[index]]
+            let known = (dashlane ?? Self.meanings)[names[index]]
+            let meaning = known ?? (isDashlane ? nil : Self.foreign[names[index]])
             if let meaning, indices[meaning] == nil {
                 indices[meaning] = index
             } else {
@@ -127,6 +128,47 @@ struct CSVColumns {
         "cardnumber": .field("cardnumber", isConcealed: true), "cvc": .field("cvc", isConcealed: true),
         "pin": .field("pin", isConcealed: true),
     ]
+    /// The columns of lists in other languages, as KeePass, its relatives and people name them.
+    private static let foreign: [String: Meaning] = {
+        let words: [(Meaning, [String])] = [
+            (.password, ImportedEntry.Field.passwordWords),
+            (
+                .username,
+                [
+                    "benutzername", "benutzer", "anmeldename", "nom d'utilisateur", "utilisateur", "identifiant",
+                    "usuario", "nombre de usuario", "nome utente", "utente", "usuário", "nome de usuário",
+                    "nome de utilizador", "utilizador", "gebruikersnaam", "brugernavn", "brukernavn", "användarnamn",
+                    "käyttäjätunnus", "nazwa użytkownika", "użytkownik", "uživatelské jméno", "felhasználónév",
+                    "kullanıcı adı", "имя пользователя", "логин", "ユーザー名", "用户名", "使用者名稱", "사용자 이름",
+                ]
+            ),
+            (
+                .title,
+                [
+                    "titel", "bezeichnung", "titre", "nom", "título", "titulo", "nombre", "titolo", "nome", "naam",
+                    "tytuł", "nazwa", "název", "název položky", "cím", "başlık", "название", "заголовок", "タイトル",
+                    "标题", "標題", "제목",
+                ]
+            ),
+            (
+                .url,
+                [
+                    "webseite", "internetadresse", "adresse web", "site web", "sitio web", "sito web", "sito",
+                    "página web", "endereço", "webadres", "adres url", "strona", "веб-сайт", "сайт", "网址", "網址",
+                ]
+            ),
+            (
+                .notes,
+                [
+                    "notiz", "notizen", "bemerkung", "bemerkungen", "kommentar", "remarque", "remarques", "nota",
+                    "notas", "note libere", "opmerkingen", "notities", "notatki", "poznámky", "poznámka",
+                    "megjegyzés", "notlar", "заметки", "примечание", "メモ", "备注", "備註", "메모",
+                ]
+            ),
+            (.folder, ["gruppe", "ordner", "groupe", "dossier", "grupo", "carpeta", "gruppo", "cartella"]),
+        ]
+        return Dictionary(words.flatMap { meaning, names in names.map { ($0, meaning) } }) { first, _ in first }
+    }()
     private static let dashlaneNotes = ["title", "note"]
 
     /// The lists in Dashlane's export that have no password column, by their headers.

@@ -64,6 +64,8 @@ struct ImportSession {
         _ source: inout some ImportSource & ~Copyable, into vault: Vault, output: Output, _ progress: Progress?
     ) throws {
         var seen: [ItemKey: Int64?] = [:]
+        // The names that entries before have given up.
+        var freed: Set<ItemKey> = []
         limit = vault.keptVersions
         omissions = try source.read { record in
             let key = record.key
@@ -82,14 +84,16 @@ struct ImportSession {
                     record, known: { () throws(VaultError) in try Self.origins(of: try vault.items()) },
                     isKnown: { key throws(VaultError) in
                         if seen[key] != nil { return true }
-                        return try vault.item(key) != nil
+                        return freed.contains(key) ? false : try vault.item(key) != nil
                     },
-                    compare: { key, isRenamed throws(VaultError) in
+                    compare: { key, name throws(VaultError) in
                         if let modified = seen[key] { return Self.isNewer(record.modified, than: modified) }
                         guard let old = try vault.whole(key) else { return .newer }
-                        return Self.compare(record, old, isRenamed: isRenamed)
+                        return Self.compare(record, old, name)
                     })
             }
+            if let old = decision.old, decision.changes, old != decision.target { freed.insert(old) }
+            freed.remove(decision.target)
             let before = try decision.changes ? vault.item(decision.old ?? decision.target) : nil
             tally.note(decision, record, before, policy)
             let missing = try importing(record.place) {
@@ -169,6 +173,8 @@ struct ImportSession {
         var old: ItemKey?
         /// The key that the source and the options ask for; of items that are changed only.
         var asked: ItemKey?
+        /// Whether the item gets another name or group, and nothing else changes.
+        var renamesOnly = false
 
         var adds: Bool { [.add, .keepBoth, .replace, .update].contains(action) }
         /// Whether an existing item is changed.
@@ -187,8 +193,19 @@ struct ImportSession {
     /// How an item of the source differs from the one in the vault.
     private enum Difference {
         case none, newer, older
+        /// Only the name or the group differs, and the source's is to hold.
+        case name
         /// The source does not record which is newer.
         case unknown
+    }
+
+    /// How the name that an item will have differs from the one it has.
+    private enum Naming {
+        case same, renamed
+        /// It loses the number that tells it from another item, which had the name.
+        case freed
+        /// It is in another group, because the user asks for that.
+        case moved
     }
 
     /// `known`: the vault's items by origin. `isKnown`: whether an item with the given key exists. `compare`: how the
@@ -196,7 +213,7 @@ struct ImportSession {
     private mutating func decide(
         _ record: borrowing ImportRecord, known: () throws(VaultError) -> [String: ItemKey],
         isKnown: (ItemKey) throws(VaultError) -> Bool,
-        compare: (_ old: ItemKey, _ isRenamed: Bool) throws(VaultError) -> Difference
+        compare: (_ old: ItemKey, Naming) throws(VaultError) -> Difference
     ) throws(VaultError) -> Decision {
         let key = try group.key(record.key, record.attributes)
         var old: ItemKey?
@@ -228,8 +245,14 @@ struct ImportSession {
         case .skip: return Decision(action: .skip, target: found)
         case .fail: return Decision(action: .duplicate, target: found)
         case .updateNewer:
-            switch try compare(found, target != found) {
+            let name: Naming =
+                if target == found { .same } else if target.group != found.group { .moved } else {
+                    TwinName.isTwin(found, of: target) ? .freed : .renamed
+                }
+            switch try compare(found, name) {
             case .none: return Decision(action: .unchanged, target: found)
+            case .name:
+                return Decision(action: .update, target: target, old: found, asked: key, renamesOnly: true)
             case .newer: return Decision(action: .update, target: target, old: found, asked: key)
             case .older, .unknown: return Decision(action: .keep, target: found)
             }
@@ -275,13 +298,19 @@ struct ImportSession {
     /// Compares an item with the one in the vault. Attributes that the source does not have belong only to the vault
     /// and do not count as differences.
     private static func compare(
-        _ record: borrowing ImportRecord, _ old: borrowing OpenedItem, isRenamed: Bool
+        _ record: borrowing ImportRecord, _ old: borrowing OpenedItem, _ name: Naming
     ) -> Difference {
         let item = old.item
         let isSame =
-            !isRenamed && record.secret.equals(old.secret)
+            record.secret.equals(old.secret)
             && record.attributes.all.allSatisfy { item.attributes.attribute($0.name) == $0 }
-        return isSame ? .none : isNewer(record.modified, than: item.modified)
+        let difference = isNewer(record.modified, than: item.modified)
+        guard isSame else { return difference }
+        switch name {
+        case .same: return .none
+        case .moved, .freed: return .name
+        case .renamed: return difference == .newer ? .name : difference
+        }
     }
 
     private static func isNewer(_ modified: Int64?, than other: Int64?) -> Difference {
@@ -297,9 +326,9 @@ struct ImportSession {
             try decide(
                 record, known: { () throws(VaultError) in try Self.origins(of: try transaction.items()) },
                 isKnown: { key throws(VaultError) in try transaction.item(key) != nil },
-                compare: { key, isRenamed throws(VaultError) in
+                compare: { key, name throws(VaultError) in
                     guard let old = try transaction.whole(key) else { return .newer }
-                    return Self.compare(record, old, isRenamed: isRenamed)
+                    return Self.compare(record, old, name)
                 })
         }
         let target = decision.target
@@ -326,6 +355,8 @@ struct ImportSession {
                     target, secret: record.secret, attributes: attributes, accessibility: record.accessibility,
                     created: record.created, modified: record.modified)
             }
+        case .update where decision.renamesOnly:
+            try importing(place) { try transaction.move(decision.old ?? target, to: target) }
         case .replace, .update:
             try importing(place) {
                 let old = decision.old ?? target
@@ -350,6 +381,12 @@ struct ImportSession {
         }
     }
 
+    private static func newest(
+        _ all: [ImportRecord.Earlier], _ most: Int
+    ) -> (added: [ImportRecord.Earlier], dropped: Int) {
+        (all.suffix(most), max(0, all.count - most))
+    }
+
     /// Returns the earlier values of a record that its item in the vault will get, and the number of those that the vault
     /// does not keep.
     private func missing(
@@ -359,19 +396,20 @@ struct ImportSession {
         guard !record.earlier.isEmpty else { return ([], 0) }
         switch decision.action {
         case .skip, .copy, .duplicate, .keep: return ([], 0)
-        case .add, .keepBoth, .replace:
-            return (record.earlier.suffix(limit), max(0, record.earlier.count - limit))
+        case .add, .keepBoth: return Self.newest(record.earlier, limit)
+        // What the item has now stays the newest of its earlier values, however many the source has.
+        case .replace: return Self.newest(record.earlier, max(0, limit - 1))
         case .update, .unchanged:
             let key = decision.old ?? decision.target
             // Of a rehearsal, an entry before this one can be what is changed.
-            guard let item = try whole(key) else {
-                return (record.earlier.suffix(limit), max(0, record.earlier.count - limit))
-            }
+            guard let item = try whole(key) else { return Self.newest(record.earlier, max(0, limit - 1)) }
             let known = try KnownValues(item, try earlier(key), limit: limit, open: open)
-            let time = decision.action == .update ? item.item.modified : .max
-            let missing = known.missing(record.earlier, after: time)
+            let changesValues = decision.action == .update && !decision.renamesOnly
+            let missing = known.missing(
+                record.earlier, after: changesValues ? item.item.modified : .max,
+                most: changesValues ? max(0, limit - 1) : limit)
             // What an import of the same source has named before is not named again.
-            return (missing.added, decision.action == .update ? missing.dropped : 0)
+            return (missing.added, changesValues ? missing.dropped : 0)
         }
     }
 }

@@ -31,14 +31,25 @@ struct ImportedEntry {
                 || secretWords.contains(words.joined())
         }
 
-        private static let secretParts = [
-            "password", "passphrase", "passwd", "passcode", "secret", "private key", "privatekey", "api key", "apikey",
-            "access key", "recovery", "backup code", "security code", "security answer", "one-time", "authenticator",
-        ]
+        private static let secretParts =
+            [
+                "password", "passphrase", "passwd", "passcode", "secret", "private key", "privatekey", "api key",
+                "apikey", "access key", "recovery", "backup code", "security code", "security answer", "one-time",
+                "authenticator", "memorable", "card number", "cardnumber", "account number",
+            ] + passwordWords
         private static let secretWords: Set<String> = [
             "pass", "pwd", "pw", "pin", "puk", "token", "otp", "totp", "hotp", "2fa", "mfa", "tfa", "cvv", "cvv2",
-            "cvc", "cvc2",
-            "csc", "ssn", "seed", "mnemonic", "jwt",
+            "cvc", "cvc2", "csc", "ssn", "seed", "mnemonic", "jwt", "iban", "clave", "pwort", "kode", "sandi",
+        ]
+
+        /// Other languages' words for a password, in lower case.
+        static let passwordWords = [
+            "kennwort", "passwort", "losung", "mot de passe", "motdepasse", "contraseña", "contrasena", "senha",
+            "palavra-passe", "parola d'ordine", "parola chiave", "wachtwoord", "adgangskode", "passord", "lösenord",
+            "losenord", "salasana", "hasło", "haslo", "heslo", "geslo", "lozinka", "jelszó", "jelszo", "parolă",
+            "parola", "şifre", "sifre", "slaptažodis", "parole", "parool", "пароль", "парола", "лозинка",
+            "κωδικός", "סיסמה", "كلمة المرور", "كلمة السر", "گذرواژه", "पासवर्ड", "รหัสผ่าน", "mật khẩu",
+            "kata sandi", "パスワード", "暗証番号", "密码", "密碼", "비밀번호", "암호",
         ]
     }
 
@@ -123,7 +134,19 @@ struct MappedSource<Source: EntrySource & ~Copyable>: ~Copyable, ImportSource {
     {
         var losses: [Omission] = []
         var unnamed = 0
+        // Hashes, whose seed no source can know.
+        var origins: Set<Int> = []
+        var exported: Set<Int> = []
         let more = try source.read { entry in
+            var entry = entry
+            if !entry.origin.isEmpty, !origins.insert(entry.origin.hashValue).inserted {
+                entry.lose("its identifier is that of an entry before it; left out, so it is not found again by that")
+                entry.origin = ""
+            }
+            if let former = entry.exact?.formerKey, !exported.insert(former.hashValue).inserted {
+                // Programs that duplicate an entry copy what our export noted in it: this one is new.
+                entry.exact = nil
+            }
             var mapping = EntryMapping(entry)
             let record = try mapping.record()
             let named = mapping.losses.prefix(Self.mostNamed - losses.count)

@@ -34,6 +34,8 @@ struct JSONSplitter: ~Copyable {
     private(set) var offset: UInt64 = 0
     /// The number of members in the piece, including those of nested objects.
     private(set) var members = 0
+    /// The number of commas in the piece outside of strings: with the members, how many values it has.
+    private var commas = 0
     /// Whether the member `items` was found.
     private(set) var hasItems = false
 
@@ -81,9 +83,28 @@ struct JSONSplitter: ~Copyable {
         }
     }
 
+    /// Refuses a piece of so many small values that it would take many times its size in memory.
+    borrowing func requireSparse() throws {
+        guard members + commas > Self.mostValues + piece.count / Self.bytesPerValue else { return }
+        throw CommandFailure(
+            .overLimit,
+            "byte \(offset): the value that starts here has \(members + commas) parts, which is more than it can have unless it "
+                + "was made to do harm; allow more with --max-source-memory")
+    }
+
+    /// How many values any piece may have; beyond them, each needs so many bytes.
+    private static let mostValues = 131_072
+    private static let bytesPerValue = 64
+
     /// Decodes the piece that `next` found. Foundation keeps copies of what it decodes in memory that is not wiped.
     borrowing func decode<T: Decodable>(_ type: T.Type) throws -> T {
         let place = "byte \(offset)"
+        let values = members + commas
+        if values > Self.mostValues / 4 {
+            try SourceMemory.require(
+                SourceMemory.base + SourceMemory.timesDecoded * piece.count + SourceMemory.value * values,
+                for: "the value at \(place)")
+        }
         return try piece.withUnsafeBytes { bytes -> T in
             guard let start = bytes.baseAddress else { throw CommandFailure.damaged(place, "a value is missing") }
             let data = Data(
@@ -122,7 +143,7 @@ struct JSONFault: Error {
 extension JSONSplitter {
     private static let space = ASCIISet(" \t\n\r")
     private static let quotes = ASCIISet("\"\\")
-    private static let marks = ASCIISet("\"{}[]:")
+    private static let marks = ASCIISet("\"{}[]:,")
     private static let ends = ASCIISet(" \t\n\r,:{}[]\"")
 
     private func failure(_ what: String) -> CommandFailure { .damaged("byte \(reader.offset)", what) }
@@ -180,7 +201,7 @@ extension JSONSplitter {
         let first = try skipSpace()
         piece.removeAll()
         offset = reader.offset
-        members = 0
+        (members, commas) = (0, 0)
         switch first {
         case UInt8(ascii: "{"), UInt8(ascii: "["): try readNested()
         case UInt8(ascii: "\""): try readString()
@@ -202,6 +223,7 @@ extension JSONSplitter {
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
             case UInt8(ascii: ":"): members += 1
+            case UInt8(ascii: ","): commas += 1
             default: break
             }
             guard depth <= Self.deepest else {

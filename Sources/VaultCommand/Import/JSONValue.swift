@@ -35,6 +35,9 @@ indirect enum JSONValue: Decodable {
         do { return try value.decode(String.self) } catch {}
         do { return try value.decode(Bool.self) ? "true" : "false" } catch {}
         do { return String(try value.decode(Int64.self)) } catch {}
+        // Of more digits than a floating-point number keeps.
+        do { return String(try value.decode(UInt64.self)) } catch {}
+        do { return try value.decode(Decimal.self).description } catch {}
         do { return String(try value.decode(Double.self)) } catch { return nil }
     }
 

@@ -56,12 +56,14 @@ enum KDBXReading {
         let waiting = WaitingEntries()
         var inBin = OmittedEntries()
         var repeats = KDBXRepeats(attached: file.mostAttached)
+        var protectedNames = 0
         let ofGroups = try withoutActuallyEscaping(take) { take in
             try KDBXDocument.read(file) { entry, binaries in
                 guard includesRecycleBin || !entry.isInRecycleBin else {
                     return inBin.add(entry.text(KDBXString.title), "entry \(entry.number)")
                 }
                 try repeats.take(entry)
+                if entry.hasProtectedName { protectedNames += 1 }
                 guard !KDBXReference.areIn(entry) else { return try waiting.add(entry, binaries) }
                 try take(KDBXConversion(entry, binaries).entry())
             }
@@ -72,6 +74,13 @@ enum KDBXReading {
         }
         var losses = inBin.omission("entry", "entries", "in the recycle bin; --recycle-bin imports them too")
         losses += ofGroups.filter { includesRecycleBin || !$0.isInRecycleBin }.map { .loss($0.text) }
+        if protectedNames > 0 {
+            losses.append(
+                .intended(
+                    "the protection of titles, user names or addresses of \(protectedNames) "
+                        + "\(protectedNames == 1 ? "entry" : "entries"), because items can be listed and found by them")
+            )
+        }
         for (count, what) in [
             (waiting.unresolved, "to fields of missing entries, or of too many entries in a row"),
             (waiting.secretsKept, "to passwords and notes in titles, user names and addresses, which are not secret"),

@@ -24,7 +24,9 @@ extension OneTimePassword {
         if let otp = entry[KDBXString.otp], otp.count > 0 {
             let isAddress = otp.withBytes { $0.starts(with: Array("otpauth:".utf8)) }
             if isAddress { return (otp, [KDBXString.otp]) }
-            guard let address = keeOtp(otp)?.address(issuer: issuer, account: account) else { return nil }
+            // Others have just the seed there.
+            let made = keeOtp(otp) ?? OneTimePassword(seed: otp)
+            guard let address = made.address(issuer: issuer, account: account) else { return nil }
             return (address, [KDBXString.otp])
         }
         for (made, fields) in [

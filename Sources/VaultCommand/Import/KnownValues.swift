@@ -51,14 +51,16 @@ struct KnownValues {
     /// number of others. What is older than everything that a full list has is not among those: it was named before.
     ///
     /// `known`: the time of the item in the vault. Everything later is new.
+    /// `most`: the most values to add. If the item is changed as well, it is one less than the vault keeps: the newest of
+    /// them is what the item has now.
     func missing(
-        _ earlier: [ImportRecord.Earlier], after known: Int64
+        _ earlier: [ImportRecord.Earlier], after known: Int64, most: Int
     ) -> (added: [ImportRecord.Earlier], dropped: Int) {
         let new = earlier.filter { $0.modified > known }
         let old = earlier.filter { $0.modified <= known && !has($0) }
         let added = old.suffix(max(0, limit - count - new.count))
         let beyond = count >= limit ? old.count { $0.value.replaced <= oldest } : 0
         let both = added + new
-        return (both.suffix(limit), max(0, old.count - added.count - beyond) + max(0, both.count - limit))
+        return (both.suffix(most), max(0, old.count - added.count - beyond) + max(0, both.count - most))
     }
 }

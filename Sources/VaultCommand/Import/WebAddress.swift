@@ -65,7 +65,8 @@ struct WebAddress {
             rebuilt.utf8.elementsEqual(text.utf8) || (path.isEmpty && (rebuilt + "/").utf8.elementsEqual(text.utf8))
     }
 
-    /// Whether a text has an address with a password in it, as in `https://user:password@host`.
+    /// Whether a text has an address with a password in it, as in `https://user:password@host`, or with a token in its
+    /// place, as in `https://ghp_0123456789@host`.
     static func hasPassword(_ text: UnsafeRawBufferPointer, isAddress: Bool = false) -> Bool {
         let mark = Array("://".utf8)
         var index = 0
@@ -99,8 +100,11 @@ struct WebAddress {
     private static func hasPassword(after word: Slice<UnsafeRawBufferPointer>) -> Bool {
         let authority = word.prefix { !ends.contains($0) }
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
-            guard let colon = authority[..<at].firstIndex(of: UInt8(ascii: ":")) else { return false }
-            return colon + 1 < at
+            guard let colon = authority[..<at].firstIndex(of: UInt8(ascii: ":")) else {
+                return isToken(authority[..<at])
+            }
+            // Behind a token, the password is empty or a word such as "x-oauth-basic".
+            return colon + 1 < at || isToken(authority[..<colon])
         }
         // A password that contains a slash: what follows the colon is not a port.
         guard let colon = authority.lastIndex(of: UInt8(ascii: ":")), colon + 1 < authority.endIndex else {
@@ -110,6 +114,14 @@ struct WebAddress {
         return !isPort && !authority.contains(UInt8(ascii: "]")) && word.contains(UInt8(ascii: "@"))
     }
 
+    /// Whether a user's name is so long, and has so many digits, that it is more likely a token.
+    private static func isToken(_ name: Slice<UnsafeRawBufferPointer>) -> Bool {
+        let digits = name.count { (0x30...0x39).contains($0) }
+        return name.count >= shortestToken && digits >= 2 && !name.contains(UInt8(ascii: "%"))
+    }
+
+    /// The least length of a token that is taken for one: those of services have at least 20 characters.
+    private static let shortestToken = 16
     private static let ends = ASCIISet("/?#")
     /// How much of an address is examined.
     private static let longest = 4096

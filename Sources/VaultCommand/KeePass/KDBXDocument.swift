@@ -195,10 +195,17 @@ final class KDBXDocument: XMLHandler {
             isBinaryCompressed = attributes["Compressed"] == "True"
         case .binary: (key, reference, inlineBinary, parts) = ("", "", nil, (0, 0))
         case .value where parent() == .binary: (reference, inlineBinary) = (attributes["Ref"] ?? "", nil)
+        case .other where parent() == .entry && !Self.unused.contains(name):
+            problem("the element \(TerminalText.quoted(String(name.prefix(100)))) is not known; left out")
         case .icon: iconID = []
         default: break
         }
     }
+
+    /// The elements of an entry that the documentation names as not imported.
+    private static let unused: Set<String> = [
+        "ForegroundColor", "BackgroundColor", "QualityCheck", "PreviousParentGroup",
+    ]
 
     func text(_ bytes: UnsafeRawBufferPointer) throws {
         // The text of an attachment is counted when it is decoded.
@@ -489,62 +496,5 @@ final class KDBXDocument: XMLHandler {
             try value.withUnsafeBytes { try binaries.append($0) }
         }
         return binaries.end()
-    }
-}
-
-/// Times in KeePass's format, in UTC.
-enum KDBXTime {
-    /// Parses "2024-01-31T23:59:59Z", with or without a fraction and with any offset, into milliseconds since 1970;
-    /// returns nil for any other form.
-    static func milliseconds(_ text: String) -> Int64? {
-        let bytes = Array(text.utf8)
-        guard bytes.count >= 20, bytes[4] == 0x2D, bytes[7] == 0x2D, bytes[10] == 0x54, bytes[13] == 0x3A,
-            bytes[16] == 0x3A, let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
-            let day = number(bytes[8..<10]), let hour = number(bytes[11..<13]), let minute = number(bytes[14..<16]),
-            let second = number(bytes[17..<19]), (1...12).contains(month), (1...31).contains(day), hour < 24,
-            minute < 60, second <= 60
-        else { return nil }
-        var rest = bytes[19...]
-        var fraction: Int64 = 0
-        if rest.first == UInt8(ascii: ".") {
-            let digits = rest.dropFirst().prefix { (0x30...0x39).contains($0) }
-            fraction = number((digits + [0x30, 0x30, 0x30]).prefix(3)) ?? 0
-            rest = rest[digits.endIndex...]
-        }
-        guard let offset = offset(rest) else { return nil }
-        let minutes = (daysSince1970(year, month, day) * 24 + hour) * 60 + minute - offset
-        return (minutes * 60 + second) * 1000 + fraction
-    }
-
-    /// Parses "Z" or "+01:00" into minutes.
-    private static func offset(_ text: ArraySlice<UInt8>) -> Int64? {
-        guard text != [UInt8(ascii: "Z")] else { return 0 }
-        guard text.count == 6, let sign = text.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"),
-            let hours = number(text.dropFirst().prefix(2)), let minutes = number(text.suffix(2)), hours < 24
-        else { return nil }
-        return (hours * 60 + minutes) * (sign == UInt8(ascii: "-") ? -1 : 1)
-    }
-
-    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
-        digits.reduce(.some(0)) { sum, byte in
-            guard let sum, (0x30...0x39).contains(byte) else { return nil }
-            return sum * 10 + Int64(byte - 0x30)
-        }
-    }
-
-    /// Converts to seconds since the year 1, which version 4 uses.
-    static func seconds(_ milliseconds: Int64) -> Int64 {
-        let seconds = milliseconds / 1000 - (milliseconds % 1000 < 0 ? 1 : 0)
-        return seconds + KDBX.secondsBefore1970
-    }
-
-    /// Computes the day in the proleptic Gregorian calendar. Years begin in March, so that a leap day is the last day
-    /// of a year.
-    private static func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-        let ofEra = shifted - era * 400
-        let ofYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        return era * 146_097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 719_468
     }
 }

@@ -40,6 +40,11 @@ struct KDBXEntry {
     /// Returns a field that is not secret, as text.
     func text(_ name: String) -> String { self[name]?.text ?? "" }
 
+    /// Whether a field that becomes part of an item's name, or of what the index says of it, is hidden.
+    var hasProtectedName: Bool {
+        strings.contains { $0.isProtected && KDBXString.isPublic($0.name) && $0.value.count > 0 }
+    }
+
     /// Returns a value recorded by our own exports.
     func own(_ key: String) -> String? { customData.first { $0.key == KDBX.ownPrefix + key }?.value }
 }

@@ -292,9 +292,16 @@ struct KDBXRepeats {
         where seen[name, default: []].insert(place).inserted {
             try take(place.count)
         }
+        // While an entry is converted, each of its states has a copy; no vault keeps many.
+        for state in entry.history.dropLast(Self.usualStates) {
+            for (_, place) in state.binaries { try take(place.count) }
+        }
         try take(entry.folder.reduce(0) { $0 + $1.utf8.count })
         for state in [entry] + entry.history { try take(state.customIcon.utf8.count) }
     }
+
+    /// The number of earlier states that programs keep of an entry, or more.
+    private static let usualStates = 16
 
     /// Counts bytes, or throws `overLimit`.
     mutating func take(_ count: Int) throws {

@@ -9,6 +9,8 @@ enum ImportedTime {
 
     /// Parses a time such as "2026-01-31T23:59:59.123Z", with or without a fraction, with any offset.
     static func milliseconds(rfc3339 text: String) -> Int64? {
+        // Foundation takes the 30th of February for the 1st of March.
+        guard CivilDay.number(text.prefix(10)) != nil else { return nil }
         let whole = Date.ISO8601FormatStyle()
         for style in [
             whole.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .colon), whole,

@@ -10,6 +10,8 @@ enum SourceMemory {
     static let times = 8
     /// The same for a part of a source that is decoded by Foundation.
     static let timesDecoded = 12
+    /// What a value that is decoded by Foundation takes beside its bytes.
+    static let value = 384
     /// What an entry takes until the end of its transaction: 370 bytes were measured for short ones, and a table that
     /// grows is in memory twice.
     static let entry = 768

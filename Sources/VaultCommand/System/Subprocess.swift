@@ -67,10 +67,11 @@ enum Subprocess {
 
     /// Starts a program.
     /// - `input`, `output` and `error`: Its standard descriptors; nil means /dev/null.
+    /// - `kept`: A further descriptor for it, which has the number 3 there.
     /// - `settings`: Environment variables for it, which override this process's variables of the same names.
     static func start(
         _ path: String, _ arguments: [String], input: Int32?, output: Int32?, error: Int32? = nil,
-        settings: [String: String] = [:]
+        kept: Int32? = nil, settings: [String: String] = [:]
     ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -83,7 +84,7 @@ enum Subprocess {
             }
         }
         // A factor that has not been read yet may be among the others.
-        vault_spawn_without_others(&actions)
+        vault_spawn_without_others(&actions, kept ?? -1)
         return try spawn(path, arguments, &actions, settings: settings)
     }
 
@@ -142,12 +143,14 @@ enum Subprocess {
     }
 
     /// Runs a program that reads bytes from its standard input, and waits for it.
+    /// - `kept`: As for `start`.
     /// - Returns: As `wait`.
     static func feed(
-        _ path: String, _ arguments: [String], _ bytes: borrowing Secret, settings: [String: String] = [:]
+        _ path: String, _ arguments: [String], _ bytes: borrowing Secret, kept: Int32? = nil,
+        settings: [String: String] = [:]
     ) throws -> Int32 {
         let pipe = try Pipe()
-        let process = try start(path, arguments, input: pipe.reading, output: nil, settings: settings)
+        let process = try start(path, arguments, input: pipe.reading, output: nil, kept: kept, settings: settings)
         pipe.closeReading()
         let failure = bytes.withUnsafeBytes { pipe.write($0) }
         pipe.closeWriting()

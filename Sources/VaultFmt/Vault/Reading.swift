@@ -82,6 +82,17 @@ extension Vault {
         try withCore { (core) throws(VaultError) in try core.open(value) }
     }
 
+    /// Returns the device to which an earlier value is bound; nil if it is bound to none. The value must be from the state
+    /// that is being read. Throws `locked`.
+    public func device(of value: EarlierValue) throws(VaultError) -> DeviceID? {
+        try withCore { (core) throws(VaultError) in
+            guard let number = value.value.record?.compartment,
+                let info = core.store.keyring.compartments.first(where: { $0.number == number }), info.isDeviceBound
+            else { return nil }
+            return DeviceID(info.device)
+        }
+    }
+
     /// Returns an earlier secret, or the earlier value of a sealed attribute. Throws the same errors as `open`.
     public func secret(of value: EarlierValue) throws(VaultError) -> Secret { try open(value).takeSecret() }
 

@@ -119,6 +119,7 @@ extension Store {
             try write(new, replacement)
             // Read it back while the new file can still be discarded: after the rename, nothing may fail.
             let loaded = try loaded(new, replacement)
+            try requireInPlace()
             try fileSystem.rename(temporary, to: path, replacing: true)
             return loaded
         } catch {
@@ -157,6 +158,7 @@ extension Store {
         guard let relocation else { return }
         let loaded = try Store.load(
             relocation.file, header, try file.bytes(header.length, at: 0), try reopenedSlot(header), place)
+        try requireInPlace()
         try fileSystem.rename(relocation.temporary, to: path, replacing: true)
         self.relocation = nil
         do throws(VaultError) { try relocation.directory.sync() } catch {
@@ -183,6 +185,14 @@ extension Store {
         return PageSource(
             file: relocation.file, sealing: sealing, bodyStart: header.bodyStart, indexKey: slot.keys.index.copy(),
             cacheBytes: cacheBytes)
+    }
+
+    /// Throws `busy` if another program, which knows no lock of ours, has put another file in this one's place since the
+    /// change began: it would be overwritten, or lack the change.
+    func requireInPlace() throws(VaultError) {
+        guard try isReplaced() else { return }
+        throw VaultError(
+            .busy, "another program has put another file in the place of \(path) during the change, which was not made")
     }
 
     func requireOneName() throws(VaultError) {

@@ -188,7 +188,7 @@ extension Store {
             try next.note()
             var made = state
             try syncing { () throws(VaultError) in made = try appender.finish(commit, codec) }
-            try finishRelocation()
+            if relocation == nil { try requireStillInPlace() } else { try finishRelocation() }
             (state, knownVector) = (made, stored)
         } catch {
             abandon()
@@ -200,6 +200,14 @@ extension Store {
         keyring = newKeyring
         tail = .clean
         watch?.committed(watched)
+    }
+
+    /// The same as `requireInPlace` after a commit in place, which is durable: if the path cannot be looked up now, it is
+    /// in the file as far as anybody knows.
+    private func requireStillInPlace() throws(VaultError) {
+        do throws(VaultError) { try requireInPlace() } catch {
+            guard error.code != .busy, error.code != .noSuchFile else { throw error }
+        }
     }
 
     func requireGeneration(_ generation: UInt64) throws(VaultError) {

@@ -92,6 +92,44 @@ struct ImportOpenSSHTests {
         #expect(try sandbox.ok("list").bytes == [])
     }
 
+    @Test("a decrypted key is in no folder, so nothing of it is left when the command is killed")
+    func killed() throws {
+        let sandbox = try Sandbox.withVault()
+        let memory = "/dev/shm/vaultfmt-test-\(UInt64.random(in: .min ... .max))"
+        try FileManager.default.createDirectory(atPath: memory, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: memory) }
+        sandbox.environment["XDG_RUNTIME_DIR"] = memory
+        try makeKey(sandbox, "ed25519", 256, passphrase: "right")
+        let right = try sandbox.write("right", "right".utf8)
+        // Decrypts the key as the real one does, says what it can see, and takes the command along.
+        try FileManager.default.createDirectory(atPath: sandbox.path("bin"), withIntermediateDirectories: false)
+        try sandbox.write(
+            "bin/ssh-keygen",
+            """
+            #!/bin/bash
+            /usr/bin/ssh-keygen "$@" < /dev/stdin && head -c 35 /proc/self/fd/3 > '\(sandbox.path("seen"))'
+            ls /proc/self/fd > '\(sandbox.path("open"))'
+            find "$XDG_RUNTIME_DIR" -type f > '\(sandbox.path("files"))'
+            kill -9 $PPID
+
+            """.utf8)
+        #expect(chmod(sandbox.path("bin/ssh-keygen"), 0o700) == 0)
+        let path = sandbox.environment["PATH"] ?? ""
+        sandbox.environment["PATH"] = sandbox.path("bin") + ":/usr/bin:/bin"
+        let run = try sandbox.run("import", "key", "--source-passphrase-file", right)
+        #expect(run.status != 0)
+        #expect(try sandbox.read("seen").elementsEqual("-----BEGIN OPENSSH PRIVATE KEY-----".utf8))
+        #expect(try sandbox.read("files") == [])
+        let listed = String(decoding: try sandbox.read("open"), as: UTF8.self)
+        let open = listed.split(separator: "\n").compactMap { Int($0) }
+        // The fourth of `ls` is the folder that it lists; bash keeps its script at 255.
+        #expect(open.filter { $0 < 200 }.count <= 5, "\(open)")
+        sandbox.environment["PATH"] = path
+        // The folder that is left has nothing but a link, and goes with the next such import.
+        try sandbox.ok("import", "key", "--source-passphrase-file", right)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: memory).isEmpty)
+    }
+
     /// A file with a key that is encrypted, or not, of which only the public part can be read.
     private func block(cipher: String, derivation: String = "bcrypt", publicKey: [[UInt8]]) -> String {
         func string(_ bytes: [UInt8]) -> [UInt8] {

@@ -72,17 +72,25 @@ struct ImportRenamedTests {
         let sandbox = try Sandbox.withVault()
         _ = try importing(sandbox, first)
         let swapped = [
-            Entry(id: 5, host: "forum.example", secret: "bank 1", year: 2030),
-            Entry(id: 6, host: "bank.example", secret: "forum 1", year: 2030),
+            Entry(id: 5, host: "forum.example", secret: "bank 1", year: 2026),
+            Entry(id: 6, host: "bank.example", secret: "forum 1", year: 2026),
         ]
+        let dry = try importing(sandbox, swapped, "--on-duplicate", "update-newer", "--dry-run").lines
+        #expect(dry.count == 2 && dry[0].contains("'u (2)'") && !dry[1].contains("(2)"), "\(dry)")
         _ = try importing(sandbox, swapped, "--on-duplicate", "update-newer")
         #expect(try secrets(sandbox) == ["forum.example u (2)": "bank 1", "bank.example u": "forum 1"])
-        let again = [
-            Entry(id: 5, host: "forum.example", secret: "bank 1", year: 2031),
-            Entry(id: 6, host: "bank.example", secret: "forum 1", year: 2031),
-        ]
-        _ = try importing(sandbox, again, "--on-duplicate", "update-newer")
+        // The same source again: one name is free now, and the other item has not changed.
+        let again = try importing(sandbox, swapped, "--on-duplicate", "update-newer")
+        #expect(again.error.contains("formerly internet-password 'forum.example' 'u (2)'"), "\(again.error)")
+        #expect(again.error.contains("1 unchanged"), "\(again.error)")
         #expect(try secrets(sandbox) == ["forum.example u": "bank 1", "bank.example u": "forum 1"])
+        #expect(try importing(sandbox, swapped, "--on-duplicate", "update-newer").error.contains("2 unchanged"))
+        // A name that the user has given since stays.
+        try sandbox.ok("move", "forum.example", "u", "--to-account", "mine")
+        #expect(
+            try importing(sandbox, swapped, "--on-duplicate", "update-newer").error.contains(
+                "changed later in the vault"))
+        #expect(try secrets(sandbox) == ["forum.example mine": "bank 1", "bank.example u": "forum 1"])
         #expect(try sandbox.ok("verify").output.hasPrefix("sound"))
     }
 
@@ -105,6 +113,10 @@ struct ImportRenamedTests {
         let new = Entry(id: 7, host: "new.example", secret: "new", folder: "ci")
         _ = try importing(sandbox, [new], "--group-from-folder")
         #expect(try sandbox.ok("get", "new.example", "--group", "ci").output == "new")
+        // Also an item that has not changed, and with everything it has.
+        let away = try importing(sandbox, [new], "--group", "other", "--on-duplicate", "update-newer")
+        #expect(away.error.contains("moved from group 'ci' to group 'other'"), "\(away.error)")
+        #expect(try sandbox.ok("get", "new.example", "--group", "other").output == "new")
         (entry.secret, entry.year) = ("asked", 2031)
         let moved = try importing(sandbox, [entry], "--group", "ci", "--on-duplicate", "update-newer")
         #expect(

@@ -164,6 +164,25 @@ enum MergingPairs {
                 ],
                 [Pair.update(ann, "otp", "2")], base: grown + ["add \(worker) \(Pair.hex("1")) 1"]),
             Pair(
+                "merge-place-long", "R-6.22, R-6.10",
+                "Moved and a new secret here; a new long attribute there, which does not follow, though it is not sealed.",
+                [
+                    "begin", "move \(ann) \(Pair.known("ann", group: "work"))",
+                    set(Pair.known("ann", group: "work"), "1"), "end",
+                ],
+                [Pair.long(ann, 2)], base: grown + ["add \(worker) \(Pair.hex("1")) 1"]),
+            Pair(
+                "merge-place-long-alike", "R-6.22",
+                "Moved to the same group on both sides, under two dots; a new long attribute there is shown.",
+                [
+                    "begin", "move \(ann) \(Pair.known("ann", group: "work"))",
+                    set(Pair.known("ann", group: "work"), "1"), "end",
+                ],
+                [
+                    "begin", "move \(ann) \(Pair.known("ann", group: "work"))",
+                    Pair.long(Pair.known("ann", group: "work"), 2), "end",
+                ], base: grown + ["add \(worker) \(Pair.hex("1")) 1"]),
+            Pair(
                 "merge-place-moved", "R-6.22", "Moved to a group here, another label there: nothing is to settle.",
                 ["move \(ann) \(Pair.known("ann", group: "work"))"], [label(ann, "2")],
                 base: grown + ["add \(worker) \(Pair.hex("1")) 1"]),

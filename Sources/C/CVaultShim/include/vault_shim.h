@@ -97,8 +97,11 @@ int vault_execute(char *const arguments[], char *const environment[]);
 
 /* Makes spawned processes lead their own sessions and start with the signal mask in the attributes. */
 int vault_spawn_in_new_session(posix_spawnattr_t *attributes);
-/* Closes all descriptors but the standard ones in spawned processes. Call it after all other actions. */
-int vault_spawn_without_others(posix_spawn_file_actions_t *actions);
+/* Closes all descriptors but the standard ones, and `kept` unless it is negative, in spawned processes: that one has the number 3 there. Call it
+   after all other actions. */
+int vault_spawn_without_others(posix_spawn_file_actions_t *actions, int kept);
+/* Returns a new file in memory that has no path, with mode 0600. It is gone with the last process that has it open, however that ends. */
+int vault_memory_file(const char *name);
 
 /* The user's keyring in the kernel. A key has a description and is wiped after its timeout; an existing key with the same description is replaced.
    -ENOKEY, -EKEYEXPIRED and -EKEYREVOKED mean that there is no such key; -ENOSYS, -EPERM and -EACCES mean that the system has no keyring or denies

@@ -361,6 +361,28 @@ typedef struct vfr_hand_over {
 vfr_status vfr_read_hand_over(vfr_vault *vault, size_t index, vfr_hand_over *hand_over);
 void vfr_release_hand_over(vfr_vault *vault, vfr_hand_over *hand_over);
 
+/* ---- The header alone, without any factor ---- */
+
+typedef struct vfr_header vfr_header;
+
+/* Reads and checks a header as vfr_open() does before it tries a slot, to find out which factors the slots need.
+ *
+ * Of `options`, budget, allocator and extensions are used. Nothing in a header is authenticated before a slot has been
+ * opened: it is for a question to the user.
+ * Errors: VFR_NOT_A_VAULT to VFR_UNSUPPORTED_CRITICAL, VFR_OUT_OF_BUDGET, VFR_IO, VFR_INVALID_ARGUMENT. */
+vfr_status vfr_header_open(const vfr_source *source, const vfr_options *options, vfr_header **header,
+                           vfr_failure *failure);
+
+/* Stores the vault's id. */
+void vfr_header_id(const vfr_header *header, uint8_t id[16]);
+
+/* Describes a slot, or an extension, as vfr_get_slot() and vfr_get_header_extension() do, by its index from 0. The bytes
+ * live as long as the header. */
+vfr_status vfr_header_slot(const vfr_header *header, size_t index, vfr_slot *slot);
+vfr_status vfr_header_extension(const vfr_header *header, size_t index, vfr_extension *extension);
+
+void vfr_header_close(vfr_header *header);
+
 /* ---- Items ---- */
 
 enum {
