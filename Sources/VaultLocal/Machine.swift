@@ -36,7 +36,8 @@ public struct Machine: Sendable {
         announcer = Announcer(notices)
         // The folder "replicas" was that of an earlier form, which programs of an earlier version still use.
         replicas = ReplicaFiles(
-            files: PrivateFiles(place: place, announcer: announcer), folder: places.stateFolder + "/replica-ids")
+            files: PrivateFiles(place: place, announcer: announcer), folder: places.stateFolder + "/replica-ids",
+            witness: places.witnessFile)
     }
 
     private var files: PrivateFiles { PrivateFiles(place: place, announcer: announcer) }
@@ -172,6 +173,8 @@ public struct Machine: Sendable {
         guard let key = try KernelKeyring.find(vault: id) else { return nil }
         do throws(VaultError) { return try Vault.open(path, kept: key, of: id, options: options, place: place) } catch {
             switch error.code {
+            // An older copy that is only read says nothing about the key.
+            case .noSuchSlot where place.watch == nil, .noSlotOpens where place.watch == nil: break
             case .noSuchSlot:
                 // The slot was changed or removed, here or on another machine, so the key would open only older copies.
                 _ = try KernelKeyring.drop(vault: id)
@@ -284,9 +287,12 @@ public struct Machine: Sendable {
         _ other: Vault, into vault: Vault, options: MergeOptions = MergeOptions(), takesDropped: Bool = false,
         at place: String? = nil, progress: ((UInt64, UInt64) -> Void)? = nil
     ) throws(VaultError) -> MergeReport {
-        if !options.isRehearsal || !takesDropped {
-            try checkMerge(of: other, into: vault, takesDropped: takesDropped, at: place)
+        if !takesDropped { try checkMerge(of: other, into: vault, at: place) }
+        let report = try vault.merge(other, options: options, progress: progress)
+        // Only now: what was dropped must not come back because of a merge that failed.
+        if takesDropped, !options.isRehearsal {
+            try checkMerge(of: other, into: vault, takesDropped: true, at: place)
         }
-        return try vault.merge(other, options: options, progress: progress)
+        return report
     }
 }

@@ -13,6 +13,9 @@ public struct Places: Sendable, Hashable {
     public let generatedKeyFile: String
     /// The folder for everything that this machine remembers: `vaultfmt` in `XDG_STATE_HOME`.
     public let stateFolder: String
+    /// The file that tells whether what this machine remembers was put back while it ran: `vaultfmt-UID` in `/dev/shm`.
+    /// Nil if there is none.
+    public let witnessFile: String?
 
     /// Determines the places from the environment. Throws `invalidArgument` if the home folder is unknown.
     public init() throws(VaultError) {
@@ -23,16 +26,23 @@ public struct Places: Sendable, Hashable {
         isDefault = named == nil
         generatedKeyFile = try Self.base("XDG_CONFIG_HOME", fallback: ".config") + "/vaultfmt/default.key"
         stateFolder = try Self.base("XDG_STATE_HOME", fallback: ".local/state") + "/vaultfmt"
+        witnessFile = Self.systemWitnessFile
     }
 
     /// Makes places that do not depend on the environment.
-    public init(vault: String, generatedKeyFile: String, stateFolder: String) {
+    public init(
+        vault: String, generatedKeyFile: String, stateFolder: String, witnessFile: String? = Places.systemWitnessFile
+    ) {
         self.vault = vault
         standardVault = vault
         isDefault = false
         self.generatedKeyFile = generatedKeyFile
         self.stateFolder = stateFolder
+        self.witnessFile = witnessFile
     }
+
+    /// The usual ``witnessFile``. It is always in the same place, whatever the environment of a process.
+    public static var systemWitnessFile: String { "/dev/shm/vaultfmt-\(geteuid())" }
 
     /// Returns the parent folder of a path.
     package static func parent(of path: String) -> String {

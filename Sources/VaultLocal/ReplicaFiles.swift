@@ -7,6 +7,7 @@ internal import VaultStore
 final class ReplicaFiles: Sendable {
     private let files: PrivateFiles
     private let folder: String
+    private let witness: ReplicaWitness?
     private let run: @Sendable () throws(VaultError) -> MachineRun?
     /// What was read so far, by vault; files only grow.
     private let known = Guarded<[Bytes16: Known]>([:])
@@ -25,16 +26,19 @@ final class ReplicaFiles: Sendable {
         let path: String
         let identity: FileIdentity
         var log: ReplicaLog
+        var table: ReplicaWitness.Table?
     }
 
     var announcer: Announcer { files.announcer }
 
+    /// `witness`: the path of the file that witnesses for the memories; nil if there is none.
     init(
-        files: PrivateFiles, folder: String,
+        files: PrivateFiles, folder: String, witness: String? = nil,
         run: @escaping @Sendable () throws(VaultError) -> MachineRun? = MachineRun.current
     ) {
         self.files = files
         self.folder = folder
+        self.witness = witness.map { ReplicaWitness(path: $0, fileSystem: files.place.fileSystem) }
         self.run = run
     }
 
@@ -124,9 +128,13 @@ final class ReplicaFiles: Sendable {
         _ vault: Bytes16, _ run: MachineRun, _ body: (inout Opened) throws(VaultError) -> R
     ) throws(VaultError) -> R {
         let path = path(vault)
+        let table = witness?.open()
+        let seen = table?.entry(of: path)
+        var isNew = false
         while true {
             guard let file = try open(path) else {
-                try make(path, vault, run, greatest: 0, replacing: false)
+                try make(path, vault, run, greatest: seen?.greatest ?? 0, replacing: false, table)
+                isNew = true
                 continue
             }
             try files.lock(file, path)
@@ -135,8 +143,12 @@ final class ReplicaFiles: Sendable {
             let identity = try file.identity()
             guard try files.identity(path)?.isSameFile(as: identity) == true else { continue }
             var opened = try read(file, path, identity, vault)
-            guard isOf(run, opened), try isUntouched(opened), !opened.log.isFull else {
-                try make(path, vault, run, greatest: opened.log.greatest, replacing: true)
+            opened.table = table
+            // A witness that cannot be written to says the same of each new file.
+            guard isOf(run, opened), try isUntouched(opened), isNew || !isPutBack(opened), !opened.log.isFull else {
+                let greatest = max(opened.log.greatest, seen?.greatest ?? 0)
+                try make(path, vault, run, greatest: greatest, replacing: true, table)
+                isNew = true
                 continue
             }
             return try body(&opened)
@@ -166,6 +178,14 @@ final class ReplicaFiles: Sendable {
         return times.modified == times.changed && Self.isAt(opened.log.last, times)
     }
 
+    /// Whether the witness has seen more of the file, or another file in its place.
+    private func isPutBack(_ opened: Opened) -> Bool {
+        // Another process may have changed the file while this one waited for the lock.
+        guard let seen = opened.table?.entry(of: opened.path) else { return false }
+        return seen.device != opened.identity.device || seen.inode != opened.identity.inode
+            || seen.count > UInt64(opened.log.count)
+    }
+
     /// Whether a file was written when the clock showed a time, in milliseconds since 1970.
     private static func isAt(_ time: UInt64, _ times: FileTimes) -> Bool {
         // The times of files come from a coarser clock, and a program can be delayed.
@@ -177,10 +197,13 @@ final class ReplicaFiles: Sendable {
 
     /// Begins a file of this run. Its head is durable before the file has its name.
     private func make(
-        _ path: String, _ vault: Bytes16, _ run: MachineRun, greatest: UInt64, replacing: Bool
+        _ path: String, _ vault: Bytes16, _ run: MachineRun, greatest: UInt64, replacing: Bool,
+        _ table: ReplicaWitness.Table?
     ) throws(VaultError) {
-        try files.write(path, what: Self.what, replacing: replacing) { (file) throws(VaultError) in
+        var made: FileIdentity?
+        let isMade = try files.write(path, what: Self.what, replacing: replacing) { (file) throws(VaultError) in
             let identity = try file.identity()
+            made = identity
             var head = ReplicaLog.Head(
                 vault: vault, run: run, device: identity.device, inode: identity.inode, greatest: greatest)
             let now = now
@@ -189,6 +212,8 @@ final class ReplicaFiles: Sendable {
             head.hasTimes = true
             try file.write(ReplicaLog.encode(head), at: 0)
         }
+        guard isMade, let made else { return }
+        table?.note(.init(device: made.device, inode: made.inode, count: 0, greatest: greatest), of: path)
     }
 
     private func read(
@@ -244,6 +269,10 @@ final class ReplicaFiles: Sendable {
         }
         guard opened.log.apply(entry) else { preconditionFailure("a writer appends only entries that readers accept") }
         remember(opened)
+        opened.table?.note(
+            .init(
+                device: opened.identity.device, inode: opened.identity.inode, count: UInt64(opened.log.count),
+                greatest: opened.log.greatest), of: opened.path)
     }
 
     private static func damaged(_ path: String, _ how: String) -> VaultError {

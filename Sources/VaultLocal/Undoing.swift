@@ -97,7 +97,11 @@ extension Machine {
         let entry = OwnCommits.Entry(
             generation: vault.state.generation, chain: vault.state.chainValue, target: step.position,
             origin: step.origin)
-        try memory.ownCommits(of: vault.id).note(entry)
+        do throws(VaultError) { try memory.ownCommits(of: vault.id).note(entry) } catch {
+            announcer.warning(
+                "that this machine undid something could not be noted, so another 'undo' would take this one back: \(error.description)"
+            )
+        }
     }
 }
 

@@ -100,6 +100,38 @@ struct EarlierValueTests {
         #expect(try sandbox.ok("get", "svc", "--group", "work").output == "one")
     }
 
+    @Test(
+        "where an earlier value was set is known after a copy or an export too, and restoring it there asks as well",
+        arguments: ["copy", "json", "kdbx"])
+    func otherGroupElsewhere(_ way: String) throws {
+        let sandbox = try Sandbox.withVault()
+        for secret in ["one", "two"] { try sandbox.ok("set", "svc", "--group", "admin", input: Array(secret.utf8)) }
+        try sandbox.ok("move", "svc", "--to-group", "ci", "--yes")
+        for secret in ["three", "four"] { try sandbox.ok("set", "svc", "--group", "ci", input: Array(secret.utf8)) }
+        let (other, key) = (sandbox.path("other.vault"), sandbox.path("passphrase"))
+        try sandbox.write("passphrase", Sandbox.passphrase.utf8)
+        try sandbox.ok("create", other, "--kdf", "testing")
+        switch way {
+        case "copy":
+            try sandbox.ok("copy", "svc", "--to", other, "--to-passphrase-file", key, "--history")
+        case "json":
+            let export = try sandbox.ok("export").bytes
+            try sandbox.ok("import", try sandbox.write("export.json", export), "--vault", other)
+        default:
+            try sandbox.ok(
+                "export", "--format", "kdbx", "--output", "out.kdbx", "--new-passphrase-file", key, "--kdf", "testing")
+            try sandbox.ok("import", "out.kdbx", "--source-passphrase-file", key, "--vault", other)
+        }
+        func run(_ words: String...) throws -> Run { try sandbox.run(words + ["--group", "ci", "--vault", other]) }
+        #expect(try run("get", "svc", "--earlier", "3").output == "one")
+        let refused = try run("restore", "svc", "--earlier", "3", "--no-input")
+        #expect(refused.status == 64)
+        #expect(refused.error.contains("from when the item was in group 'admin'"), "\(refused.error)")
+        #expect(try run("restore", "svc", "--earlier", "1", "--no-input").status == 0)
+        #expect(try run("get", "svc").output == "three")
+        #expect(try sandbox.ok("verify", other).output.hasPrefix("sound"))
+    }
+
     @Test("--keep says how many there are: at creation, from now on, and none at all")
     func keep() throws {
         let sandbox = try Sandbox()

@@ -169,6 +169,48 @@ struct MergeTests {
         #expect(try machines.secret("svc") == "one")
     }
 
+    @Test("a newer copy that is damaged does not take the place of an intact vault, which gets its changes")
+    func damagedCopy() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        let copy = try machines.copy("stick.vault") { sandbox, path in
+            try sandbox.ok("set", "new", "--vault", path, input: "new".utf8)
+        }
+        var bytes = try sandbox.read("stick.vault")
+        let record = try #require(bytes.firstRange(of: Array("vREC".utf8)))
+        bytes[record.lowerBound + 100] ^= 1
+        try sandbox.write("stick.vault", bytes)
+        for dry in [["--dry-run"], []] {
+            let run = try sandbox.run(["merge", sandbox.vault, copy] + dry)
+            #expect(run.status == 0, "\(run.error)")
+            #expect(run.output.contains("damaged in the other copy, and not taken from it: the secret of"))
+        }
+        #expect(try machines.secret("svc") == "one" && machines.secret("new") == "new")
+        try sandbox.ok("verify")
+        // The other way, there is nothing to take, and what is damaged is named as always.
+        try sandbox.fails(3, "contains damaged data", "merge", copy, sandbox.vault)
+    }
+
+    @Test("a value from under replaced keys that was set in another group is kept there only after a question")
+    func oldKeysElsewhere() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        let copy = try machines.copy("copy.vault")
+        try sandbox.ok("rekey", "--rotate")
+        try sandbox.ok("move", "svc", "ann", "--to-group", "team", "--yes")
+        try machines.change("copy.vault") { sandbox, path in
+            try sandbox.ok("set", "svc", "ann", "--vault", path, input: "leaked".utf8)
+        }
+        try sandbox.fails(3, "to settle", "merge", sandbox.vault, copy, "--accept-old-keys", "--yes")
+        for words in [[], ["--label", "changed since"]] {
+            if !words.isEmpty { #expect(try sandbox.run(["update", "svc"] + words).status == 0) }
+            let refused = try sandbox.fails(64, "give --yes", "conflicts", "settle", "svc", "--keep", "1")
+            #expect(refused.error.contains("value 1 was set in the default group"), "\(refused.error)")
+        }
+        try sandbox.ok("conflicts", "settle", "svc", "--keep", "1", "--yes")
+        #expect(try machines.secret("svc") == "leaked")
+    }
+
     @Test("what is no copy is refused with one line, and nothing changes: another vault, damage, other keys, no file")
     func refused() throws {
         let machines = try Machines()

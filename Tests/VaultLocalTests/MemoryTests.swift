@@ -860,9 +860,12 @@ struct MemoryTests {
         let replicas = ClonedReplicas(id: try #require(id.first))
         var place = one.machine.place
         place.replicas = replicas
-        var options = OpenOptions()
-        options.writable = true
-        let clone = try Vault.open(path, factors: Keys.raw(1), options: options, place: place)
+        func writable() -> OpenOptions {
+            var options = OpenOptions()
+            options.writable = true
+            return options
+        }
+        let clone = try Vault.open(path, factors: Keys.raw(1), options: writable(), place: place)
         for text in ["theirs", "later"] { try clone.set(Keys.item, secret: Secret(text: text)) }
         let theirs = try folder.read("a.vault")
         try folder.write("theirs.vault", theirs)
@@ -872,6 +875,11 @@ struct MemoryTests {
         #expect(try vault.merge(other).outcome == .merged, "it is not put in place of ours, though its row is greater")
         #expect(try vault.earlierValues(of: Keys.item).count + vault.conflicts().count > 0)
         #expect(try vault.anchor.description.contains("!"), "the id is split")
+        // The other machine takes the result, and then nobody has anything to merge.
+        let far = try Vault.open(folder.file("theirs.vault"), factors: Keys.raw(1), options: writable())
+        #expect(try far.merge(vault).outcome == .theirs)
+        #expect(try vault.merge(far).outcome == .same)
+        #expect(try far.merge(vault).outcome == .same)
         try one.set("2")
         #expect(try plain().anchor.replicas.count == 2)
     }

@@ -16,10 +16,13 @@ struct ReplicaTests {
     init() throws { folder = try Folder() }
 
     private func replicas(
-        _ run: MachineRun?, in state: String = "state", _ fileSystem: any FileSystem = RealFileSystem()
+        _ run: MachineRun?, in state: String = "state", _ fileSystem: any FileSystem = RealFileSystem(),
+        witness: String? = nil
     ) -> ReplicaFiles {
         let files = PrivateFiles(place: Store.Place(fileSystem: fileSystem), announcer: Announcer { _ in })
-        return ReplicaFiles(files: files, folder: folder.file("\(state)/replicas")) { run }
+        return ReplicaFiles(
+            files: files, folder: folder.file("\(state)/replicas"), witness: witness.map { folder.file($0) }
+        ) { run }
     }
 
     private var path: String { "state/replicas/\(Hex.encode(vault.bytes))" }
@@ -135,6 +138,54 @@ struct ReplicaTests {
         // The file of the new id is as good as any.
         let next = try change(replicas(run), before, 30)
         #expect(try change(replicas(run), before, 40) == next)
+    }
+
+    @Test("M-32: a file system that was put back under a running machine is noticed by what is in memory only")
+    func putBack() throws {
+        // A snapshot has the file's inode and all of its times: a file system without times tells as little.
+        let system = RecordingFileSystem()
+        func replicas() -> ReplicaFiles { self.replicas(run, system, witness: "witness") }
+        let state = Rows()
+        let id = try change(replicas(), state, 10)
+        let (contents, before) = (try folder.read(path), state.copy)
+        #expect(try change(replicas(), state, 20) == id)
+        try overwrite(contents)
+        let next = try #require(try replicas().claim(vault) { before[$0] })
+        #expect(next.id != id && next.greatest == 20, "revisions go on too")
+        try replicas().note(vault, next.id, revision: 30)
+        before[next.id] = 30
+        #expect(try change(replicas(), before, 40) == next.id, "the file of the new id is as good as any")
+        // Another file in its place, or none.
+        try FileManager.default.removeItem(atPath: folder.file(path))
+        let last = try change(replicas(), before, 50)
+        #expect(last != next.id)
+        #expect(try change(replicas(), before, 60) == last)
+        let witness = try FileManager.default.attributesOfItem(atPath: folder.file("witness"))
+        #expect(witness[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test(
+        "A witness that is damaged, too short, full of others or cannot be written to costs no id",
+        arguments: ["damaged", "short", "link", "folder"])
+    func poorWitness(_ kind: String) throws {
+        let (state, path) = (Rows(), folder.file("witness"))
+        func replicas() -> ReplicaFiles { self.replicas(run, witness: "witness") }
+        let id = try change(replicas(), state, 10)
+        #expect(try folder.read("witness").count == 256 * 64)
+        switch kind {
+        case "damaged":
+            try folder.write("witness", try folder.read("witness").map { $0 ^ 1 })
+        case "short": try folder.write("witness", [1, 2, 3])
+        default:
+            try FileManager.default.removeItem(atPath: path)
+            if kind == "link" {
+                try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: folder.file("other"))
+            } else {
+                try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            }
+        }
+        for revision in [UInt64(20), 30, 40] { #expect(try change(replicas(), state, revision) == id) }
+        #expect(!FileManager.default.fileExists(atPath: folder.file("other")))
     }
 
     @Test("M-32: a machine that cannot tell its run has no ids")

@@ -176,7 +176,7 @@ extension Output {
             fill(&out.slot, id.bytes.bytes)
             out.text = arena.append(name)
             (out.groups, out.group_count) = texts(groups, &arena)
-        case .extensionDiffers(let text), .damaged(let text): out.text = arena.append(text)
+        case .extensionDiffers(let text), .damaged(let text), .copyDamaged(let text): out.text = arena.append(text)
         }
         return out
     }
@@ -270,6 +270,7 @@ extension MergeReport.Note {
             case .slotNotCarriedOut: VAULTFMT_NOTE_SLOT_NOT_CARRIED_OUT
             case .extensionDiffers: VAULTFMT_NOTE_EXTENSION_DIFFERS
             case .damaged: VAULTFMT_NOTE_DAMAGED
+            case .copyDamaged: VAULTFMT_NOTE_COPY_DAMAGED
             }
         return UInt32(number)
     }

@@ -28,19 +28,28 @@ struct BackupRestore {
         }
         // What is remembered of the vault is what the backup is older than.
         let opened = try access.open(backup, anchors: .ignore)
+        guard opened.access == .owner else {
+            throw CommandFailure(
+                .noAccess, "a read-only slot cannot put a backup in the place of the vault; open it with a full slot")
+        }
         try requireOwners(of: opened)
         let isThere = try UserFiles.exists(path)
         if isThere { try requireSameVault(opened) }
-        let items = try requireSound(opened)
+        let items = try requireSound(opened, backup)
         if isThere { try nameSlots(of: opened) }
         let kept = isThere ? try nameForToday() : nil
         guard try isConfirmed || isWanted(opened, items, kept) else {
             throw CommandFailure.declined("nothing was restored")
         }
         let isTodayKnown = isThere && isKnown(opened)
-        try replace(keeping: kept)
-        try accept(opened, at: path)
-        if let kept, isTodayKnown { try accept(opened, at: kept) }
+        try replace(with: opened, keeping: kept)
+        do {
+            try accept(opened, at: path)
+            if let kept, isTodayKnown { try accept(opened, at: kept) }
+        } catch {
+            if let kept { Terminal.note("the file of today is \(TerminalText.path(kept))") }
+            throw error
+        }
         let what =
             "\(TerminalText.path(path)) is at generation \(opened.state.generation) again, with \(MergeText.count(items))"
         guard let kept else { return Terminal.note(what) }
@@ -70,7 +79,11 @@ struct BackupRestore {
         }
         let id: VaultID
         do throws(VaultError) { id = try Vault.id(at: path) } catch {
-            guard [.notAVault, .headerInvalid].contains(error.code) else { throw error }
+            // Of a damaged header, any part can be what cannot be read, such as the version.
+            let unreadable: Set<VaultError.Code> = [
+                .notAVault, .headerInvalid, .structureInvalid, .unsupportedVersion, .io,
+            ]
+            guard unreadable.contains(error.code) else { throw error }
             return
         }
         guard id != opened.id else { return }
@@ -98,13 +111,13 @@ struct BackupRestore {
     }
 
     /// Returns the number of items in a backup of which every object authenticates.
-    private func requireSound(_ opened: Vault) throws -> Int {
+    private func requireSound(_ opened: Vault, _ name: String) throws -> Int {
         let report = try Progress.during("verifying") { try opened.verify() }
         let problems = report.problems.filter { !$0.isInterruption }
         if let problem = problems.first {
             throw CommandFailure(
                 .damaged,
-                "the backup \(TerminalText.path(backup)) is damaged: \(TerminalText.singleLine(problem.description)); try another one"
+                "the backup \(TerminalText.path(name)) is damaged: \(TerminalText.singleLine(problem.description)); try another one"
             )
         }
         return Int(clamping: report.items)
@@ -144,9 +157,11 @@ struct BackupRestore {
 
     /// The vault gets its new contents in a single step; before that, its file gets a second name. No other process can
     /// change or replace the file meanwhile.
-    private func replace(keeping kept: String?) throws {
-        let new = try NewFile(path, what: "vault", replaces: true)
+    private func replace(with opened: Vault, keeping kept: String?) throws {
+        // A vault that has appeared since is not replaced.
+        let new = try NewFile(path, what: "vault", replaces: kept != nil, isNamed: true)
         try copy(to: new.descriptor)
+        try requireCopied(opened, to: new.temporary)
         guard let kept else { return try new.finish() }
         let today = try lockToday()
         defer { close(today) }
@@ -155,6 +170,16 @@ struct BackupRestore {
             putBack(kept, today)
             throw error
         }
+    }
+
+    /// Refuses a copy that is not what was verified: the backup may have been replaced since.
+    private func requireCopied(_ opened: Vault, to copy: String?) throws {
+        guard let copied = try copy.flatMap({ try access.openCopy($0, of: opened) }), copied.state == opened.state
+        else {
+            throw CommandFailure(
+                .busy, "the backup \(TerminalText.path(backup)) was changed while it was being restored; try again")
+        }
+        _ = try requireSound(copied, backup)
     }
 
     /// Opens and locks the vault's file, as writers do.

@@ -10,6 +10,9 @@ struct EarlierState {
     let secret: SharedSecret
     /// All attributes of that time, with their values.
     let attributes: Attributes
+    /// The access group that the item was in when it had the values, if it is another one now, or else its group. It is
+    /// that of one of the values if they are of several groups.
+    let group: String
 
     /// Returns the states of an item that its earlier values tell of, oldest first.
     ///
@@ -26,8 +29,8 @@ struct EarlierState {
         let values = try readable(of: item, in: vault, refused)
         let current = (SharedSecret(opened.secret.copy()), try plain(of: item, in: vault))
         var secrets = Field(now: current)
-        for (value, secret, ended) in values where value.attribute == nil {
-            secrets.add((secret, try plain(of: value, in: vault)), set: value.modified, replaced: ended)
+        for past in values where past.value.attribute == nil {
+            secrets.add((past.secret, try plain(of: past.value, in: vault)), past)
         }
         var sealed = try sealed(of: item, values, in: vault)
         var states: [EarlierState] = []
@@ -39,17 +42,19 @@ struct EarlierState {
             for attribute in plain.all + sealed.compactMap(\.value) where attributes.count < Format.Limit.attributes {
                 if attributes.attribute(attribute.name) == nil { attributes.set(attribute) }
             }
+            let groups = ([secrets.group] + sealed.map(\.group)).compactMap(\.self)
             let modified = [secrets.end(at: time)] + sealed.indices.map { sealed[$0].end(at: time) }
             states.append(
                 EarlierState(
                     modified: min(time, modified.compactMap(\.self).max() ?? time), replaced: time, secret: secret,
-                    attributes: attributes))
+                    attributes: attributes,
+                    group: groups.first { !$0.utf8.elementsEqual(item.key.group.utf8) } ?? item.key.group))
         }
         return states
     }
 
-    /// A value that an item has and does not show, and when it was replaced.
-    private typealias Past = (value: EarlierValue, secret: SharedSecret, ended: Int64)
+    /// A value that an item has and does not show, the group it was set in, and when it was replaced.
+    private typealias Past = (value: EarlierValue, secret: SharedSecret, group: String, ended: Int64)
 
     /// Returns what an item has and does not show, the oldest first.
     ///
@@ -62,7 +67,11 @@ struct EarlierState {
         let unsettled = try vault.unsettledValues(of: item).map { ($0, max(last, $0.modified)) }
         var values: [Past] = []
         for (value, ended) in earlier + unsettled.sorted(by: { $0.1 < $1.1 }) {
-            do throws(VaultError) { values.append((value, SharedSecret(try vault.secret(of: value)), ended)) } catch {
+            do throws(VaultError) {
+                let opened = try vault.open(value)
+                let group = opened.key.group
+                values.append((value, SharedSecret(opened.takeSecret()), group, ended))
+            } catch {
                 guard error.code == .deviceBound else { throw error }
                 refused(value)
             }
@@ -72,17 +81,22 @@ struct EarlierState {
 
     /// The values that a field had, and the one that it has.
     private struct Field<Value> {
-        private var earlier: [(value: Value, set: Int64, replaced: Int64)] = []
+        private var earlier: [(value: Value, group: String, set: Int64, replaced: Int64)] = []
         private var ended = 0
         private let now: Value?
 
         init(now: Value?) { self.now = now }
 
         /// Adds the next newer value.
-        mutating func add(_ value: Value, set: Int64, replaced: Int64) { earlier.append((value, set, replaced)) }
+        mutating func add(_ value: Value, _ past: Past) {
+            earlier.append((value, past.group, past.value.modified, past.ended))
+        }
 
         /// The value before those that have ended; nil if there is none.
         var value: Value? { ended < earlier.count ? earlier[ended].value : now }
+
+        /// The group in which the value was set; nil if it is the one that the field has.
+        var group: String? { ended < earlier.count ? earlier[ended].group : nil }
 
         /// When the value was replaced; nil if it is the one that the field has.
         var next: Int64? { ended < earlier.count ? earlier[ended].replaced : nil }
@@ -130,9 +144,8 @@ struct EarlierState {
         return try Set(values.compactMap(\.value.attribute) + now.map(\.name)).sorted().map { name in
             let current = now.first { $0.name == name }
             var field = Field(now: try current.flatMap { try read($0, of: item, in: vault) })
-            for (value, secret, ended) in values where value.attribute == name {
-                let attribute = Attribute(name, secret: secret.secret.copy(), flags: value.flags)
-                field.add(attribute, set: value.modified, replaced: ended)
+            for past in values where past.value.attribute == name {
+                field.add(Attribute(name, secret: past.secret.secret.copy(), flags: past.value.flags), past)
             }
             return field
         }

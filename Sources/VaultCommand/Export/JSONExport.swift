@@ -49,17 +49,18 @@ struct JSONExport {
             try writer.member("modified", time: item.modified)
             try writer.flagged(item.attributes) { name throws(VaultError) in try vault.attribute(name, of: item) }
             try writer.member("secret", opened.secret)
-            try write(EarlierState.all(of: opened, in: vault) { _ in refused += 1 }, &writer)
+            try write(EarlierState.all(of: opened, in: vault) { _ in refused += 1 }, of: item, &writer)
         }
     }
 
-    private func write(_ states: [EarlierState], _ writer: inout JSONWriter) throws {
+    private func write(_ states: [EarlierState], of item: Item, _ writer: inout JSONWriter) throws {
         guard !states.isEmpty else { return }
         try writer.array("earlier") { writer in
             for state in states {
                 try writer.object { writer in
                     try writer.member("modified", time: state.modified)
                     try writer.member("replaced", time: state.replaced)
+                    if !state.group.utf8.elementsEqual(item.key.group.utf8) { try writer.member("group", state.group) }
                     try writer.flagged(state.attributes) { _ throws(VaultError) in nil }
                     try writer.member("secret", state.secret.secret)
                 }

@@ -126,7 +126,7 @@ struct KDBXExport: ~Copyable {
                 try KDBXItemState(
                     key: item.key, userName: userName, accessibility: item.accessibility, secret: state.secret,
                     attributes: state.attributes, created: item.created, modified: state.modified,
-                    replaced: state.replaced
+                    replaced: state.replaced, group: state.group
                 ) { _ in nil })
         }
         states.append(
@@ -171,7 +171,7 @@ struct KDBXItemState {
 
     init(
         key: ItemKey, userName: String, accessibility: Accessibility, secret: SharedSecret, attributes: Attributes,
-        created: Int64, modified: Int64, replaced: Int64?, _ read: (String) throws -> Secret?
+        created: Int64, modified: Int64, replaced: Int64?, group: String? = nil, _ read: (String) throws -> Secret?
     ) throws {
         entry = KDBXNewEntry(uuid: [], created: created, modified: modified)
         taken = Self.reserved
@@ -182,11 +182,11 @@ struct KDBXItemState {
             values.append((attribute, SharedSecret(value)))
         }
         func string(_ name: String, _ text: String, isProtected: Bool = false) {
-            let plain = KDBXText.isPlain(text) ? text : ""
+            let plain = KDBXText.isLiteral(text) ? text : ""
             entry.strings.append(KDBXString(name: name, value: SharedSecret(text: plain), isProtected: isProtected))
         }
         string(KDBXString.userName, userName)
-        if secret.withBytes({ KDBXText.isPlain($0) }) {
+        if secret.withBytes({ KDBXText.isLiteral($0) }) {
             entry.strings.append(KDBXString(name: KDBXString.password, value: secret, isProtected: true))
         } else {
             let name = binary("secret", secret, isProtected: true)
@@ -198,25 +198,35 @@ struct KDBXItemState {
         }
         if !placements.contains(where: { $0.place == .addresses }) { string(KDBXString.url, KDBXNames.address(key)) }
         if !placements.contains(where: { $0.place == .string(KDBXString.notes) }) { string(KDBXString.notes, "") }
-        note(key, accessibility, replaced)
+        note(key, accessibility, replaced, group)
     }
 
     /// Records the notes from which the item is restored.
-    private mutating func note(_ key: ItemKey, _ accessibility: Accessibility, _ replaced: Int64?) {
+    private mutating func note(
+        _ key: ItemKey, _ accessibility: Accessibility, _ replaced: Int64?, _ group: String?
+    ) {
         func note(_ name: String, _ value: String) { entry.customData.append((KDBX.ownPrefix + name, value)) }
         note(KDBXPlacement.Key.item, KDBXBase64.text(key.bytes))
         note(KDBXPlacement.Key.accessibility, accessibility.name)
         note(KDBXPlacement.Key.created, String(entry.created))
         note(KDBXPlacement.Key.modified, String(entry.modified))
         if let replaced { note(KDBXPlacement.Key.replaced, String(replaced)) }
+        if let group, !group.utf8.elementsEqual(key.group.utf8) {
+            note(KDBXPlacement.Key.group, KDBXPlacement.encoded(group))
+        }
         if !placements.isEmpty { note(KDBXPlacement.Key.attributes, KDBXPlacement.text(placements)) }
     }
 
     private mutating func place(_ attribute: Attribute, _ value: SharedSecret) {
-        let isPlain = value.withBytes { KDBXText.isPlain($0) } && value.count > 0
-        let place = (isPlain ? ownPlace(attribute, value) : nil) ?? generalPlace(attribute, value, isPlain: isPlain)
+        let isPlain = value.count > 0 && value.withBytes { KDBXText.isPlain($0) }
+        let isLiteral = isPlain && value.withBytes { KDBXText.isLiteral($0) }
+        let hasPlace = isLiteral || isPlain && Self.outsideFields.contains(attribute.name)
+        let place = (hasPlace ? ownPlace(attribute, value) : nil) ?? generalPlace(attribute, value, isPlain: isLiteral)
         placements.append(KDBXPlacement(name: attribute.name, flags: attribute.flags.rawValue, place: place))
     }
+
+    /// Attributes with places of their own, in which references stay what they are.
+    private static let outsideFields: Set<String> = [AttributeName.tags, AttributeName.folder, AttributeName.autoType]
 
     /// Returns the place where other programs expect an attribute, or nil if there is none or the value could not be
     /// restored exactly from it.

@@ -12,18 +12,19 @@ struct NewFile: ~Copyable {
     private let path: String
     private let what: String
     /// The temporary name of the file; nil if the file system supports unnamed files and nothing is replaced.
-    private let temporary: String?
+    let temporary: String?
     private let replaces: Bool
 
     /// - `what`: A description for messages, such as "key file".
     /// - `replaces`: Whether an existing file with this name is replaced.
-    init(_ path: String, what: String, replaces: Bool = false) throws {
+    /// - `isNamed`: Whether it has a temporary name in any case, so that it can be read.
+    init(_ path: String, what: String, replaces: Bool = false, isNamed: Bool = false) throws {
         self.path = path
         self.what = what
         self.replaces = replaces
         if !replaces { try Self.check(path, what: what) }
         Machine.sweep(beside: path)
-        let unnamed = replaces ? -1 : vault_open_unnamed(UserFiles.parent(of: path))
+        let unnamed = replaces || isNamed ? -1 : vault_open_unnamed(UserFiles.parent(of: path))
         if unnamed >= 0 {
             descriptor = unnamed
             temporary = nil

@@ -91,7 +91,8 @@ struct CSVRecord {
         let named = list.compactMap { field -> ImportedEntry.Field? in
             guard let name = field["label"]?.text, let value = field["value"]?.text else { return nil }
             return ImportedEntry.Field(
-                name: name, value: SharedSecret(text: value), isConcealed: field["type"]?.text == "hidden")
+                name: name, value: SharedSecret(text: value),
+                isConcealed: field["type"]?.text == "hidden" || ImportedEntry.Field.isSecret(name))
         }
         guard named.count < list.count || list.isEmpty else { return named }
         let lines = self[.customFields].split(separator: "\n").map { Self.field($0) }
@@ -120,7 +121,8 @@ struct CSVRecord {
             case "number" where entry.password == nil: entry.password = SharedSecret(text: leaf.text)
             default:
                 // Only custom fields say whether they are hidden.
-                let isConcealed = leaf.isHidden || Self.hidden.contains(leaf.name)
+                let isConcealed =
+                    leaf.isHidden || Self.hidden.contains(leaf.name) || ImportedEntry.Field.isSecret(leaf.name)
                 entry.fields.append(
                     ImportedEntry.Field(
                         name: leaf.name, value: SharedSecret(text: leaf.text), isConcealed: isConcealed))

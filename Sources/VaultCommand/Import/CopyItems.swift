@@ -249,7 +249,8 @@ extension ImportRecord.Earlier {
     fileprivate init(_ state: EarlierState) {
         self.init(
             value: NewEarlierValue(
-                secret: state.secret.secret.copy(), attributes: state.attributes, replaced: state.replaced),
+                secret: state.secret.secret.copy(), attributes: state.attributes, replaced: state.replaced,
+                group: state.group),
             secret: state.secret, modified: state.modified)
     }
 }

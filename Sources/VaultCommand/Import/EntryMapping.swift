@@ -6,14 +6,6 @@ import VaultLocal
 /// Converts an entry of another password manager to an item, implementing the table in `Docs/import.md` for every
 /// format.
 struct EntryMapping {
-    /// The names of attributes that have a special meaning. A field with such a name is stored with the prefix
-    /// `field:`.
-    private static let meaningful: Set<String> = [
-        AttributeName.label, AttributeName.notes, AttributeName.oneTimePassword, AttributeName.folder,
-        AttributeName.tags, AttributeName.address, AttributeName.expires, AttributeName.kind, AttributeName.origin,
-        AttributeName.realm, AttributeName.more, AttributeName.icon, AttributeName.userName,
-        AttributeName.autoType, "comment", "creator", "type", "favorite",
-    ]
     /// The names of the other parts of an item, and of attributes from which the command computes something.
     private static let parts = Set(
         [
@@ -48,7 +40,8 @@ struct EntryMapping {
             record.earlier.append(
                 ImportRecord.Earlier(
                     value: NewEarlierValue(
-                        secret: secret.secret.copy(), attributes: attributes, replaced: replaced),
+                        secret: secret.secret.copy(), attributes: attributes, replaced: replaced,
+                        group: entry.exact == nil ? nil : earlier.entry.exact?.group),
                     secret: secret, modified: modified))
         }
         return record
@@ -147,7 +140,7 @@ struct EntryMapping {
     private mutating func putFields(of entry: ImportedEntry, _ out: inout AttributeCollector) {
         for field in entry.fields {
             let isTaken =
-                Self.meaningful.contains(field.name) || Self.parts.contains(field.name)
+                AttributeName.meaningful.contains(field.name) || Self.parts.contains(field.name)
                 || field.name.hasPrefix(AttributeName.filePrefix)
             let name = isTaken ? AttributeName.fieldPrefix + field.name : field.name
             let isSecret = field.isConcealed || field.value.withBytes { WebAddress.hasPassword($0) }
@@ -161,104 +154,5 @@ struct EntryMapping {
             }
             out.put(AttributeName.filePrefix + name, value, [.sealed, .binary])
         }
-    }
-
-}
-
-/// Collects attributes within the limits of an item. Names that are too long are truncated, duplicate names are
-/// numbered, and attributes beyond the limit of 64 are combined into one.
-private struct AttributeCollector {
-    private(set) var list: [Attribute] = []
-    private var names: Set<[UInt8]> = []
-    /// The number for the next attribute of each name.
-    private var numbers: [String: Int] = [:]
-
-    init(_ attributes: Attributes = Attributes()) {
-        list = attributes.all
-        names = Set(list.map { Array($0.name.utf8) })
-    }
-
-    mutating func put(_ name: String, _ text: String, sealed: Bool = false) {
-        guard !text.isEmpty else { return }
-        put(name, SharedSecret(text: text), sealed ? .sealed : .usual(for: name))
-    }
-
-    mutating func put(_ name: String, _ value: SharedSecret, _ flags: Attribute.Flags) {
-        guard value.count > 0 || !name.isEmpty else { return }
-        let free = freeName(name.isEmpty ? "field" : name)
-        names.insert(Array(free.utf8))
-        if flags.contains(.sealed) {
-            list.append(Attribute(free, secret: value.secret.copy(), flags: flags))
-        } else {
-            list.append(Attribute(free, value.withBytes { Array($0) }, flags: flags))
-        }
-    }
-
-    private mutating func freeName(_ name: String) -> String {
-        let short = Self.cut(name, 255)
-        guard names.contains(Array(short.utf8)) else { return short }
-        let base = Self.cut(name, 240)
-        while true {
-            let number = numbers[base, default: 2]
-            numbers[base] = number + 1
-            let other = "\(base) (\(number))"
-            if !names.contains(Array(other.utf8)) { return other }
-        }
-    }
-
-    private static func cut(_ name: String, _ size: Int) -> String {
-        guard name.utf8.count > size else { return name }
-        var bytes = Array(name.utf8.prefix(size))
-        while let last = bytes.popLast() {
-            // Back up to the start of the character that was cut.
-            if last & 0xC0 != 0x80, let whole = String(validating: bytes, as: UTF8.self) { return whole }
-        }
-        return ""
-    }
-
-    private static let most = 64
-
-    var attributes: Attributes {
-        guard list.count > Self.most else { return Attributes(list) }
-        return Attributes(list.prefix(Self.most - 1) + [rest(list.dropFirst(Self.most - 1))])
-    }
-
-    /// Returns one attribute that holds the remaining values: a JSON object that maps names to texts or to
-    /// `{"base64": …}`.
-    private func rest(_ others: ArraySlice<Attribute>) -> Attribute {
-        var out = SecretBuffer()
-        out.append("{")
-        for (index, attribute) in others.enumerated() {
-            if index > 0 { out.append(",\n") }
-            attribute.name.utf8.withContiguousStorageIfAvailable { Self.quote(UnsafeRawBufferPointer($0), &out) }
-            out.append(": ")
-            attribute.withUnsafeBytes { bytes in
-                if String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) != nil {
-                    Self.quote(bytes, &out)
-                } else {
-                    out.append("{\"base64\": \"")
-                    out.append(contentsOf: Data(bytes).base64EncodedString().utf8)
-                    out.append("\"}")
-                }
-            }
-        }
-        out.append("}")
-        return Attribute(AttributeName.more, secret: out.secret(), flags: .sealed)
-    }
-
-    private static func quote(_ text: UnsafeRawBufferPointer, _ out: inout SecretBuffer) {
-        out.append(0x22)
-        for byte in text {
-            switch byte {
-            case 0x22, 0x5C:
-                out.append(0x5C)
-                out.append(byte)
-            case 0..<0x20:
-                out.append("\\u00")
-                for digit in [byte >> 4, byte & 15] { out.append(digit < 10 ? 0x30 + digit : 0x57 + digit) }
-            default: out.append(byte)
-            }
-        }
-        out.append(0x22)
     }
 }

@@ -17,6 +17,8 @@ struct ImportSession {
     let group: GroupChoice
     private var tally = ImportTally()
     private var omissions: [Omission] = []
+    /// The number of identifiers that were left out because they are those of other items.
+    private var foreignOrigins = 0
     private var twins = Twins()
     /// The items of the vault by their origin, loaded when first needed.
     private var origins: [String: ItemKey]?
@@ -86,16 +88,20 @@ struct ImportSession {
                         if seen[key] != nil { return true }
                         return freed.contains(key) ? false : try vault.item(key) != nil
                     },
+                    origin: { key throws(VaultError) in
+                        seen[key] != nil ? nil : try vault.item(key)?.attributes.string(AttributeName.origin)
+                    },
                     compare: { key, name throws(VaultError) in
                         if let modified = seen[key] { return Self.isNewer(record.modified, than: modified) }
                         guard let old = try vault.whole(key) else { return .newer }
-                        return Self.compare(record, old, name)
+                        return try Self.compare(record, old, name)
                     })
             }
+            note(decision, record)
             if let old = decision.old, decision.changes, old != decision.target { freed.insert(old) }
             freed.remove(decision.target)
             let before = try decision.changes ? vault.item(decision.old ?? decision.target) : nil
-            tally.note(decision, record, before, policy)
+            tally.note(decision, record, Self.remarks(on: record, before, decision))
             let missing = try importing(record.place) {
                 try self.missing(in: record, decision, whole: { key throws(VaultError) in try vault.whole(key) }) {
                     key throws(VaultError) in
@@ -107,11 +113,15 @@ struct ImportSession {
             tally.earlierValues += missing.added.count
             tally.droppedEarlierValues += missing.dropped
             if decision.action != .copy { seen[decision.target] = .some(record.modified) }
-            var attributes = record.attributes
-            TwinName.note(key, decision.target, in: &attributes)
-            let names = attributes.names.joined(separator: ", ")
-            let kept =
-                before.map { KeptProtection.text(of: $0, despite: record, decision.asked, decision.target) } ?? ""
+            let dropsOrigin = try importing(record.place) {
+                try hasForeignOrigin(record, decision) { () throws(VaultError) in try Self.origins(of: vault.items()) }
+            }
+            let attributes = try importing(record.place) {
+                try ImportedAttributes.changes(
+                    of: record, to: decision.target, before, decision.changeOfAttributes, dropsOrigin: dropsOrigin)
+            }
+            let names = attributes.set.names.joined(separator: ", ")
+            let kept = Self.remarks(on: record, before, decision)
             try output.line(
                 "\(decision.action.rawValue)\t\(ItemText.summary(decision.target, label: record.attributes.label))"
                     + (names.isEmpty && kept.isEmpty ? "" : "\t\(TerminalText.escaped(names))")
@@ -136,6 +146,12 @@ struct ImportSession {
     /// Reports the items lost, skipped or replaced, and the number of items imported.
     func report(verb: String) {
         for omission in omissions { Terminal.warning("not \(participle): \(omission.text)") }
+        if foreignOrigins > 0 {
+            let whose = foreignOrigins == 1 ? "that of another item" : "those of other items"
+            Terminal.warning(
+                "not \(participle): the attribute 'origin' of \(foreignOrigins) "
+                    + "\(foreignOrigins == 1 ? "item" : "items"), because it is \(whose), which imports find by it")
+        }
         tally.report(verb: verb, participle, policy, omitted: omitted)
     }
 
@@ -179,6 +195,14 @@ struct ImportSession {
         var adds: Bool { [.add, .keepBoth, .replace, .update].contains(action) }
         /// Whether an existing item is changed.
         var changes: Bool { action == .replace || action == .update }
+
+        var changeOfAttributes: ImportedAttributes.Change {
+            switch action {
+            case .add, .keepBoth, .replace: .replaceAll
+            case .update: renamesOnly ? .name : .merge
+            case .skip, .duplicate, .unchanged, .copy, .keep: .none
+            }
+        }
     }
 
     enum Action: String {
@@ -206,13 +230,16 @@ struct ImportSession {
         case freed
         /// It is in another group, because the user asks for that.
         case moved
+        /// It is the same, but of another entry of the source's program.
+        case otherEntry
     }
 
-    /// `known`: the vault's items by origin. `isKnown`: whether an item with the given key exists. `compare`: how the
-    /// record compares with the item that has the given key.
+    /// `known`: the vault's items by origin. `isKnown`: whether an item with the given key exists. `origin`: the origin
+    /// of the item of the vault that has the given key. `compare`: how the record compares with the item that has the
+    /// given key.
     private mutating func decide(
         _ record: borrowing ImportRecord, known: () throws(VaultError) -> [String: ItemKey],
-        isKnown: (ItemKey) throws(VaultError) -> Bool,
+        isKnown: (ItemKey) throws(VaultError) -> Bool, origin: (ItemKey) throws(VaultError) -> String?,
         compare: (_ old: ItemKey, Naming) throws(VaultError) -> Difference
     ) throws(VaultError) -> Decision {
         let key = try group.key(record.key, record.attributes)
@@ -220,11 +247,11 @@ struct ImportSession {
         if policy != .keepBoth, !record.origin.isEmpty {
             if origins == nil { origins = try known() }
             // An item that has since been removed, or that this import has moved, is looked up by its key.
-            if let found = origins?[record.origin], try isKnown(found) { old = found }
+            if let found = origins?[record.origin], try isKnown(found), !twins.hasTaken(found) { old = found }
         }
         if policy != .keepBoth, old == nil, let former = record.formerKey {
             let found = try group.key(former, record.attributes)
-            if try isKnown(found) { old = found }
+            if try isKnown(found), !twins.hasTaken(found) { old = found }
         }
         var name = key
         if let old {
@@ -240,6 +267,17 @@ struct ImportSession {
             return Decision(action: name == key ? .add : .keepBoth, target: name)
         }
         let target = try target(of: found, named: name, isKnown)
+        var policy = policy
+        if old == nil, policy == .updateNewer || policy == .replace {
+            if record.mayHaveTwins, twins.hasTaken(found) {
+                policy = .keepBoth
+            } else if Self.areTwoEntries(record.origin, try origin(found)) {
+                // Neither is an older version of the other, whatever their times.
+                let isEqual = try compare(found, .otherEntry) == .none
+                guard !isEqual else { return Decision(action: .unchanged, target: found) }
+                policy = .keepBoth
+            }
+        }
         switch policy {
         case .replace: return Decision(action: .replace, target: target, old: found, asked: key)
         case .skip: return Decision(action: .skip, target: found)
@@ -269,6 +307,15 @@ struct ImportSession {
         throw VaultError(.limitExceeded, "there are \(Twins.most) items with the same name")
     }
 
+    /// Notes which item an entry has made, changed or renamed.
+    private mutating func note(_ decision: Decision, _ record: borrowing ImportRecord) {
+        guard decision.adds else { return }
+        twins.take(decision.target)
+        guard let old = decision.old, old != decision.target else { return }
+        twins.release(old)
+        twins.note(decision.target, record)
+    }
+
     /// Returns the key of an item that exists, once the source has changed it: its name in the source may be another one.
     /// If another item has that name, it gets a suffix, as entries of one name do; an item that has such a suffix keeps it.
     private func target(
@@ -286,12 +333,22 @@ struct ImportSession {
         return found
     }
 
+    /// Whether two identifiers are of different entries of one program, such as entries of two of its databases.
+    private static func areTwoEntries(_ one: String, _ other: String?) -> Bool {
+        guard let other, let program = one.firstIndex(of: ":") else { return false }
+        return one != other && other.hasPrefix(one[...program])
+    }
+
     private static func origins(of cursor: consuming ItemCursor) throws(VaultError) -> [String: ItemKey] {
         var origins: [String: ItemKey] = [:]
+        var doubled: Set<String> = []
         var cursor = cursor
         while let item = try cursor.next() {
-            if let origin = item.attributes.string(AttributeName.origin) { origins[origin] = item.key }
+            guard let origin = item.attributes.string(AttributeName.origin) else { continue }
+            if origins.updateValue(item.key, forKey: origin) != nil { doubled.insert(origin) }
         }
+        // Which of two items is meant, nobody knows, and the source of one of them may have been made for that.
+        for origin in doubled { origins[origin] = nil }
         return origins
     }
 
@@ -299,23 +356,49 @@ struct ImportSession {
     /// and do not count as differences.
     private static func compare(
         _ record: borrowing ImportRecord, _ old: borrowing OpenedItem, _ name: Naming
-    ) -> Difference {
+    ) throws(VaultError) -> Difference {
         let item = old.item
-        let isSame =
-            record.secret.equals(old.secret)
-            && record.attributes.all.allSatisfy { item.attributes.attribute($0.name) == $0 }
+        var attributes = record.attributes
+        if name == .otherEntry { attributes[AttributeName.origin] = nil }
+        let isSame = try record.secret.equals(old.secret) ? hasAll(of: attributes, item) : false
         let difference = isNewer(record.modified, than: item.modified)
         guard isSame else { return difference }
         switch name {
-        case .same: return .none
+        case .same, .otherEntry: return .none
         case .moved, .freed: return .name
         case .renamed: return difference == .newer ? .name : difference
+        }
+    }
+
+    private static func hasAll(of attributes: Attributes, _ item: Item) throws(VaultError) -> Bool {
+        func has(_ attributes: Attributes) -> Bool {
+            attributes.all.allSatisfy { item.attributes.attribute($0.name) == $0 }
+        }
+        if has(attributes) { return true }
+        // What does not fit into the item was combined when it was imported.
+        do throws(VaultError) { return has(try attributes.fitting(into: item.attributes)) } catch {
+            guard error.code == .limitExceeded else { throw error }
+            return false
         }
     }
 
     private static func isNewer(_ modified: Int64?, than other: Int64?) -> Difference {
         guard let modified, let other else { return .unknown }
         return modified > other ? .newer : .older
+    }
+
+    /// Whether a source gives an item the identifier by which a later import finds another one: that one's secrets would
+    /// then be put here.
+    private mutating func hasForeignOrigin(
+        _ record: borrowing ImportRecord, _ decision: Decision, known: () throws(VaultError) -> [String: ItemKey]
+    ) throws(VaultError) -> Bool {
+        guard decision.adds, let origin = record.attributes.string(AttributeName.origin), origin != record.origin else {
+            return false
+        }
+        if origins == nil { origins = try known() }
+        guard let other = origins?[origin], other != decision.target, other != decision.old else { return false }
+        foreignOrigins += 1
+        return true
     }
 
     // MARK: putting
@@ -326,14 +409,16 @@ struct ImportSession {
             try decide(
                 record, known: { () throws(VaultError) in try Self.origins(of: try transaction.items()) },
                 isKnown: { key throws(VaultError) in try transaction.item(key) != nil },
+                origin: { key throws(VaultError) in
+                    try transaction.item(key)?.attributes.string(AttributeName.origin)
+                },
                 compare: { key, name throws(VaultError) in
                     guard let old = try transaction.whole(key) else { return .newer }
-                    return Self.compare(record, old, name)
+                    return try Self.compare(record, old, name)
                 })
         }
         let target = decision.target
-        var attributes = record.attributes
-        TwinName.note(record.key, target, in: &attributes)
+        note(decision, record)
         let (earlier, dropped) = try importing(place) {
             try missing(in: record, decision, whole: { key throws(VaultError) in try transaction.whole(key) }) {
                 key throws(VaultError) in
@@ -344,25 +429,38 @@ struct ImportSession {
         }
         // What the source says of an existing item never lets anyone read more of it than before.
         let before = try decision.changes ? importing(place) { try transaction.item(decision.old ?? target) } : nil
-        tally.note(decision, record, before, policy)
+        tally.note(decision, record, Self.remarks(on: record, before, decision))
+        let dropsOrigin = try importing(place) {
+            try hasForeignOrigin(record, decision) { () throws(VaultError) in
+                try Self.origins(of: transaction.items())
+            }
+        }
+        var changes = try importing(place) {
+            try ImportedAttributes.changes(
+                of: record, to: target, before, decision.changeOfAttributes, dropsOrigin: dropsOrigin)
+        }
+        let old = decision.old ?? target
         switch decision.action {
         case .add, .keepBoth:
-            if attributes.count < Format.Limit.attributes, let date = record.secretDate {
-                attributes.set(Attribute(SecretDate.attribute, Array(date.utf8)))
+            if changes.set.count < Format.Limit.attributes, let date = record.secretDate {
+                changes.set.set(Attribute(SecretDate.attribute, Array(date.utf8)))
             }
             try importing(place) {
                 try transaction.add(
-                    target, secret: record.secret, attributes: attributes, accessibility: record.accessibility,
+                    target, secret: record.secret, attributes: changes.set, accessibility: record.accessibility,
                     created: record.created, modified: record.modified)
             }
         case .update where decision.renamesOnly:
-            try importing(place) { try transaction.move(decision.old ?? target, to: target) }
+            try importing(place) {
+                if !changes.isEmpty { try transaction.update(old, attributes: changes) }
+                // Another time would hide the source's next changes, or let an older name return.
+                let date = max(record.modified ?? .min, before?.modified ?? .min)
+                try transaction.move(old, to: target, modified: date)
+            }
         case .replace, .update:
             try importing(place) {
-                let old = decision.old ?? target
-                var changes = AttributeChanges(
-                    set: attributes.protected(like: before), replaceAll: decision.action == .replace)
                 try changes.keepDate(ofSecretOf: old, unlessNew: record.secret, in: transaction)
+                changes.dropDate(ifTooManyWith: before)
                 // The item is stored both before and after it is moved, so that the earlier value keeps its own time.
                 for key in old == target ? [target] : [old, target] {
                     if key != old { try transaction.move(old, to: target) }
@@ -379,6 +477,17 @@ struct ImportSession {
         tally.earlierValues += try importing(place) {
             try transaction.addEarlierValues(earlier.map(\.value), to: target)
         }
+    }
+
+    /// Returns what changes of an existing item, and what stays despite the source, in words; empty if there is nothing
+    /// to say.
+    private static func remarks(on record: borrowing ImportRecord, _ before: Item?, _ decision: Decision) -> String {
+        guard let before, decision.changes else { return "" }
+        var parts = KeptProtection.parts(of: before, despite: record, decision.asked, decision.target)
+        if decision.action == .replace, let text = ImportedAttributes.removed(from: before, by: record) {
+            parts.append(text)
+        }
+        return parts.joined(separator: "; ")
     }
 
     private static func newest(
@@ -433,7 +542,7 @@ private struct ImportTally {
 
     /// Counts the outcome of an item, and keeps its name if it already existed.
     mutating func note(
-        _ decision: ImportSession.Decision, _ record: borrowing ImportRecord, _ before: Item?, _ policy: DuplicatePolicy
+        _ decision: ImportSession.Decision, _ record: borrowing ImportRecord, _ remarks: String
     ) {
         counts[decision.action, default: 0] += 1
         let what: String
@@ -453,10 +562,9 @@ private struct ImportTally {
             return
         }
         guard named.count < Self.mostNamed else { return }
-        let kept = before.map { KeptProtection.text(of: $0, despite: record, decision.asked, decision.target) } ?? ""
         named.append(
             "\(what)\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place))"
-                + (kept.isEmpty ? "" : "; \(kept)"))
+                + (remarks.isEmpty ? "" : "; \(remarks)"))
     }
 
     /// The counts by their names in the JSON report.

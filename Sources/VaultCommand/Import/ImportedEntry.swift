@@ -111,6 +111,8 @@ struct ExactItem {
     let secret: SharedSecret
     let attributes: Attributes
     let accessibility: Accessibility
+    /// The access group that the item was in: of an earlier state, not always the one of its key.
+    let group: String
     /// The places in the entry whose contents are already in these attributes.
     let placed: Set<KDBXPlacement.Place>
 }

@@ -79,7 +79,8 @@ struct JSONImport: ~Copyable, ImportSource {
                 let secret = SharedSecret(Secret(copying: value.secret))
                 return ImportRecord.Earlier(
                     value: NewEarlierValue(
-                        secret: secret.secret.copy(), attributes: attributes, replaced: value.replaced),
+                        secret: secret.secret.copy(), attributes: attributes, replaced: value.replaced,
+                        group: value.group ?? item.group),
                     secret: secret, modified: value.modified)
             })
     }

@@ -49,18 +49,21 @@ struct JSONItem: Decodable {
 struct JSONEarlierValue: Decodable {
     let modified: Int64
     let replaced: Int64
+    /// The group that the item was in; nil for its own.
+    let group: String?
     let attributes: Attributes
     let secret: [UInt8]
     let members: Int
 
     init(from decoder: any Decoder) throws {
         let object = try JSONObject(decoder)
-        try object.allow(["modified", "replaced", "attributes", "secret"])
+        try object.allow(["modified", "replaced", "group", "attributes", "secret"])
         guard let modified = try object.time("modified"), let replaced = try object.time("replaced") else {
             throw object.failure("has no time 'modified' or 'replaced'")
         }
         self.modified = modified
         self.replaced = replaced
+        group = try object.optional("group")
         let secret: JSONBytes = try object.required("secret")
         self.secret = secret.bytes
         let list = try object.attributes()

@@ -84,8 +84,13 @@ indirect enum JSONValue: Decodable {
         case .text(let text): return [Leaf(name: name, text: text)]
         case .list(let elements): return elements.flatMap { $0.leaves(name) }
         case .object(let members):
-            if let field = members["fieldName"]?.text, let content = members["data"]?["content"]?.text {
+            let data = members["data"]
+            if let field = members["fieldName"]?.text, let content = data?["content"]?.text {
                 return [Leaf(name: field, text: content, isHidden: members["type"]?.text == "hidden")]
+            }
+            // A seed of one-time passwords.
+            if let field = members["fieldName"]?.text, let address = data?["totpUri"]?.text {
+                return [Leaf(name: field, text: address, isHidden: true)]
             }
             return members.sorted { $0.key < $1.key }.flatMap { key, value in
                 value.leaves(name.isEmpty ? key : "\(name).\(key)")

@@ -225,8 +225,6 @@ struct KDBXReference: Hashable {
     /// The text that the searched field must contain.
     let text: String
 
-    private static let start = Array("{REF:".utf8)
-
     /// Whether the wanted field is a secret.
     var isToSecret: Bool { wanted == UInt8(ascii: "P") || wanted == UInt8(ascii: "N") }
 
@@ -236,13 +234,8 @@ struct KDBXReference: Hashable {
     private static func isIn(_ value: SharedSecret) -> Bool {
         value.withBytes { bytes in
             guard bytes.count >= 12 else { return false }
-            return bytes.indices.dropLast(11).contains { bytes[$0] == 0x7B && hasStart(bytes, at: $0) }
+            return bytes.indices.dropLast(11).contains { bytes[$0] == 0x7B && KDBXText.isReference(bytes, at: $0) }
         }
-    }
-
-    private static func hasStart(_ bytes: UnsafeRawBufferPointer, at index: Int) -> Bool {
-        bytes.count - index > start.count
-            && zip(bytes[index...], start).allSatisfy { $0 == $1 || $0 == $1 | 0x20 && (0x41...0x5A).contains($1) }
     }
 
     /// Returns all references in an entry.
@@ -256,9 +249,9 @@ struct KDBXReference: Hashable {
             var found: [(Range<Int>, KDBXReference)] = []
             var at = 0
             while at < bytes.count {
-                guard bytes[at] == 0x7B, hasStart(bytes, at: at),
+                guard bytes[at] == 0x7B, KDBXText.isReference(bytes, at: at),
                     let end = bytes[at..<min(at + 512, bytes.count)].firstIndex(of: 0x7D),
-                    let reference = KDBXReference(bytes[(at + start.count)..<end])
+                    let reference = KDBXReference(bytes[(at + KDBXText.reference.count)..<end])
                 else {
                     at += 1
                     continue

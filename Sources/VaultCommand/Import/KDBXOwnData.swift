@@ -65,7 +65,9 @@ enum KDBXOwnData {
         return ExactItem(
             key: key, formerKey: former, secret: value(secretPlace) ?? SharedSecret(Secret(count: 0)),
             attributes: attributes,
-            accessibility: accessibility, placed: placed)
+            accessibility: accessibility,
+            group: source.own(Key.group).flatMap { KDBXPlacement.decoded(Substring($0)) } ?? former.group,
+            placed: placed)
     }
 
     private static func text(_ text: String) -> SharedSecret? { text.isEmpty ? nil : SharedSecret(text: text) }
@@ -83,13 +85,13 @@ enum KDBXOwnData {
     ) -> ItemKey? {
         do throws(VaultError) {
             var key = former
-            if let written = TwinName.userName(key, attributes), KDBXText.isPlain(written),
+            if let written = TwinName.userName(key, attributes), KDBXText.isLiteral(written),
                 !written.utf8.elementsEqual(entry.userName.utf8)
             {
                 key = try key.with(account: entry.userName)
             }
             let hasAddresses = list.contains { $0.place == .addresses }
-            guard !hasAddresses, KDBXText.isPlain(KDBXNames.address(key)), let now = entry.addresses.first,
+            guard !hasAddresses, KDBXText.isLiteral(KDBXNames.address(key)), let now = entry.addresses.first,
                 !now.utf8.elementsEqual(KDBXNames.address(key).utf8), let address = WebAddress(list: now),
                 key.itemClass == .internetPassword
             else { return key }

@@ -4,14 +4,13 @@ import VaultLocal
 /// How an item that exists is protected, which an import does not change: a source can be written by somebody who knows
 /// the ids of a vault's entries, and would otherwise choose who can read them.
 enum KeptProtection {
-    /// Returns what stays although the source says something else, and what changes of the item's name and group; empty
-    /// if they agree.
+    /// Returns what stays although the source says something else, and what changes of the item's name and group.
     ///
     /// - `asked`: The key that the source and the options ask for.
     /// - `target`: The key that the item gets.
-    static func text(
+    static func parts(
         of item: Item, despite record: borrowing ImportRecord, _ asked: ItemKey?, _ target: ItemKey
-    ) -> String {
+    ) -> [String] {
         var parts: [String] = []
         if !isSameName(item.key, target) { parts.append("formerly \(ItemText.summary(item.key))") }
         if let asked, !isSameName(asked, target) {
@@ -20,9 +19,10 @@ enum KeptProtection {
         if item.key.group != target.group {
             parts.append("moved from \(group(item.key.group)) to \(group(target.group)), with everything in it")
         }
-        // Most sources know neither, and then there is nothing to say.
-        if let asked, !asked.group.isEmpty, target.group != asked.group {
-            parts.append("stays in \(group(target.group)), not in \(group(asked.group)) as in the source")
+        if let asked, target.group != asked.group {
+            // Most sources know no groups.
+            let other = asked.group.isEmpty ? "" : ", not in \(group(asked.group)) as in the source"
+            parts.append("stays in \(group(target.group))\(other)")
         }
         if record.accessibility != .whenUnlocked, item.accessibility != record.accessibility {
             parts.append(
@@ -33,7 +33,7 @@ enum KeptProtection {
             return !old.flags.subtracting(attribute.flags).isDisjoint(with: Attribute.Flags.protecting)
         }
         for attribute in sealed { parts.append("\(TerminalText.quoted(attribute.name)) stays sealed or concealed") }
-        return parts.joined(separator: "; ")
+        return parts
     }
 
     /// Whether two keys differ in their groups at most.

@@ -31,6 +31,8 @@ struct Twins {
     private var names: [Mark: First] = [:]
     /// The names and contents of all entries that are not the first of their name.
     private var others: Set<Mark> = []
+    /// The names of the items that entries have made or changed.
+    private var targets: Set<Mark> = []
 
     /// The most entries of one name that are numbered.
     static let most: UInt32 = 1_000_000
@@ -59,7 +61,7 @@ struct Twins {
         guard try TwinName.key(key, String(Self.most)) != nil else {
             throw VaultError(.limitExceeded, "the account is too long for a number that tells it from another one")
         }
-        for number in first.next...Self.most {
+        for number in first.next..<Self.most {
             names[name]?.next = number + 1
             if let twin = try free(key, String(number), entry) { return .new(twin) }
         }
@@ -71,6 +73,15 @@ struct Twins {
         let name = mark(key)
         if names[name] == nil { names[name] = first(record) }
     }
+
+    /// Gives up a name that no entry's item has any more.
+    mutating func release(_ key: ItemKey) { names[mark(key)] = nil }
+
+    /// Notes that an entry has made or changed an item.
+    mutating func take(_ target: ItemKey) { targets.insert(mark(target)) }
+
+    /// Whether an entry has made or changed an item: it is no other entry's.
+    func hasTaken(_ key: ItemKey) -> Bool { targets.contains(mark(key)) }
 
     /// Returns the key with a suffix and takes it, unless an earlier entry has it or it would be too long.
     private mutating func free(_ key: ItemKey, _ suffix: String, _ entry: First) throws(VaultError) -> ItemKey? {

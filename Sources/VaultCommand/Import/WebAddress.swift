@@ -39,10 +39,13 @@ struct WebAddress {
         let rest = text[text.index(after: comma)...]
         let scheme = rest.prefix { $0.isLetter || $0.isNumber || "+-.".contains($0) }
         let isList = !scheme.isEmpty && rest[scheme.endIndex...].hasPrefix("://")
-        guard let whole = WebAddress(isList ? String(text[..<comma]) : text) ?? WebAddress(String(text[..<comma]))
-        else { return nil }
-        self = whole
-        isExact = !isList && whole.isExact
+        if !isList, let whole = WebAddress(text) {
+            self = whole
+            return
+        }
+        guard let first = WebAddress(String(text[..<comma])) else { return nil }
+        self = first
+        isExact = false
     }
 
     /// - Returns: nil if the text names no server.

@@ -196,7 +196,7 @@ final class KDBXDocument: XMLHandler {
         case .binary: (key, reference, inlineBinary, parts) = ("", "", nil, (0, 0))
         case .value where parent() == .binary: (reference, inlineBinary) = (attributes["Ref"] ?? "", nil)
         case .other where parent() == .entry && !Self.unused.contains(name):
-            problem("the element \(TerminalText.quoted(String(name.prefix(100)))) is not known; left out")
+            try problem("the element \(TerminalText.quoted(String(name.prefix(100)))) is not known; left out")
         case .icon: iconID = []
         default: break
         }
@@ -238,7 +238,7 @@ final class KDBXDocument: XMLHandler {
     }
 
     private func end(_ open: Open) throws {
-        note(open.element)
+        try note(open.element)
         switch (open.element, parent()) {
         case (.headerHash, .meta): try checkHeader()
         case (.recycleBinEnabled, .meta): hasRecycleBin = plainText() != "False"
@@ -269,37 +269,39 @@ final class KDBXDocument: XMLHandler {
         case (_, .entry):
             // Tags and the like are a few bytes, unless somebody means harm; values have been counted.
             try hold(text.count)
-            endField(open.element)
-        case (_, .times) where parent(2) == .entry: endTime(open.element)
+            try endField(open.element)
+        case (_, .times) where parent(2) == .entry: try endTime(open.element)
         case (.defaultSequence, .autoType) where parent(2) == .entry: change { $0.autoType = plainText() }
         case (.key, .string), (.key, .item), (.key, .binary): key = plainText()
         case (.value, .string), (.value, .item):
             try hold(text.count)
             value = (protected ?? SharedSecret(text.secret()), open.isProtected)
         case (.item, .customData) where parent(2) == .entry:
-            guard let value, value.secret.text != nil else { return problem("an item of its custom data is not text") }
+            guard let value, value.secret.text != nil else {
+                return try problem("an item of its custom data is not text")
+            }
             change { $0.customData.append((key, value.secret.text ?? "")) }
         default: break
         }
     }
 
     /// Handles the end of an element directly inside an entry.
-    private func endField(_ element: Element) {
+    private func endField(_ element: Element) throws {
         switch element {
         case .uuid: change { $0.uuid = identifier() }
         case .iconID:
             let text = plainText()
-            if Int(text) == nil, !text.isEmpty { problem("the number of its icon cannot be read; left out") }
+            if Int(text) == nil, !text.isEmpty { try problem("the number of its icon cannot be read; left out") }
             change { $0.icon = Int(text) ?? 0 }
         case .customIcon:
             let id = identifier()
-            if id.isEmpty, !text.isEmpty { problem("the identifier of its icon cannot be read; left out") }
+            if id.isEmpty, !text.isEmpty { try problem("the identifier of its icon cannot be read; left out") }
             if id.contains(where: { $0 != 0 }) { change { $0.customIcon = iconNames[id] ?? hexadecimal(id) } }
         case .tags: change { $0.tags = plainText() }
         case .overrideURL: change { $0.overrideURL = plainText() }
         case .string:
             guard let value else {
-                return key.isEmpty ? () : problem("the field \(quotedKey) has no value; left out")
+                return try key.isEmpty ? () : problem("the field \(quotedKey) has no value; left out")
             }
             change { $0.strings.append(KDBXString(name: key, value: value.secret, isProtected: value.isProtected)) }
         case .binary:
@@ -308,13 +310,13 @@ final class KDBXDocument: XMLHandler {
             if let place = reference.isEmpty ? inlineBinary : binaryPlaces[reference] {
                 change { $0.binaries.append((name, place)) }
             } else {
-                problem("the file has no contents for the attachment \(quotedKey); left out")
+                try problem("the file has no contents for the attachment \(quotedKey); left out")
             }
         default: break
         }
     }
 
-    private func endTime(_ element: Element) {
+    private func endTime(_ element: Element) throws {
         switch element {
         case .created:
             let time = time()
@@ -328,7 +330,7 @@ final class KDBXDocument: XMLHandler {
         case .expiry: change { $0.expiry = time() }
         case .expires:
             let text = plainText()
-            if !["True", "False", ""].contains(text) { problem("whether it expires cannot be read; left out") }
+            if !["True", "False", ""].contains(text) { try problem("whether it expires cannot be read; left out") }
             change { $0.expires = text == "True" }
         default: break
         }
@@ -338,20 +340,23 @@ final class KDBXDocument: XMLHandler {
     private var quotedKey: String { TerminalText.quoted(String(key.prefix(100))) }
 
     /// Notes that something of the open entry could not be read.
-    private func problem(_ what: String) { change { $0.problems.append(what) } }
+    private func problem(_ what: String) throws {
+        try hold(what.utf8.count)
+        change { $0.problems.append(what) }
+    }
 
     /// Notes which parts an entry has had, and names those that it has twice: the last one is imported.
-    private func note(_ element: Element) {
+    private func note(_ element: Element) throws {
         guard !entries.isEmpty else { return }
         if element.isSingle, isInEntry, !singles[singles.count - 1].insert(element).inserted {
-            problem("\(element.rawValue) occurs twice; the first is left out")
+            try problem("\(element.rawValue) occurs twice; the first is left out")
         }
         switch (element, parent()) {
         case (.key, .string), (.key, .item), (.key, .binary): parts.keys += 1
         case (.value, .string), (.value, .item), (.value, .binary): parts.values += 1
         case (.string, .entry), (.binary, .entry), (.item, .customData):
             if parts.keys > 1 || parts.values > 1 {
-                problem("a key or a value of \(quotedKey) occurs twice; the first is left out")
+                try problem("a key or a value of \(quotedKey) occurs twice; the first is left out")
             }
         default: break
         }

@@ -401,6 +401,7 @@ struct InnerHeaderReader: ~Copyable {
         left = Int(Array(front[1...]).littleEndian)
         value.removeAll()
         if front[0] == KDBX.InnerField.binary {
+            try binaries.memory.take(KDBXMemory.head)
             binaries.begin()
             skipsFlags = true
         } else if left > KDBX.Limit.headerField {

@@ -24,6 +24,8 @@ struct KDBXPlacement: Equatable {
         static let created = "created"
         static let modified = "modified"
         static let replaced = "replaced"
+        /// The access group of an earlier state, if the item is in another one now.
+        static let group = "group"
         static let secret = "secret"
         static let attributes = "attributes"
     }
@@ -131,6 +133,28 @@ enum KDBXText {
             index += 1
         }
         return true
+    }
+
+    /// Whether it is plain and its field keeps it: a reference to a field of another entry would be replaced by that
+    /// field's value, here and in other programs.
+    static func isLiteral(_ bytes: UnsafeRawBufferPointer) -> Bool { isPlain(bytes) && !hasReference(bytes) }
+
+    static func isLiteral(_ text: String) -> Bool {
+        var copy = text
+        return copy.withUTF8 { isLiteral(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// How a reference begins, in small letters.
+    static let reference = Array("{ref:".utf8)
+
+    private static func hasReference(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.indices.contains { bytes[$0] == reference[0] && isReference(bytes, at: $0) }
+    }
+
+    /// Whether a reference begins at a place of a value.
+    static func isReference(_ bytes: UnsafeRawBufferPointer, at index: Int) -> Bool {
+        bytes.count - index > reference.count
+            && zip(bytes[index...], reference).allSatisfy { $0 == $1 || $0 | 0x20 == $1 && (0x41...0x5A).contains($0) }
     }
 
     static func isPlain(_ text: String) -> Bool {

@@ -72,7 +72,7 @@ final class KDBXWriter {
         try open("KeePassFile")
         try open("Meta")
         try element("Generator", "vaultfmt")
-        try element("DatabaseName", name)
+        try element("DatabaseName", KDBXText.isPlain(name) ? name : "vault")
         try open("MemoryProtection")
         for (field, isProtected) in [
             ("Title", false), ("UserName", false), ("Password", true), ("URL", false), ("Notes", false),

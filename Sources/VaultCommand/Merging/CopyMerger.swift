@@ -34,6 +34,8 @@ struct CopyMerger {
     var isWatched = true
     /// Called for confirmation before anything from a branch under replaced keys is merged, with the path of the copy.
     var confirm: (MergeReport, _ copy: String) throws -> Bool = { _, _ in true }
+    /// What to do if a copy has other factors.
+    var factorAdvice = "give them with --other-passphrase-file or --other-key-file"
 
     private struct OtherVault: Error {
         let path: String
@@ -72,7 +74,9 @@ struct CopyMerger {
         let target = try target(first, copies)
         var outcomes: [CopyOutcome] = []
         for copy in copies {
-            guard var outcome = try merge(try copy.open(), copy.path, into: target.vault) else { continue }
+            guard var outcome = try merge(try copy.open(), copy.path, into: target.vault) else {
+                throw CommandFailure.declined("\(TerminalText.path(copy.path)) was not merged")
+            }
             outcome.tail = copy.tail
             outcomes.append(outcome)
         }
@@ -83,7 +87,10 @@ struct CopyMerger {
     /// Merges one copy into a vault that is open for writing; returns nil if the user declined.
     /// - `name`: The copy's name in messages.
     func merge(_ other: String, called name: String, into vault: Vault) throws -> CopyOutcome? {
-        try merge(open(other, called: name, of: vault), name, into: vault)
+        let copy = try open(other, called: name, of: vault)
+        var outcome = try merge(copy, name, into: vault)
+        outcome?.tail = copy.tail
+        return outcome
     }
 
     /// Opens a copy with the key that opened the vault or, failing that, with its own factors.
@@ -111,7 +118,7 @@ struct CopyMerger {
         } catch let failure as CommandFailure where failure.status == .noAccess {
             throw CommandFailure(
                 failure.status,
-                "\(name) has other factors than this copy: \(failure.message); give them with --other-passphrase-file or --other-key-file",
+                "\(name) has other factors than this copy: \(failure.message); \(factorAdvice)",
                 code: failure.code)
         }
     }
@@ -136,12 +143,15 @@ struct CopyMerger {
                         path: other, state: vault.state, mark: mark, tail: vault.tail,
                         mayBeNamedByPerson: candidate.mayBeNamedByPerson
                     ) { try openLeft(other, of: first) })
-            } catch  where candidate.mayBeNamedByPerson {
+            } catch  where candidate.mayBeNamedByPerson && Self.isNoCopy(error) {
                 unread.append(CopyOutcome(path: other, failure: error as? CommandFailure))
             } catch let other as OtherVault {
                 outcomes.append(other.outcome)
             } catch {
-                outcomes.append(CopyOutcome(path: other, failure: CommandFailure(error)))
+                var outcome = CopyOutcome(path: other, failure: CommandFailure(error))
+                // An older backup may have other keys; that it was not merged is said, and is no failure.
+                outcome.isUnrelated = candidate.mayBeNamedByPerson && outcome.failure?.status == .noAccess
+                outcomes.append(outcome)
             }
         }
         Self.sort(&copies)
@@ -167,6 +177,12 @@ struct CopyMerger {
         // Only now: a copy may be what proves that the vault continues what this machine remembers.
         if !options.isRehearsal { moveAside(done, &outcomes) }
         return outcomes
+    }
+
+    /// Whether a file with the name of a copy is none: another vault, or no vault at all.
+    private static func isNoCopy(_ error: any Error) -> Bool {
+        guard let failure = error as? CommandFailure else { return error is OtherVault }
+        return failure.code == .notAVault || failure.status == .usage
     }
 
     private func moveAside(_ copies: [(copy: Copy, index: Int)], _ outcomes: inout [CopyOutcome]) {
@@ -261,7 +277,7 @@ struct CopyMerger {
                     try [.same, .descends].contains(copy.open().verdict(on: remembered.anchor))
                 })
             else { throw refusal }
-            if !options.isRehearsal || !acceptsDropped { try check(first, into: first) }
+            if !acceptsDropped { try check(first, into: first) }
             return (try reopen(first, isWatched: false), true)
         }
     }
@@ -269,7 +285,10 @@ struct CopyMerger {
     /// Checks that a vault that this machine would have refused continues the remembered state once the copies are
     /// merged, and notes whether anything is left to settle: a copy may also have had conflicts already.
     private func finish(_ target: (vault: Vault, needsCheck: Bool), _ outcomes: inout [CopyOutcome]) throws {
-        if target.needsCheck, !options.isRehearsal { try ThisMachine.current().check(target.vault) }
+        if target.needsCheck, !options.isRehearsal {
+            if acceptsDropped { try check(target.vault, into: target.vault) }
+            try ThisMachine.current().check(target.vault)
+        }
         let isUnsettled = try outcomes.contains { $0.report != nil } && !target.vault.conflicts().isEmpty
         guard isUnsettled else { return }
         for index in outcomes.indices where outcomes[index].report != nil { outcomes[index].leavesConflicts = true }
@@ -297,8 +316,7 @@ struct CopyMerger {
 
     /// - Returns: Nil if the user declined.
     private func merge(_ other: Vault, _ name: String, into vault: Vault) throws -> CopyOutcome? {
-        // A dry run leaves what is remembered as it is.
-        if !options.isRehearsal || !acceptsDropped { try check(other, into: vault) }
+        if !acceptsDropped { try check(other, into: vault) }
         if options.acceptsOldKeys, !options.isRehearsal {
             var rehearsal = options
             rehearsal.isRehearsal = true
@@ -306,6 +324,8 @@ struct CopyMerger {
             if report.outcome == .adopted, try !confirm(report, name) { return nil }
         }
         let report = try merge(other, into: vault)
+        // Only now: what was dropped must not come back because of a merge that failed. A dry run forgets nothing.
+        if acceptsDropped, !options.isRehearsal { try check(other, into: vault) }
         let leavesConflicts = try report.hasConflicts || report.outcome == .theirs && !other.conflicts().isEmpty
         return CopyOutcome(path: name, report: report, leavesConflicts: leavesConflicts)
     }

@@ -91,6 +91,9 @@ extension JSONWriter {
         case .damaged(let what):
             try member("kind", "damaged")
             try member("problem", what)
+        case .copyDamaged(let what):
+            try member("kind", "copyDamaged")
+            try member("problem", what)
         }
     }
 

@@ -96,6 +96,7 @@ enum MergeText {
         case .extensionDiffers(let name):
             "extension differs; this vault's version was kept: \(TerminalText.quoted(name))"
         case .damaged(let what): "damaged in the vault: \(what)"
+        case .copyDamaged(let what): "damaged in the other copy, and not taken from it: \(what)"
         }
     }
 

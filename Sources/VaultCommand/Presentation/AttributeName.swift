@@ -30,6 +30,13 @@ enum AttributeName {
     static let filePrefix = "file:"
     /// The prefix of a field whose name would otherwise have another meaning.
     static let fieldPrefix = "field:"
+
+    /// The names that have a special meaning. A field with such a name is stored with the prefix `field:`.
+    static let meaningful: Set<String> = [
+        label, notes, oneTimePassword, folder, tags, address, expires, kind, origin, realm, more, icon, userName,
+        autoType,
+        "comment", "creator", "type", "favorite",
+    ]
 }
 
 /// The path of a folder as text.

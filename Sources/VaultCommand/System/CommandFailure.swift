@@ -118,7 +118,7 @@ extension CommandFailure {
             "restore the newest copy, merge what a file syncer left with 'vaultfmt merge --conflicts', or accept this one with "
                 + "'vaultfmt anchor --accept'"
         case .foreignOwner:
-            "restore a copy you trust; if you know these owners, accept them with 'vaultfmt anchor --accept', or give their key with --owner"
+            "restore a copy you trust; if you know these owners, accept them with 'vaultfmt anchor --accept'"
         case .memoryDamaged: "examine the vault, then accept its state with 'vaultfmt anchor --accept'"
         case .kdfLimit:
             "raise it with --max-kdf-memory, --max-kdf-passes, --max-kdf-lanes or --max-kdf-work if you trust this file"

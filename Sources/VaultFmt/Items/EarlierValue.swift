@@ -69,13 +69,19 @@ public struct NewEarlierValue: Sendable {
     public var attributes: Attributes
     /// The time at which it was replaced, in milliseconds since 1970-01-01T00:00:00Z.
     public var replaced: Int64
+    /// The access group that the item was in when it had the value; nil for the group that the item is in. Restoring a
+    /// value from another group can show it to others.
+    public var group: String?
     private let box: SecretBox
 
     /// Makes a value.
-    public init(secret: consuming Secret, attributes: Attributes = .init(), replaced: Int64) {
+    public init(
+        secret: consuming Secret, attributes: Attributes = .init(), replaced: Int64, group: String? = nil
+    ) {
         box = SecretBox(secret)
         self.attributes = attributes
         self.replaced = replaced
+        self.group = group
     }
 
     /// Passes the secret to a closure.

@@ -67,7 +67,7 @@ struct StateVerifier: ~Copyable {
         if stated != found {
             report.add(
                 "the newest commit counts \(stated) \(what), but the index contains \(found)",
-                at: store.state.commit.offset)
+                at: store.state.commit.offset, isMiscount: true)
         }
     }
 

@@ -11,6 +11,8 @@ public struct VerifyReport: Sendable {
         /// Whether the problem is merely that an interrupted change left data after the newest commit, which the next
         /// change removes.
         public let isInterruption: Bool
+        /// Whether the problem is merely a wrong number in the newest commit: everything that it counts is there.
+        let isMiscount: Bool
 
         /// The description, with the offset.
         public var description: String { offset.map { "\(what) (at byte \($0))" } ?? what }
@@ -37,10 +39,13 @@ public struct VerifyReport: Sendable {
 
     mutating func add(_ error: VaultError) { add(error.detail, at: error.offset) }
 
-    mutating func add(_ what: String, at offset: UInt64?, isInterruption: Bool = false) {
+    mutating func add(
+        _ what: String, at offset: UInt64?, isInterruption: Bool = false, isMiscount: Bool = false
+    ) {
         problemCount += 1
         if problems.count < 1000 {
-            problems.append(Problem(offset: offset, what: what, isInterruption: isInterruption))
+            problems.append(
+                Problem(offset: offset, what: what, isInterruption: isInterruption, isMiscount: isMiscount))
         }
     }
 }

@@ -8,9 +8,10 @@ public struct Conflict: Sendable {
         let name: ValueName
         let held: HeldValue
         private let bytes: SecretBox?
-        /// Where a secret, or an attribute that is sealed or longer than 256 bytes, was set, if the item shows another place, in which others may be able to
-        /// read it. Nil if it is the same place, and if that is not known any more because the item was changed since
-        /// the merge.
+        /// Where a secret, or an attribute that is sealed or longer than 256 bytes, was set, if the item shows another
+        /// place, in which others may be able to read it. Nil if it is the same place, and for a value that cannot be
+        /// read. After a later change of the item, the group and the device are still known; the accessibility is then
+        /// the item's.
         public let otherPlace: Place?
 
         init(_ name: ValueName, _ held: HeldValue, _ otherPlace: Place?, _ bytes: consuming Secret?) {
@@ -75,13 +76,11 @@ extension Conflict.Place {
 }
 
 extension ItemState {
-    /// The best place of the siblings that have a value, unless the item shows one of their places.
-    fileprivate func otherPlace(of name: ValueName, _ shown: ShownItem) -> Place? {
-        let around = siblings.values.filter { $0.fields[name.field] == name.dot }
-        let now = shown.fields[.place].flatMap { values[ValueName(.place, $0)]?.place }
-        guard !around.contains(where: { place(of: $0) == now }) else { return nil }
-        let best = around.compactMap { $0.fields[.place] }.max()
-        return best.flatMap { values[ValueName(.place, $0)]?.place }
+    /// Returns the places of the siblings that have a value, the best one first. There are none once a later change has
+    /// replaced the siblings.
+    fileprivate func places(of name: ValueName) -> [Place] {
+        let dots = siblings.values.filter { $0.fields[name.field] == name.dot }.compactMap { $0.fields[.place] }
+        return dots.sorted(by: >).compactMap { values[ValueName(.place, $0)]?.place }
     }
 }
 
@@ -121,25 +120,46 @@ extension RecordReading {
         guard item.needsSettling else { return nil }
         let state = try state(of: item)
         let view = try view(of: item, state)
+        let now = view.shown.fields[.place].flatMap { state.values[ValueName(.place, $0)]?.place }
+        guard let now, let place = Conflict.Place(now) else { return nil }
         var values: [Conflict.Value] = []
         for name in view.marks {
             guard let held = state.values[name] else { continue }
-            let other = held.isInRecord ? state.otherPlace(of: name, view.shown).flatMap { Conflict.Place($0) } : nil
-            values.append(Conflict.Value(name, held, other, try bytes(ofConflict: name, held, item)))
+            var sealed: ItemKey?
+            let bytes = try bytes(ofConflict: name, held, item) { sealed = $0 }
+            let places = held.isInRecord ? state.places(of: name) : []
+            let other =
+                places.isEmpty
+                ? sealed.flatMap { self.other($0, held, than: place) }
+                : places.contains(now) ? nil : places.first.flatMap { Conflict.Place($0) }
+            values.append(Conflict.Value(name, held, other, bytes))
         }
-        let now = view.shown.fields[.place].flatMap { state.values[ValueName(.place, $0)]?.place }
-        guard !values.isEmpty, let place = now.flatMap({ Conflict.Place($0) }) else { return nil }
-        return Conflict(key: item.key, item: item.id, place: place, values: values)
+        return values.isEmpty ? nil : Conflict(key: item.key, item: item.id, place: place, values: values)
     }
 
-    private func bytes(ofConflict name: ValueName, _ held: HeldValue, _ item: Item) throws(VaultError) -> Secret? {
+    /// Returns where a record was sealed, as far as it tells that, if others can read the item in its place.
+    private func other(_ sealed: ItemKey, _ held: HeldValue, than place: Conflict.Place) -> Conflict.Place? {
+        let info = held.record.flatMap { entryCheck.view.compartment($0.compartment) }?.info
+        let device = info.flatMap { $0.isDeviceBound ? DeviceID($0.device) : nil }
+        let isBoundElsewhere = device != nil && device != place.device
+        guard isBoundElsewhere || !sealed.group.utf8.elementsEqual(place.group.utf8) else { return nil }
+        return Conflict.Place(
+            group: sealed.group,
+            accessibility: isBoundElsewhere ? .whenUnlockedThisDeviceOnly : place.accessibility,
+            device: device ?? place.device)
+    }
+
+    /// `sealed`: is passed the item's key when the value's record was sealed.
+    private func bytes(
+        ofConflict name: ValueName, _ held: HeldValue, _ item: Item, _ sealed: (ItemKey) -> Void
+    ) throws(VaultError) -> Secret? {
         switch held.content {
         case .attribute(_, .inPage(let bytes)): return Secret(bytes: bytes)
         case .key, .place, .forgotten: return nil
         case .secret, .attribute(_, .inRecord):
             do throws(VaultError) {
                 let end = max(item.entry.past?.offset ?? 0, item.referrer)
-                return try bytes(name, held, of: item.entry.id, before: end)
+                return try bytes(name, held, of: item.entry.id, before: end) { key, _ in sealed(key) }
             } catch {
                 guard Transaction.cannotBeRead.contains(error.code) else { throw error }
                 return nil

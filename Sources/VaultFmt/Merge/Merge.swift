@@ -92,6 +92,8 @@ private struct Merging {
         }
         let before = ours.store.state
         var report = try ours.writing { () throws(VaultError) in try merge() }
+        // What took our place was verified before.
+        guard report.outcome != .theirs else { return report }
         if ours.store.state != before, report.outcome == .merged {
             // The merge is complete even if this fails; another writer will compact the file later.
             do throws(VaultError) { try ours.writing { () throws(VaultError) in ours.compactIfDue() } } catch {}
@@ -134,15 +136,38 @@ private struct Merging {
         switch (mine.includes(its), its.includes(mine)) {
         case (true, true): return MergeReport(.same)
         case (true, false): return MergeReport(.ours)
-        case (false, true): return try takeTheirs()
+        case (false, true):
+            return try takeTheirs { (damage) throws(VaultError) in
+                var report = try unite(mine, its, split: split)
+                report.notes += damage.map { .copyDamaged($0) }
+                return report
+            }
         case (false, false):
-            let merge = try StateMerge(mine, its, split: split, progress)
-            return try options.isRehearsal ? merge.rehearse() : merge.write()
+            // From the rows of a split id nothing follows: without this, two copies would exchange merges without end.
+            if mine.hasSplitIDs {
+                if try StateMerge(mine, its, split: split, nil).isOurs() { return MergeReport(.ours) }
+                if try StateMerge(its, mine, split: split, nil).isOurs() {
+                    return try takeTheirs { (_) throws(VaultError) in try unite(mine, its, split: split) }
+                }
+            }
+            return try unite(mine, its, split: split)
         }
     }
 
-    /// Puts their file in the place of ours, because theirs has seen all of ours.
-    private func takeTheirs() throws(VaultError) -> MergeReport {
+    private func unite(_ mine: MergeSide, _ its: MergeSide, split: [ReplicaID]) throws(VaultError) -> MergeReport {
+        let merge = try StateMerge(mine, its, split: split, progress)
+        return try options.isRehearsal ? merge.rehearse() : merge.write()
+    }
+
+    /// Puts their file in the place of ours, because theirs has seen all of ours, unless it is damaged: then ours
+    /// may be intact.
+    ///
+    /// `otherwise`: does what is done then; it is passed descriptions of the damage.
+    private func takeTheirs(
+        otherwise: ([String]) throws(VaultError) -> MergeReport
+    ) throws(VaultError) -> MergeReport {
+        let damage = try theirs.verifyState().problems.filter { !$0.isMiscount }.map(\.description)
+        guard damage.isEmpty else { return try otherwise(damage) }
         var report = MergeReport(.theirs)
         report.note(try Comparing(StateReader(ours), StateReader(theirs)).changes())
         if !options.isRehearsal {
@@ -163,7 +188,12 @@ private struct Merging {
                 "the other copy has replaced its keys, but this copy was continued under the old ones: merge this copy into the other"
             )
         }
-        return try takeTheirs()
+        return try takeTheirs { (damage) throws(VaultError) in
+            throw VaultError(
+                .structureInvalid,
+                "the other copy has replaced its keys and is damaged, so it was not put in the place of this one: \(damage[0])"
+            )
+        }
     }
 
     private func takeIn(_ branch: MergeSide, into staying: MergeSide) throws(VaultError) -> MergeReport {

@@ -74,6 +74,9 @@ public struct MergeReport: Sendable, Equatable {
         case extensionDiffers(String)
         /// Something that this copy now contains is damaged, as the description says; the merge did not replace it.
         case damaged(String)
+        /// Something in the other copy is damaged, as the description says. This copy includes all of its changes, and has
+        /// what both have as it was here.
+        case copyDamaged(String)
     }
 
     /// How the two copies are related.

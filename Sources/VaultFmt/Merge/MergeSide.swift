@@ -29,6 +29,9 @@ struct MergeSide {
     /// Whether the side has seen a change, and something that it lacks was therefore removed.
     func hasSeen(_ dot: Dot) -> Bool { !isSplit(dot) && vector.hasSeen(dot) }
 
+    /// Whether an id is split on either side.
+    var hasSplitIDs: Bool { !split.isEmpty }
+
     func isSplit(_ dot: Dot) -> Bool { split.contains(dot.replica) }
 
     /// Whether the side includes every change of the other. A split id leaves that open.

@@ -21,6 +21,22 @@ struct StateMerge {
         items = try ItemsMerge(ours, theirs)
     }
 
+    /// Whether the union is what our copy already has.
+    func isOurs() throws(VaultError) -> Bool {
+        guard Set(ours.joined(with: theirs).rows) == Set(ours.vector.rows), items.newlyForgotten.isEmpty else {
+            return false
+        }
+        let mine = try ours.slots()
+        guard slots.slots.count == mine.count,
+            slots.slots.allSatisfy({ slot in
+                mine[slot.id].map { slot.isOurs && slot.made == $0.made && slot.grants == $0.grants } ?? false
+            }),
+            try KeyringMerge(ours, theirs, slots).keepingDot() == ours.dot(ours.keyring.keeping.dot)
+        else { return false }
+        for id in items.ids where try !items.merged(id).isOurs { return false }
+        return true
+    }
+
     private func report(_ slots: SlotMerge, _ keyring: KeyringMerge) -> MergeReport {
         var report = MergeReport(.merged)
         report.notes = slots.notes + keyring.differingExtensions.map { .extensionDiffers($0) }

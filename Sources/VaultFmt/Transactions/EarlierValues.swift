@@ -119,7 +119,7 @@ extension Transaction {
     private func add(
         _ value: NewEarlierValue, of item: Item, in compartment: UInt64, to edit: inout ItemEdit
     ) throws(VaultError) {
-        let (id, key) = (item.entry.id, item.storedKey)
+        let (id, key) = (item.entry.id, try item.storedKey.replacing(group: value.group ?? item.storedKey.group))
         let dot = try nextDot()
         let plain = Attributes(sorted: value.attributes.all.filter { !$0.flags.contains(.sealed) })
         let placed = try place(plain, of: key, id, in: compartment)

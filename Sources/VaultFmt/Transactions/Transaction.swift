@@ -201,9 +201,13 @@ public final class Transaction: RecordReading {
         try apply(change, secret: opened.secret)
     }
 
-    /// Changes an item's key; the item keeps its id, secret, attributes and earlier values. Throws `noSuchItem`, or
-    /// `duplicateItem` if the new key exists.
-    public func move(_ key: ItemKey, to newKey: ItemKey) throws(VaultError) {
+    /// Changes an item's key; the item keeps its id, secret, attributes and earlier values.
+    ///
+    /// `modified`: the time of the change, in milliseconds since 1970; nil for now.
+    ///
+    /// Throws `noSuchItem`, or `duplicateItem` if the new key exists.
+    public func move(_ key: ItemKey, to newKey: ItemKey, modified: Int64? = nil) throws(VaultError) {
+        try ItemLimits.check(date: modified ?? 0)
         let old = try existing(key)
         guard old.storedKey != newKey else { return }
         guard key.itemClass == newKey.itemClass else {
@@ -212,6 +216,7 @@ public final class Transaction: RecordReading {
         guard try item(newKey) == nil else { throw VaultError(.duplicateItem, "the item already exists") }
         var change = ItemChange(old)
         change.key = newKey
+        change.modified = modified
         guard old.storedKey.group != newKey.group else { return try apply(change) }
         let opened = try openedRecord(old)
         change.before = opened.item.attributes

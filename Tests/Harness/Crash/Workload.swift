@@ -118,7 +118,9 @@ final class Workload {
 
     /// A machine whose vaults and memory are in a place.
     static func machine(_ place: Store.Place) -> Machine {
-        Machine(Places(vault: path, generatedKeyFile: "", stateFolder: stateFolder), place: place) { _ in }
+        Machine(Places(vault: path, generatedKeyFile: "", stateFolder: stateFolder, witnessFile: nil), place: place) {
+            _ in
+        }
     }
 
     private func open(_ key: Int, writable: Bool, _ place: Store.Place) throws -> Vault {

@@ -97,7 +97,9 @@ struct CutSpecimen: Sendable {
     }
 
     private static func machine(_ place: Store.Place) -> Machine {
-        Machine(Places(vault: "", generatedKeyFile: "", stateFolder: stateFolder), place: place) { _ in }
+        Machine(Places(vault: "", generatedKeyFile: "", stateFolder: stateFolder, witnessFile: nil), place: place) {
+            _ in
+        }
     }
 
     /// A machine with an altered file.

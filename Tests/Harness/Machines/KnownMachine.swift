@@ -32,7 +32,7 @@ final class KnownMachine {
         self.name = name
         self.isOwner = isOwner
         self.rawKey = rawKey
-        let places = Places(vault: "", generatedKeyFile: "", stateFolder: "/\(name)")
+        let places = Places(vault: "", generatedKeyFile: "", stateFolder: "/\(name)", witnessFile: nil)
         machine = Machine(places, place: place, notices: warnings.hear)
     }
 

@@ -63,14 +63,17 @@ extension MachinesSequence {
         guard try admit(copy, attempt) else { return nil }
         var options = MergeOptions()
         options.acceptsOldKeys = attempt.acceptsOldKeys
-        let outcome: MergeReport.Outcome
-        do throws(VaultError) { outcome = try attempt.vault.merge(copy, options: options).outcome } catch {
+        let report: MergeReport
+        do throws(VaultError) { report = try attempt.vault.merge(copy, options: options) } catch {
             let isRight = expected == .refused ? error.code == .foreignOwner : mayLackSlot(attempt, expected, error)
             guard isRight else { throw Wrong("a merge is refused that should be \(expected): \(error)") }
             count(error)
             return nil
         }
-        guard "\(outcome)" == "\(expected)" else { throw Wrong("a merge is \(outcome) and should be \(expected)") }
+        let outcome = report.outcome
+        guard "\(outcome)" == "\(expected)" else {
+            throw Wrong("a merge is \(outcome) and should be \(expected): \(report.notes)")
+        }
         guard model.states[attempt.theirs].isOwners else {
             throw Wrong("what a scoped slot's holder made was merged: \(outcome)")
         }

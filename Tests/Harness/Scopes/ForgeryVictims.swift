@@ -55,7 +55,8 @@ final class ForgeryVictims {
     }
 
     private static func machine(_ name: String, _ vault: ScopesVault) -> Machine {
-        Machine(Places(vault: "", generatedKeyFile: "", stateFolder: "/\(name)"), place: place(vault)) { _ in }
+        Machine(Places(vault: "", generatedKeyFile: "", stateFolder: "/\(name)", witnessFile: nil), place: place(vault))
+        { _ in }
     }
 
     /// Every machine sees the newest version where it will find the forged one, and follows rotations and grants to it

@@ -366,4 +366,38 @@ struct ImportCSVTests {
         #expect(!shown.contains("JBSWY3DPEHPK3PXP"))
         #expect(try sandbox.ok("otp", "a").output.wholeMatch(of: /\d{6}\n?/) != nil)
     }
+
+    @Test("addresses that a comma joins are all kept, whether they have a scheme or not")
+    func addressesWithCommas() throws {
+        for addresses in ["example.com,other.example", "https://example.com,other.example/x", "example.com/a,b"] {
+            let (_, items, _) = try imported("name,login_uri,login_username,login_password\nx,\"\(addresses)\",u,p\n")
+            #expect(items.first?["server"] as? String == "example.com")
+            let path = try #require(items.first?["path"] as? String)
+            #expect(
+                attributes(items[0])["url"] == (path == "/a,b" ? nil : addresses), "\(addresses): \(items)")
+        }
+    }
+
+    @Test("custom fields of NordPass and Proton Pass whose names say that they are secrets are sealed")
+    func customFields() throws {
+        let nordPass = #"[{""type"":""text"",""label"":""Recovery codes"",""value"":""1111 2222""}]"#
+        let proton =
+            #"{""extraFields"":[{""fieldName"":""PIN"",""type"":""text"",""data"":{""content"":""0042""}},"#
+            + #"{""fieldName"":""code"",""type"":""totp"",""data"":{""totpUri"":""otpauth://totp/x?secret=JBSWY3DP""}}]}"#
+        for (text, name, value) in [
+            (
+                "name,url,additional_urls,username,password,note,type,custom_fields\nx,,,u,p,,password,\"\(nordPass)\"\n",
+                "Recovery codes", "1111 2222"
+            ),
+            ("type,name,url,email,username,password,note,totp\nidentity,x,,,u,,\"\(proton)\",\n", "PIN", "0042"),
+            (
+                "type,name,url,email,username,password,note,totp\nidentity,x,,,u,,\"\(proton)\",\n", "code",
+                "otpauth://totp/x?secret=JBSWY3DP"
+            ),
+        ] {
+            let (sandbox, items, _) = try imported(text)
+            #expect(!"\(items)".contains(value), "\(items)")
+            #expect(try sandbox.ok("get", "x", "--field", name).output == value)
+        }
+    }
 }

@@ -122,4 +122,32 @@ struct ImportRenamedTests {
         #expect(
             moved.error.contains("moved from group 'private' to group 'ci', with everything in it"), "\(moved.error)")
     }
+
+    @Test("an item that was only renamed has the source's time: later changes arrive, older names do not")
+    func dates() throws {
+        let sandbox = try Sandbox.withVault()
+        _ = try importing(sandbox, [Entry(id: 5, host: "one.example", secret: "s", year: 2021)])
+        _ = try importing(
+            sandbox, [Entry(id: 5, host: "three.example", secret: "s", year: 2023)], "--on-duplicate", "update-newer")
+        #expect(try secrets(sandbox) == ["three.example u": "s"])
+        let older = try importing(
+            sandbox, [Entry(id: 5, host: "two.example", secret: "s", year: 2022)], "--on-duplicate", "update-newer")
+        #expect(older.error.contains("left unchanged"), "\(older.error)")
+        _ = try importing(
+            sandbox, [Entry(id: 5, host: "three.example", secret: "new", year: 2024)], "--on-duplicate", "update-newer")
+        #expect(try secrets(sandbox) == ["three.example u": "new"])
+    }
+
+    @Test("an item that is only renamed, to a name with a number, keeps the user name of its source")
+    func userNames() throws {
+        let sandbox = try Sandbox.withVault()
+        _ = try importing(sandbox, first)
+        let newer = [Entry(id: 6, host: "bank.example", secret: "forum 1", year: 2026)]
+        _ = try importing(sandbox, newer, "--on-duplicate", "update-newer")
+        #expect(try sandbox.ok("get", "bank.example", "u (2)", "--field", "user-name").output == "u")
+        try sandbox.ok("remove", "bank.example", "u", "--yes")
+        _ = try importing(sandbox, newer, "--on-duplicate", "update-newer")
+        #expect(try secrets(sandbox) == ["bank.example u": "forum 1"])
+        #expect(!(try sandbox.ok("show", "bank.example", "u").output.contains("user-name")))
+    }
 }

@@ -13,12 +13,14 @@ struct RoundTripTests {
         "\u{301}combining first", "🙂👩‍👩‍👧", "\"quoted\", {json} \\u0041 \\", "\u{2028}\u{2029}\u{FEFF}",
         "\u{10FFFF}\u{E000}",
         String(repeating: "ü", count: 500), "</script>&amp;", "=1+1",
+        "{REF:P@U:plain}", "{ref:n@u:with space}",
     ]
 
     private static let secrets: [[UInt8]] = [
         [], [0], [0x0A], Array("hunter2".utf8), Array("line\nbreak \u{202E}\u{0}".utf8), [0xFF, 0xFE, 0x00, 0xC3],
         Array((0...255).map(UInt8.init)),
         Array("\u{FEFF}bom".utf8), [UInt8](repeating: 0x5C, count: 3_000), [UInt8](repeating: 0x80, count: 3_001),
+        Array("before {REF:P@U:plain} after".utf8),
     ]
 
     private static let times: [Int64] = [

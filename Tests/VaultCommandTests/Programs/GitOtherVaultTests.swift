@@ -92,6 +92,26 @@ struct GitOtherVaultTests {
             """)
     }
 
+    @Test("one with other factors that both sides have changed is named with what to do, and each remedy works")
+    func bothWithOtherFactors() throws {
+        try run(
+            """
+            printf 'a passphrase of its own' >own; printf wrong >wrong; own() { VAULTFMT_PASSPHRASE=$(<own) "$@"; }
+            on a vaultfmt rekey y.vault --new-passphrase-file ../own --kdf testing; on a git commit -q -a -m own
+            on a vaultfmt sync work.vault; on b git pull -q
+            both() { own fill b "$1" b; pushed; own fill a "$2" a; on a git commit -q -a -m here; }
+            both y2 y3; before=$(git -C hub.git rev-parse main)
+            ends 77 on a vaultfmt sync work.vault; [[ $(grep -c ^vaultfmt: error) == 1 && $before == $(git -C hub.git rev-parse main) ]]
+            grep -q "'y.vault', which both sides have changed, has other factors: .*'vaultfmt unlock .*y.vault'.*--other-passphrase-file" error
+            ends 77 on a vaultfmt sync work.vault --other-passphrase-file ../wrong
+            on a vaultfmt sync work.vault --other-passphrase-file ../own; own filled a y2 b; own filled a y3 a; agreed
+            on b git pull -q; both y4 y5
+            if own on a vaultfmt unlock y.vault 2>error; then
+                on a vaultfmt sync work.vault; on a vaultfmt lock y.vault; own filled a y4 b; own filled a y5 a; agreed
+            fi
+            """)
+    }
+
     @Test("no factor is tried on a vault that this machine never opened; an earlier version of it is not taken either")
     func neverOpened() throws {
         try run(

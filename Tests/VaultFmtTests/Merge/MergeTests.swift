@@ -410,7 +410,7 @@ struct MergeTests {
         #expect(try copies.theirs.merge(copies.ours).notes == [])
     }
 
-    @Test("tells where a secret to settle was set, if the item is elsewhere, until the item is changed")
+    @Test("tells where a secret to settle was set, if the item is elsewhere, also after the item was changed")
     func otherPlace() throws {
         let copies = try Copies { vault in
             try vault.add(try key("a", group: "private"), secret: Secret(text: "first"), attributes: [:])
@@ -427,7 +427,11 @@ struct MergeTests {
         #expect(conflict.values[0].otherPlace?.group == "private")
         try copies.ours.update(shared, attributes: AttributeChanges(set: ["label": "changed"]))
         let later = try #require(try copies.ours.conflict(in: shared))
-        #expect(later.values.map(\.field) == [.secret] && later.values[0].otherPlace == nil)
+        #expect(later.values.map(\.field) == [.secret] && later.values[0].otherPlace?.group == "private")
+        // Where the item is now, there is nothing to ask.
+        try copies.ours.move(shared, to: try key("a", group: "private"))
+        let back = try #require(try copies.ours.conflict(in: try key("a", group: "private")))
+        #expect(back.values.map(\.field) == [.secret] && back.values[0].otherPlace == nil)
     }
 
     @Test("G8: takes the name and factors of the side that changed them last, under the slot's id")

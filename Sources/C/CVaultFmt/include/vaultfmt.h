@@ -981,7 +981,8 @@ enum {
     VAULTFMT_NOTE_SLOT_DROPPED = 18,           /* a slot of an unknown kind that cannot be given the new keys */
     VAULTFMT_NOTE_SLOT_NOT_CARRIED_OUT = 19,   /* added, changed or removed under old keys, which was not carried out */
     VAULTFMT_NOTE_EXTENSION_DIFFERS = 20,      /* the vault's value of an extension, named by the text, was kept */
-    VAULTFMT_NOTE_DAMAGED = 21                 /* something in the vault is damaged, as the text says */
+    VAULTFMT_NOTE_DAMAGED = 21,                /* something in the vault is damaged, as the text says */
+    VAULTFMT_NOTE_COPY_DAMAGED = 22            /* something in the copy is damaged, as the text says, and was not taken */
 };
 
 typedef struct vaultfmt_merge_note {

@@ -45,6 +45,13 @@ struct GitMergeDriver: ParsableCommand {
                 )
                 end(1)
             }
+            if let end = outcomes.compactMap(\.tail.endOfCopy).first {
+                Terminal.failure(
+                    "\(TerminalText.path(path ?? ours)) was merged, but the other side's version \(end), and the rest may be missing; "
+                        + "see whether its writer has more, then run 'git add' and 'git commit'"
+                )
+                self.end(1)
+            }
             guard outcomes.contains(where: \.leavesConflicts) else { return }
             Terminal.note(
                 "\(TerminalText.path(path ?? ours)) was merged, with conflicts to settle; run 'vaultfmt conflicts', then 'git add' and 'git commit'"
@@ -86,6 +93,8 @@ struct GitMergeDriver: ParsableCommand {
         var merger = CopyMerger(path: ours, access: access, options: MergeOptions())
         merger.place = path.flatMap(Self.canonical)
         merger.isWatched = false
+        merger.factorAdvice =
+            "take this merge back with 'git merge --abort', and run 'vaultfmt sync' with --other-passphrase-file or --other-key-file"
         return try merger.merge([theirs])
     }
 }

@@ -16,12 +16,13 @@ extension SyncRound {
 
     /// Compares the other vaults that the other side changed, without changing anything.
     /// - Throws: A failure that names the vault if the other side removed it, or has something else in its place.
-    mutating func otherVaults(since base: String) throws -> OtherVaults {
-        let ours = try changed(base, "HEAD", "AM")
+    mutating func otherVaults(since bases: [String]) throws -> OtherVaults {
+        let ours = Set(try bases.flatMap { try changed($0, "HEAD", "AM") })
+        let theirs = Set(try bases.flatMap { try changed($0, remote.tracking, "ADMT") })
         var found = OtherVaults()
-        for name in try changed(base, remote.tracking, "ADMT") where name != file.name && isVaultHere(name) {
+        for name in theirs.sorted() where name != file.name && isVaultHere(name) {
             guard let here = try GitEntry(name, at: "HEAD", git), here.isFile,
-                let theirs = try requireTheirs(name, since: base), theirs.id != here.id
+                let theirs = try requireTheirs(name, since: bases), theirs.id != here.id
             else { continue }
             let status = try git.require(["status", "--porcelain", "--", GitFile.pathspec(name)], "compare it")
             guard status.text.isEmpty else {
@@ -96,7 +97,8 @@ extension SyncRound {
             options.isRehearsal = true
             do {
                 let merger = CopyMerger(path: path, access: silent, options: options)
-                switch try merger.merge(copy, called: Self.whose(name), into: here)?.report?.outcome {
+                let report = try merger.merge(copy, called: Self.whose(name), into: here)?.report
+                switch report?.outcome {
                 case .same, .theirs: return .continues
                 case .ours: return .older
                 default: return .diverged
@@ -153,6 +155,24 @@ extension SyncRound {
         let path = file.top + "/" + name
         return try access.openUnlocked(path, writable: writable, despiteFactors: true)
             ?? access.open(path, writable: writable)
+    }
+
+    /// Opens another vault that both sides have changed, for merging: with the factors of the vault that is synced or,
+    /// failing that, with those of the other side.
+    func openChanged(_ name: String) throws -> Vault {
+        do { return try open(name, access, writable: true) } catch let failure as CommandFailure
+            where failure.status == .noAccess
+        {
+            let path = file.top + "/" + name
+            do {
+                if let otherFactors { return try access.open(path, with: otherFactors.read(), writable: true) }
+            } catch let failure as CommandFailure where failure.status == .noAccess {}
+            throw CommandFailure(
+                failure.status,
+                "\(TerminalText.quoted(name)), which both sides have changed, has other factors: \(failure.message); unlock it "
+                    + "('vaultfmt unlock \(TerminalText.word(path))'), or give them with --other-passphrase-file or --other-key-file",
+                code: failure.code)
+        }
     }
 
     /// Whether the commits here had this version of a file before.

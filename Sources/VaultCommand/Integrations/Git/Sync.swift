@@ -10,7 +10,7 @@ struct Sync: ParsableCommand {
         abstract: "Commit to git, merge what others pushed, and push.",
         discussion: """
             The vault is merged item by item before git merges the rest of the repository. Other vaults in the repository that both sides changed \
-            are merged in the same way, with the same factors. Git and its hooks get no factors. If another clone pushes first, sync starts over. The \
+            are merged in the same way, with the same factors or those of --other-passphrase-file and --other-key-file. Git and its hooks get no factors. If another clone pushes first, sync starts over. The \
             other side is the branch's upstream or, if there is none, the same branch of --remote. Changes committed under keys that the other side \
             has replaced are not merged: see --accept-old-keys in 'vaultfmt merge --help'. If there are conflicts to settle, everything is still pushed, \
             but the exit code is 3.
@@ -60,6 +60,12 @@ struct Sync: ParsableCommand {
             throw CommandFailure(
                 .incomplete,
                 "synced, but the vault contains damaged data; 'vaultfmt verify' names it: set it again from an intact copy"
+            )
+        }
+        if let (name, end) = round.cutOff.min(by: { $0.key < $1.key }) {
+            throw CommandFailure(
+                .incomplete,
+                "synced, but the other side's \(TerminalText.quoted(name)) \(end): it was merged up to there, and the rest may be missing"
             )
         }
         guard try opened.conflicts().isEmpty else {

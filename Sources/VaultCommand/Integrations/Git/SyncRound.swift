@@ -14,6 +14,8 @@ struct SyncRound {
     let lock: SyncLock
     var rounds = 0
     var hasDamage = false
+    /// How versions of the other side end that were not whole, by the names of their vaults.
+    var cutOff: [String: String] = [:]
     /// The other vaults that a merge left with conflicts to settle.
     var unsettledOthers: Set<String> = []
     /// Whether all versions of other vaults that were taken from the other side are known to continue those here.
@@ -229,10 +231,12 @@ struct SyncRound {
     /// so that git finds no difference in them, changes none of them in the tree, and starts no driver.
     private mutating func merge() throws {
         if try isAncestor(remote.tracking, "HEAD") { return }
-        let base = try git.run(["merge-base", "HEAD", remote.tracking])
-        try requireTheirs(file.name, since: base.isSuccess ? base.line : nil)
+        // Two histories can have several.
+        let common = try git.run(["merge-base", "--all", "HEAD", remote.tracking])
+        let bases = common.isSuccess ? common.text.split(separator: "\n").map(String.init) : []
+        try requireTheirs(file.name, since: bases)
         try requireNoLoss()
-        let others = base.isSuccess ? try otherVaults(since: base.line) : OtherVaults()
+        let others = try otherVaults(since: bases)
         try mergeVault(file.name, into: vault)
         if others.merged.isEmpty, others.kept.isEmpty, try isAncestor("HEAD", remote.tracking), try hasTheirs() {
             let answer = try interrupted.during(remote.tracking) {
@@ -243,7 +247,7 @@ struct SyncRound {
         }
         try commit(file.name, of: vault)
         for name in others.merged {
-            let other = try open(name, access, writable: true)
+            let other = try openChanged(name)
             try mergeVault(name, into: other)
             if try !other.conflicts().isEmpty { unsettledOthers.insert(name) }
             try commit(name, of: other)
@@ -275,14 +279,14 @@ struct SyncRound {
     /// A vault that the other side had and has no more, or has as something else, must not vanish here as well.
     /// - Returns: The other side's version; nil if it has never had one.
     @discardableResult
-    func requireTheirs(_ vault: String, since base: String?) throws -> GitEntry? {
+    func requireTheirs(_ vault: String, since bases: [String]) throws -> GitEntry? {
         let name = TerminalText.quoted(vault)
         let remedy = "it was left unchanged here; restore it there with 'git revert', or remove it here too"
         if let theirs = try GitEntry(vault, at: remote.tracking, git) {
             guard !theirs.isFile else { return theirs }
             throw CommandFailure(.io, "the other side replaced \(name) with \(theirs.kind); \(remedy)")
         }
-        guard let base, try GitEntry(vault, at: base, git) != nil else { return nil }
+        guard try bases.contains(where: { try GitEntry(vault, at: $0, git) != nil }) else { return nil }
         throw CommandFailure(.io, "the other side removed \(name); \(remedy)")
     }
 
@@ -308,7 +312,9 @@ struct SyncRound {
             try Self.require(vault.id, at: copy)
             let merger = CopyMerger(
                 path: vault.path, access: access, options: MergeOptions(), otherFactors: otherFactors)
-            if let report = try merger.merge(copy, called: Self.whose(name), into: vault)?.report {
+            let outcome = try merger.merge(copy, called: Self.whose(name), into: vault)
+            cutOff[name] = outcome?.tail.endOfCopy
+            if let report = outcome?.report {
                 hasDamage = hasDamage || report.hasDamage
                 for line in MergeText.slotLines(report) { Terminal.note(line) }
             }

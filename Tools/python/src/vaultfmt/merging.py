@@ -50,6 +50,7 @@ class NoteKind(enum.IntEnum):
     SLOT_NOT_CARRIED_OUT = 19
     EXTENSION_DIFFERS = 20
     DAMAGED = 21
+    COPY_DAMAGED = 22
 
 
 @dataclasses.dataclass(frozen=True)
