@@ -52,6 +52,7 @@ async function write(promised) {
 export class Clipboard {
     #timer; // runs until what was copied is to be cleared
     #pending = false; // whether it is still to be cleared
+    #copies = 0; // grows with each time of clearing, so that a copy that comes too late is noticed
 
     constructor() {
         // When it could not be cleared in time, the next occasion that the browser may accept does it.
@@ -64,11 +65,14 @@ export class Clipboard {
 
     /** Copies a text, or one that is promised. Call it in the listener of the click that asks for it. */
     async copy(text, name) {
-        const promised = Promise.resolve(text);
+        const copies = this.#copies;
+        // What arrives after the clipboard was cleared, because the vault was locked, is not copied any more.
+        const promised = Promise.resolve(text).then((copied) => (copies === this.#copies ? copied : NOTHING));
         if (!(await write(promised))) {
             say('The browser does not let this page copy. Show the value and copy it yourself.');
             return;
         }
+        if (copies !== this.#copies) return;
         clearTimeout(this.#timer);
         this.#pending = true;
         this.#timer = setTimeout(() => this.#expire(), SECONDS * 1000);
@@ -77,6 +81,7 @@ export class Clipboard {
 
     /** Clears what was copied from here, if need be before its time. Returns what to say about it. */
     async clear() {
+        this.#copies += 1;
         if (!this.#pending) return '';
         clearTimeout(this.#timer);
         this.#timer = undefined;

@@ -36,6 +36,7 @@ export class Details {
     #clipboard;
     #back;
     #countdown;
+    #run = 0; // of the codes that are shown
     #entry;
     #rows = 0;
 
@@ -64,6 +65,11 @@ export class Details {
         this.#pane.replaceChildren(back, heading, make('p', { class: 'quiet' }, className(item)), values);
         this.#pane.scrollTop = 0;
         return heading;
+    }
+
+    /** Whether an item is in sight: on a narrow page, the list may be in its place. */
+    get isShown() {
+        return this.#entry !== undefined && this.#pane.offsetParent !== null;
     }
 
     /** Copies the secret of the item that is shown. */
@@ -202,8 +208,10 @@ export class Details {
         };
         const show = attempt(async () => {
             this.#stop();
+            const run = this.#run;
             await renew();
             await tick();
+            if (run !== this.#run) return; // something else is shown by now
             place.hidden = false;
             this.#countdown = setInterval(attempt(tick), 1000);
         });
@@ -252,6 +260,7 @@ export class Details {
     }
 
     #stop() {
+        this.#run += 1;
         clearInterval(this.#countdown);
         this.#countdown = undefined;
     }

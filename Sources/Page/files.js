@@ -44,13 +44,25 @@ export function safeName(name, otherwise = 'secret.bin') {
     return cutToBytes(safe.slice(0, safe.length - extension.length), room) + extension;
 }
 
+const addresses = new Set(); // of files that the browser may still be reading
+
+/** Releases the bytes of all files that were saved. */
+export function forgetFiles() {
+    for (const address of addresses) URL.revokeObjectURL(address);
+    addresses.clear();
+}
+
 /** Offers `bytes` as a download. The browser, not the page, stores the file, unencrypted. */
 export function saveFile(bytes, name) {
     const address = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }));
     const link = document.createElement('a');
     link.href = address;
     link.download = safeName(name);
+    addresses.add(address);
     link.click();
     // The browser has begun to read the blob by then; revoking it releases the bytes.
-    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    setTimeout(() => {
+        URL.revokeObjectURL(address);
+        addresses.delete(address);
+    }, 60_000);
 }

@@ -4,7 +4,7 @@ import { Client, ReaderError } from './client.js';
 import { Clipboard } from './clipboard.js';
 import { Details } from './details.js';
 import { button, byId, make, say, showOnly } from './dom.js';
-import { fromBase64 } from './files.js';
+import { forgetFiles, fromBase64 } from './files.js';
 import { Idle } from './idle.js';
 import { matching, prepared } from './items.js';
 import { List } from './list.js';
@@ -66,6 +66,7 @@ class Page {
         this.#entries = [];
         this.#list.show([]);
         this.#details.clear();
+        forgetFiles();
         byId('search').value = '';
         byId('notices').replaceChildren();
         byId('bar').hidden = true;
@@ -118,21 +119,24 @@ class Page {
     async #prepare() {
         this.#client?.end();
         this.#ready = false;
+        const source = this.#source;
         let client;
         try {
             client = await this.#started();
-            const bytes = await this.#source.read().catch(() => {
-                throw new ReaderError({ status: this.#source.damage });
+            const bytes = await source.read().catch(() => {
+                throw new ReaderError({ status: source.damage });
             });
             const facts = await client.call('load', { bytes }, { transfer: [bytes.buffer] });
             if (client !== this.#client) return;
             this.#ready = true;
-            this.#unlock.show(client, facts, this.#source.name);
-            this.#picture.show(this.#source.read);
+            this.#unlock.show(client, facts, source.name);
+            this.#picture.show(source.read);
             showOnly('unlock');
             this.#unlock.focus();
         } catch (error) {
-            if (error.status !== 'ended') this.#showStart(sentence(error));
+            // Another vault may have been chosen since.
+            const isLate = client !== undefined && client !== this.#client;
+            if (error.status !== 'ended' && !isLate) this.#showStart(sentence(error));
         }
     }
 
@@ -195,7 +199,8 @@ class Page {
         this.#details.clear();
         this.#search();
         byId('search').focus();
-        say(`The vault is open: ${itemsText(this.#entries.length)}.`);
+        const told = notices.map((notice) => notice.textContent).join(' ');
+        say(`The vault is open: ${itemsText(this.#entries.length)}. ${told}`.trim());
     }
 
     /** All items. If a part of the vault is damaged, those before it, and the status of the damage. */
@@ -215,6 +220,7 @@ class Page {
             texts.push(`The list is incomplete: items are missing from it. ${sentence({ status: result.failed })}`);
         }
         if (verdict) texts.push(verdict.text);
+        if (result.anchor === undefined) texts.push(NO_ANCHOR);
         if (result.role === 'scoped') texts.push(SCOPED);
         const kind = (text) => (verdict?.accept && text === verdict.text ? 'good' : 'notice');
         return texts.filter(Boolean).map((text) => make('p', { class: kind(text) }, text));
@@ -230,10 +236,7 @@ class Page {
         add('Vault', result.vault ?? '');
         add('Owners', result.owners);
         const about = make('details', {}, make('summary', {}, 'About this vault'), facts);
-        if (result.anchor === undefined) {
-            about.append(make('p', { class: 'notice' }, NO_ANCHOR));
-            return about;
-        }
+        if (result.anchor === undefined) return about;
         add('Anchor', result.anchor);
         const copy = () => this.#clipboard.copy(result.anchor, 'the anchor');
         about.append(make('p', { class: 'quiet' }, ANCHOR), button('Copy the anchor', copy, { class: 'small' }));
@@ -284,6 +287,7 @@ class Page {
         } else if (event.key === 'l') {
             this.lock();
         } else if (event.key === 'c') {
+            if (!this.#details.isShown) return;
             this.#details.copySecret();
         } else {
             return;

@@ -215,10 +215,10 @@ class ReaderModule {
      * The copies that the module got are wiped; those of the caller are the caller's.
      */
     open(given, { memory = 0, passes = 0, lanes = 0, total = 0 } = {}) {
-        for (const [name, bytes] of Object.entries(given)) {
-            this.#check(this.#run('give', GIVEN[name], ...this.#put(bytes)));
-        }
         try {
+            for (const [name, bytes] of Object.entries(given)) {
+                this.#check(this.#run('give', GIVEN[name], ...this.#put(bytes)));
+            }
             return state(this.#ask('open', memory, passes, lanes, total));
         } finally {
             this.forgetStretcher();

@@ -74,7 +74,8 @@ function parsedAnchor(text) {
     const wrong = new ReaderError('invalid-argument', 'This is not an anchor; `vaultfmt anchor` writes one.');
     const match = ANCHOR.exec(text.trim());
     if (!match) throw wrong;
-    const rows = match[6] === '' ? [] : match[6].split(',').map((part) => {
+    // A state has at least one row (R-5.33); an anchor without any would be continued by every state.
+    const rows = match[6].split(',').map((part) => {
         const row = ANCHOR_ROW.exec(part);
         if (!row) throw wrong;
         return { replica: BigInt(`0x${row[1]}`), revision: BigInt(row[3]), split: row[2] === '!' };
@@ -129,6 +130,7 @@ class Reader {
     #module;
     #progress;
     #reader;
+    #bytes; // of the vault that is loaded
     #state;
     #slotIds = [];
     #keyring;
@@ -163,6 +165,7 @@ class Reader {
     load({ bytes }) {
         this.lock();
         this.#reader = this.#start();
+        this.#bytes = bytes;
         try {
             return this.#header(this.#reader.load(bytes));
         } catch (error) {
@@ -210,20 +213,24 @@ class Reader {
         if (rawKey !== undefined) given.rawKey = rawKey;
         this.#forget();
         this.#attempt = 0;
-        let state;
         try {
-            state = reader.open(given, { memory: memoryLimitKiB });
-        } finally {
-            given.passphrase?.fill(0);
-        }
-        try {
+            const state = reader.open(given, { memory: memoryLimitKiB });
             const opened = this.#describe(reader, state, remembered);
             this.#state = state; // open, now that all that the answer needs could be read
             return opened;
         } catch (error) {
-            this.lock();
+            this.#again();
             throw error;
+        } finally {
+            given.passphrase?.fill(0);
         }
+    }
+
+    /** Begins again with the same vault, after an attempt that failed: nothing of what was given stays in memory. */
+    #again() {
+        const bytes = this.#bytes;
+        this.lock();
+        this.load({ bytes });
     }
 
     #describe(reader, state, remembered) {
@@ -262,7 +269,13 @@ class Reader {
 
     #slotName(reader, state) {
         const index = this.#slotIds.indexOf(hexOf(state.slot));
-        return textOf(reader.slotOwner(index).name);
+        try {
+            return textOf(reader.slotOwner(index).name);
+        } catch (error) {
+            // A slot opens without its owner part (section 3.1).
+            if (['authentication-failed', 'structure-invalid'].includes(error.status)) return undefined;
+            throw error;
+        }
     }
 
     /**
@@ -305,7 +318,7 @@ class Reader {
 
     #shown(item) {
         const attributes = item.attributes.map(shownAttribute);
-        const label = attributes.find(({ name, text }) => name === 'label' && text !== undefined)?.text;
+        const label = attributes.find(({ name, concealed }) => name === 'label' && !concealed)?.text;
         const place = this.#keyring.compartments.find(({ number }) => number === item.compartment);
         return {
             key: item.pageKey,
@@ -396,6 +409,7 @@ class Reader {
         this.#forget();
         this.#reader?.drop();
         this.#reader = undefined;
+        this.#bytes = undefined;
         return {};
     }
 }

@@ -68,6 +68,8 @@ export class Unlock {
 
     /** Prepares the form for a vault whose header the reader has read. */
     show(client, facts, name) {
+        // Who accepted a large cost accepted it for one vault.
+        if (facts.vault !== this.#facts?.vault) this.#limitKiB = usualLimitKiB();
         this.#client = client;
         this.#facts = facts;
         byId('unlock-name').replaceChildren(visible(name, { limit: 200 }));
@@ -103,24 +105,29 @@ export class Unlock {
     async #open() {
         if (this.#running) return;
         this.#problem('');
+        const client = this.#client;
+        this.#setRunning(true); // at once: a second key press is not a second attempt
         let factors;
         try {
             factors = await this.#entered();
         } catch (error) {
+            if (client !== this.#client) return;
+            this.#setRunning(false);
             this.#problem(error.message);
             return;
         }
         const cost = this.#cost(factors.given);
-        this.#setRunning(true);
-        const client = this.#client;
         try {
-            const finish = await this.#startProgress(cost);
             let result;
             try {
-                const values = { ...factors.values, memoryLimitKiB: this.#limitKiB };
-                result = await client.call('open', values, { progress: (step) => this.#progress(step) });
+                const finish = await this.#startProgress(cost);
+                try {
+                    const values = { ...factors.values, memoryLimitKiB: this.#limitKiB };
+                    result = await client.call('open', values, { progress: (step) => this.#progress(step) });
+                } finally {
+                    finish();
+                }
             } finally {
-                finish();
                 for (const bytes of [factors.values.keyFile, factors.values.rawKey]) bytes?.fill(0);
             }
             this.forget();

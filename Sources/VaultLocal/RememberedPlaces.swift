@@ -63,12 +63,16 @@ struct RememberedPlaces: Sendable {
     private func others(
         than vault: VaultID, at path: String, isOwner: Bool
     ) throws(VaultError) -> [RememberedState] {
-        let ending = Self.ending(path, isOwner: isOwner)
         var states: [RememberedState] = []
-        for name in try names() where name.hasSuffix(ending) && !name.hasPrefix("\(vault).") {
-            if let state = try read("\(folder)/\(name)") { states.append(state) }
+        for file in try otherFiles(than: vault, at: path, isOwner: isOwner) {
+            if let state = try read(file) { states.append(state) }
         }
         return states
+    }
+
+    private func otherFiles(than vault: VaultID, at path: String, isOwner: Bool) throws(VaultError) -> [String] {
+        let ending = Self.ending(path, isOwner: isOwner)
+        return try names().filter { $0.hasSuffix(ending) && !$0.hasPrefix("\(vault).") }.map { "\(folder)/\($0)" }
     }
 
     private func names() throws(VaultError) -> [String] {
@@ -105,7 +109,8 @@ struct RememberedPlaces: Sendable {
     private func displace(from path: String, by vault: VaultID) throws(VaultError) {
         guard path != Self.nowhere else { return }
         for isOwner in [true, false] {
-            for state in try others(than: vault, at: path, isOwner: isOwner) {
+            for file in try otherFiles(than: vault, at: path, isOwner: isOwner) {
+                guard let state = try readUnlessDamaged(file) else { continue }
                 let known = try read(state.vault, at: Self.nowhere, isOwner: isOwner)
                 if known?.isOlder(than: state) ?? true {
                     let moved = RememberedState(
@@ -114,6 +119,15 @@ struct RememberedPlaces: Sendable {
                 }
                 try remove(state.vault, at: path, isOwner: isOwner)
             }
+        }
+    }
+
+    /// Reads what is remembered of a vault whose place is another's now. What is damaged says nothing and is removed.
+    private func readUnlessDamaged(_ file: String) throws(VaultError) -> RememberedState? {
+        do throws(VaultError) { return try read(file) } catch {
+            guard error.code == .memoryDamaged else { throw error }
+            try files.remove(file)
+            return nil
         }
     }
 

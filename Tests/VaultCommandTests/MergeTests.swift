@@ -191,6 +191,31 @@ struct MergeTests {
         try sandbox.fails(3, "contains damaged data", "merge", copy, sandbox.vault)
     }
 
+    @Test("in a vault that keeps no earlier values, settling asks before a secret is lost")
+    func settlingLoses() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try sandbox.ok("rekey", "--keep", "0")
+        let copy = try machines.copy("copy.vault") { sandbox, path in
+            try sandbox.ok("set", "svc", "ann", "--vault", path, input: "theirs".utf8)
+        }
+        try sandbox.ok("set", "svc", "ann", input: "ours".utf8)
+        try sandbox.fails(3, "to settle", "merge", sandbox.vault, copy)
+        for words in [["svc"], ["--all"], ["svc", "--keep", "1"]] {
+            let refused = try sandbox.run(["conflicts", "settle", "--no-input"] + words)
+            #expect(
+                refused.status == 64 && refused.error.contains("the secrets that lose are gone"), "\(refused.error)")
+        }
+        try sandbox.ok("conflicts", "settle", "svc", "--yes")
+    }
+
+    @Test("a value that is to be kept, of an item that has nothing to settle, is an error")
+    func nothingToSettle() throws {
+        let sandbox = try Machines().sandbox
+        try sandbox.fails(1, "has no conflicts to settle", "conflicts", "settle", "svc", "--keep", "1")
+        try sandbox.ok("conflicts", "settle", "svc")
+    }
+
     @Test("a value from under replaced keys that was set in another group is kept there only after a question")
     func oldKeysElsewhere() throws {
         let machines = try Machines()

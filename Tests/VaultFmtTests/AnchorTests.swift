@@ -142,7 +142,7 @@ struct AnchorTests {
             "\(start):\(parts[3]):00:\(parts[5])", "\(start):\(parts[3]):0:\(parts[5]),\(parts[5])",
             "\(start):\(parts[3]):0:\(id)", "\(start):\(parts[3]):0:\(id)=0", "\(start):\(parts[3]):0:\(id)=01",
             "\(start):\(parts[3]):0:\(id)?=1", "\(start):\(parts[3]):0:0000000000000000=1",
-            "\(start):\(parts[3]):0:\(id.dropLast())=1",
+            "\(start):\(parts[3]):0:\(id.dropLast())=1", "\(start):\(parts[3]):0:",
         ] { #expect(Anchor(bad) == nil, "\(bad)") }
         for bad in ["", parts[0], parts[3] + "0", parts[3] + "00", "x" + parts[3].dropFirst()] {
             #expect(OwnersPublicKey(bad) == nil)

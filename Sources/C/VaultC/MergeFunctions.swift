@@ -161,7 +161,7 @@ extension Output {
             .earlierValuesDropped(let key), .takenInToSettle(let key), .notTakenIn(let key),
             .removalNotCarriedOut(let key), .keptForDevice(let key):
             out.key = pointer(to: key, &arena)
-        case .renamed(let key, let new):
+        case .renamed(let key, let new), .sharedKey(let key, let new):
             out.key = pointer(to: key, &arena)
             out.new_key = pointer(to: new, &arena)
         case .slotRemoved(let id, let name), .slotTaken(let id, let name), .slotChanged(let id, let name),
@@ -271,6 +271,7 @@ extension MergeReport.Note {
             case .extensionDiffers: VAULTFMT_NOTE_EXTENSION_DIFFERS
             case .damaged: VAULTFMT_NOTE_DAMAGED
             case .copyDamaged: VAULTFMT_NOTE_COPY_DAMAGED
+            case .sharedKey: VAULTFMT_NOTE_SHARED_KEY
             }
         return UInt32(number)
     }

@@ -7,6 +7,7 @@
 typedef struct mark {
     uint8_t hash[32];
     bool is_set;
+    bool is_read; /* from a record, which could be read */
 } mark;
 
 typedef struct work {
@@ -59,6 +60,24 @@ static bool is_fatal(vfr_status status) {
     return status == VFR_OUT_OF_BUDGET || status == VFR_IO;
 }
 
+/* Whether two values are in one place of one record. */
+static bool is_same_place(const vfr_value *one, const vfr_value *other) {
+    return one->has_record && other->has_record && one->record.offset == other->record.offset &&
+           one->record.length == other->record.length && memcmp(one->record.hash, other->record.hash, 32) == 0 &&
+           one->record_revision == other->record_revision && one->compartment == other->compartment &&
+           one->kind == other->kind && one->attribute_flags == other->attribute_flags &&
+           vfri_same(one->name, other->name) && vfri_same(one->attributes, other->attributes);
+}
+
+/* The first value before this one that was looked at and is in the same place; `index` if there is none. Without this,
+ * a few kilobytes of values could have a large record read thousands of times. */
+static size_t first_in_place(const work *w, size_t index) {
+    for (size_t i = 0; i < index; i++) {
+        if (w->marks[i].is_set && is_same_place(&w->past->values[i], &w->past->values[index])) return i;
+    }
+    return index;
+}
+
 static vfr_status mark_value(work *w, size_t index) {
     const vfr_value *value = &w->past->values[index];
     mark *out = &w->marks[index];
@@ -72,9 +91,15 @@ static vfr_status mark_value(work *w, size_t index) {
     }
     mark_dot(out, &value->dot);
     if (is_bound(w->past->vault, value->compartment)) return VFR_OK;
+    size_t first = first_in_place(w, index);
+    if (first < index) {
+        if (w->marks[first].is_read) *out = w->marks[first];
+        return VFR_OK;
+    }
     vfr_record *record;
     vfr_status status = vfr_read_value(w->past, index, &record);
     if (status == VFR_OK) mark_bytes(out, value->attribute_flags, vfr_record_secret(record), NULL, 0);
+    out->is_read = status == VFR_OK;
     vfr_record_close(record);
     return is_fatal(status) ? status : VFR_OK;
 }

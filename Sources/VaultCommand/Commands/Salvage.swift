@@ -37,6 +37,9 @@ struct Salvage: ParsableCommand {
     @OptionGroup(title: "Key derivation") var cost: CostOptions
 
     func run() throws {
+        guard output != "-" else {
+            throw CommandFailure(.usage, "a vault cannot be written to standard output; give a path")
+        }
         guard try !UserFiles.exists(output) else {
             throw CommandFailure(
                 .outputExists, "\(TerminalText.path(output)) already exists; choose another name or move it away")

@@ -54,6 +54,7 @@ struct SetItem: ParsableCommand {
         for attribute in try secrets.read(for: ItemText.summary(key)) { values.set(attribute) }
         ControllingTerminal.end()
         var dated = AttributeChanges(set: values, remove: removal.removeAttribute + attributes.removed)
+        dated.sealUsual(of: found)
         if hasSecret {
             try dated.keepDate(ofSecretOf: found, unlessNew: secret.secret, in: opened)
         } else if let found {

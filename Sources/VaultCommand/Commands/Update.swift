@@ -73,6 +73,7 @@ struct Update: ParsableCommand {
         let common = changes
         let dated = try items.map { item in
             var changes = common
+            changes.sealUsual(of: item)
             try changes.keepDate(ofSecretOf: item, in: opened)
             return (item: item, changes: changes)
         }

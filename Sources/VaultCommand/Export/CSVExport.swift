@@ -39,11 +39,11 @@ struct CSVExport {
         var values = Self.values(item.key)
         values["Title"] = item.attributes.label ?? item.key.service ?? ""
         // What the source said is more than the parts of it that are in the key.
-        if let address = item.attributes.string(AttributeName.address)?.split(separator: "\n").first {
+        if let address = try text(AttributeName.address, of: item)?.split(separator: "\n").first {
             values["URL"] = String(address)
         }
         values["Username"] = TwinName.userName(item.key, item.attributes)
-        values["Notes"] = item.attributes.string(AttributeName.notes) ?? item.attributes.comment
+        values["Notes"] = try text(AttributeName.notes, of: item) ?? item.attributes.comment
         values["OTPAuth"] =
             item.attributes.string(AttributeName.oneTimePassword)
             ?? item.attributes.string(AttributeName.earlierOneTimePassword)
@@ -68,6 +68,15 @@ struct CSVExport {
         try output.write("\r\n")
     }
 
+    /// Returns an attribute's text, whatever its length; nil if the item does not have it, or if it is not text.
+    private func text(_ name: String, of item: Item) throws -> String? {
+        guard let attribute = item.attributes.attribute(name), !attribute.isRead else {
+            return item.attributes.string(name)
+        }
+        guard let value = try vault.attribute(name, of: item) else { return nil }
+        return SharedSecret(value).text
+    }
+
     /// The attributes that have a column. Those of addresses have one for the first.
     private static let included: Set<String> = [
         AttributeName.label, AttributeName.kind, AttributeName.oneTimePassword, AttributeName.earlierOneTimePassword,
@@ -75,9 +84,9 @@ struct CSVExport {
 
     private mutating func note(_ item: Item) throws {
         if item.hasPast, vault.access == .owner { earlierValues += try vault.earlierValues(of: item).count }
-        let notes = item.attributes.string(AttributeName.notes) == nil ? "comment" : AttributeName.notes
+        let notes = try text(AttributeName.notes, of: item) == nil ? "comment" : AttributeName.notes
         for name in item.attributes.names where !Self.included.contains(name) && name != notes {
-            if name == AttributeName.address, item.attributes.string(name)?.contains("\n") == false { continue }
+            if name == AttributeName.address, try text(name, of: item)?.contains("\n") == false { continue }
             if name == AttributeName.userName, TwinName.userName(item.key, item.attributes) != item.key.account {
                 continue
             }

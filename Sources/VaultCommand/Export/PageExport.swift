@@ -59,16 +59,16 @@ struct PageExport {
         }
     }
 
-    /// Escapes a text for an attribute in quotes.
+    /// Escapes a text for an attribute in quotes, code point by code point: a quote with a combining mark is one, too.
     private static func escaped(_ text: String) -> String {
-        text.reduce(into: "") { out, character in
-            switch character {
+        text.unicodeScalars.reduce(into: "") { out, scalar in
+            switch scalar {
             case "&": out += "&amp;"
             case "<": out += "&lt;"
             case ">": out += "&gt;"
             case "\"": out += "&quot;"
             case "'": out += "&#x27;"
-            default: out.append(character)
+            default: out.unicodeScalars.append(scalar)
             }
         }
     }

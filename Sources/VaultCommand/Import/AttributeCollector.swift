@@ -109,35 +109,36 @@ enum CombinedAttributes {
 }
 
 extension Attributes {
-    /// Returns the attributes as far as an item has room for them beside those that it keeps: the last of the new ones
-    /// are combined in one. What the command understands, and attachments, come first.
+    /// Returns the change that gives an item these attributes, as far as it has room for them beside those that it keeps:
+    /// the last ones are combined in one. What the command understands, and attachments, come first.
     ///
     /// `item`: the attributes of the item. Those that have other names are kept, but for what was combined in an import
     /// before this one.
     ///
-    /// Throws `limitExceeded` if the item has no room for a single new attribute.
-    func fitting(into item: Attributes) throws(VaultError) -> Attributes {
+    /// Throws `limitExceeded` if the item has no room even for what the command understands.
+    func fitting(into item: Attributes) throws(VaultError) -> AttributeChanges {
         let name = CombinedAttributes.names.first { attribute($0) == nil } ?? AttributeName.more
         let date = SecretDate.attribute
         let kept = item.names.count { $0 != name && $0 != date && attribute($0) == nil }
-        let known = all.filter { item.attribute($0.name) != nil }
-        let new = all.filter { item.attribute($0.name) == nil }
+        let all = Format.Limit.attributes - kept
+        let others = [name, date].count { item.attribute($0) != nil && attribute($0) == nil }
+        guard count + others > all else { return AttributeChanges(set: self) }
         // The date of the secret comes and goes; what does not fit beside it is combined once and for all.
-        let room = Format.Limit.attributes - kept - known.count - (attribute(date) == nil ? 1 : 0)
-        let free = room + (attribute(date) == nil && item.attribute(date) == nil ? 1 : 0)
-        guard new.count + (item.attribute(name) == nil ? 0 : 1) > free else { return self }
-        guard room > 0 else {
+        let room = all - (attribute(date) == nil ? 1 : 0)
+        let meaningful = names.count { AttributeName.meaningful.contains($0) }
+        guard room > meaningful else {
             throw VaultError(
                 .limitExceeded,
-                "the item has \(item.count) attributes in the vault, and no room for \(new.count) more; remove some of "
-                    + "them ('vaultfmt update --remove-attribute'), or choose --on-duplicate skip, replace or keep-both"
-            )
+                "the item has \(item.count) attributes in the vault, and no room for those of the source; remove some of them "
+                    + "('vaultfmt update --remove-attribute'), or choose --on-duplicate skip, replace or keep-both")
         }
         func rank(_ name: String) -> Int {
             AttributeName.meaningful.contains(name) ? 0 : name.hasPrefix(AttributeName.filePrefix) ? 1 : 2
         }
-        let ordered = (0...2).flatMap { order in new.filter { rank($0.name) == order } }
-        let rest = CombinedAttributes.attribute(name, ordered.dropFirst(room - 1))
-        return Attributes(known + ordered.prefix(room - 1) + [rest])
+        let ordered = (0...2).flatMap { order in self.all.filter { rank($0.name) == order } }
+        let combined = ordered.dropFirst(room - 1)
+        return AttributeChanges(
+            set: Attributes(ordered.prefix(room - 1) + [CombinedAttributes.attribute(name, combined)]),
+            remove: combined.map(\.name).filter { item.attribute($0) != nil })
     }
 }

@@ -164,7 +164,9 @@ extension BitwardenItem {
         for object in fields ?? [] {
             let field = object.known
             let linked = field.linkedId.map { "linked to \(Self.linked[$0] ?? String($0))" }
-            if let value = field.value?.text ?? linked {
+            // A field without a value is one with an empty value.
+            let isEmpty = if case .nothing = field.value ?? .nothing { true } else { false }
+            if let value = field.value?.text ?? linked ?? (isEmpty ? "" : nil) {
                 entry.fields.append(
                     ImportedEntry.Field(
                         name: field.name ?? "field", value: SharedSecret(text: value),

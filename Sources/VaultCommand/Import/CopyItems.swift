@@ -97,7 +97,8 @@ struct CopyItems: ParsableCommand {
         let target = try isNew ? create(at: to) : openOther(to, than: opened)
         ControllingTerminal.endSeries()
         var session = ImportSession(
-            policy: onDuplicate, group: toGroup.map { .named($0) } ?? .own, participle: "copied")
+            policy: onDuplicate, group: toGroup.map { .named($0) } ?? .own, participle: "copied",
+            isConfirmed: chosen.yes, mayAsk: !vault.access.noInput)
         let progress = Progress("copying", of: "items")
         defer { progress.finish() }
         try session.run(&source, into: target, progress)

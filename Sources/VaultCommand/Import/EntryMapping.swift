@@ -107,10 +107,9 @@ struct EntryMapping {
         put(.folder) { out.put(AttributeName.folder, FolderPath.text(entry.folder)) }
         put(.tags) { out.put(AttributeName.tags, entry.tags.joined(separator: "\n")) }
         put(.expiry) { if let expires = entry.expires { out.put(AttributeName.expires, Timestamp.text(expires)) } }
-        for (name, value) in entry.properties {
-            put(name == AttributeName.autoType ? .autoType : .icon) {
-                out.put(name, value, sealed: WebAddress.hasPassword(value))
-            }
+        let places = [AttributeName.autoType: KDBXPlacement.Place.autoType, AttributeName.icon: .icon]
+        for (name, value) in entry.properties where places[name].map({ !exact.placed.contains($0) }) ?? true {
+            out.put(name, value, sealed: WebAddress.hasPassword(value))
         }
         put(.addresses) {
             let known = KDBXNames.address(exact.key)

@@ -48,9 +48,14 @@ struct Import: ParsableCommand {
 
     @Flag(
         help:
-            "Write how many entries were imported, changed, skipped and omitted, as JSON; not with --dry-run."
+            "Write the counts of entries as JSON; not with --dry-run."
     )
     var json = false
+
+    @Flag(
+        name: [.short, .long],
+        help: "Do not ask when a scoped slot could read new secrets.")
+    var yes = false
 
     @OptionGroup(title: "Source") var sourceOptions: SourceOptions
     @OptionGroup(title: "Groups") var groups: GroupOptions
@@ -71,7 +76,8 @@ struct Import: ParsableCommand {
         var reader = try SourceReader(source)
         let format = try format ?? SourceFormat(detecting: &reader)
         var opened = try format.open(reader, sourceOptions.access(vault.access))
-        var session = ImportSession(policy: onDuplicate, group: groups.choice)
+        var session = ImportSession(
+            policy: onDuplicate, group: groups.choice, isConfirmed: yes, mayAsk: !vault.access.noInput)
         // Libraries and threads that the source needed have taken some of what was there when it was read.
         try SourceMemory.require(SourceMemory.base, for: TerminalText.quoted(source))
         let vault = try vault.openVault(writable: !dryRun)

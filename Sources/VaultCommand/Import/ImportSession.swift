@@ -19,6 +19,11 @@ struct ImportSession {
     private var omissions: [Omission] = []
     /// The number of identifiers that were left out because they are those of other items.
     private var foreignOrigins = 0
+    /// The groups that scoped slots can read.
+    private var readable: Set<String> = []
+    /// Items that get the source's secrets in such a group, although neither the source nor the user named it: the first
+    /// few, and how many there are.
+    private var exposed: (items: [ItemKey], count: Int) = ([], 0)
     private var twins = Twins()
     /// The items of the vault by their origin, loaded when first needed.
     private var origins: [String: ItemKey]?
@@ -29,7 +34,16 @@ struct ImportSession {
     /// What happens to the items, such as "imported".
     private let participle: String
 
-    init(policy: DuplicatePolicy, group: GroupChoice = .own, participle: String = "imported") {
+    /// Whether the user has confirmed everything in advance, and whether they can be asked.
+    private let isConfirmed: Bool
+    private let mayAsk: Bool
+
+    init(
+        policy: DuplicatePolicy, group: GroupChoice = .own, participle: String = "imported", isConfirmed: Bool = false,
+        mayAsk: Bool = false
+    ) {
+        self.isConfirmed = isConfirmed
+        self.mayAsk = mayAsk
         self.policy = policy
         self.group = group
         self.participle = participle
@@ -42,6 +56,7 @@ struct ImportSession {
         var failure: CommandFailure?
         do throws(VaultError) {
             limit = vault.keptVersions
+            readable = try Self.groupsOfScopedSlots(vault)
             try vault.transaction { transaction throws(VaultError) in
                 do {
                     omissions = try source.read { record in
@@ -50,6 +65,7 @@ struct ImportSession {
                         progress?.count(tally.seen)
                     }
                     try refuseDuplicates()
+                    try confirm()
                 } catch {
                     let reason = CommandFailure(error)
                     failure = reason
@@ -69,6 +85,7 @@ struct ImportSession {
         // The names that entries before have given up.
         var freed: Set<ItemKey> = []
         limit = vault.keptVersions
+        readable = try Self.groupsOfScopedSlots(vault)
         omissions = try source.read { record in
             let key = record.key
             let decision = try importing(record.place) { () throws -> Decision in
@@ -102,16 +119,17 @@ struct ImportSession {
             freed.remove(decision.target)
             let before = try decision.changes ? vault.item(decision.old ?? decision.target) : nil
             tally.note(decision, record, Self.remarks(on: record, before, decision))
-            let missing = try importing(record.place) {
-                try self.missing(in: record, decision, whole: { key throws(VaultError) in try vault.whole(key) }) {
+            let earlier = try importing(record.place) {
+                try earlierValues(of: record, decision, whole: { key throws(VaultError) in try vault.whole(key) }) {
                     key throws(VaultError) in
                     try vault.earlierValues(of: key)
                 } open: { value throws(VaultError) in
                     try vault.secret(of: value)
                 }
             }
-            tally.earlierValues += missing.added.count
-            tally.droppedEarlierValues += missing.dropped
+            tally.earlierValues += earlier.added.count
+            tally.droppedEarlierValues += earlier.dropped
+            tally.displacedEarlierValues += earlier.displaced
             if decision.action != .copy { seen[decision.target] = .some(record.modified) }
             let dropsOrigin = try importing(record.place) {
                 try hasForeignOrigin(record, decision) { () throws(VaultError) in try Self.origins(of: vault.items()) }
@@ -130,6 +148,39 @@ struct ImportSession {
             progress?.count(tally.seen)
         }
         try output.flush()
+    }
+
+    /// Returns the groups that scoped slots can read.
+    private static func groupsOfScopedSlots(_ vault: Vault) throws(VaultError) -> Set<String> {
+        Set(try vault.slots().flatMap { $0.groups ?? [] })
+    }
+
+    /// Notes an item that an entry was found to be by its identifier or name, and that others can read where it is: a
+    /// source that was imported before may have put it there.
+    private mutating func noteExposed(_ decision: Decision) {
+        guard decision.changes, !decision.renamesOnly, let asked = decision.asked,
+            readable.contains(decision.target.group), asked.group != decision.target.group
+        else { return }
+        if exposed.items.count < 5 { exposed.items.append(decision.target) }
+        exposed.count += 1
+    }
+
+    /// Asks before the source's secrets are put where holders of scoped slots read them.
+    private func confirm() throws {
+        guard exposed.count > 0, !isConfirmed else { return }
+        let names = exposed.items.map { ItemText.summary($0) }.joined(separator: ", ")
+        let more = exposed.count > exposed.items.count ? " and \(exposed.count - exposed.items.count) more" : ""
+        Terminal.warning(
+            "these get what the source has, in groups that scoped slots can read and that the source does not name: \(names)\(more)"
+        )
+        guard mayAsk, Prompt.isPossible else {
+            throw CommandFailure(
+                .usage,
+                "nothing was \(participle): there is no terminal to ask on; give --yes, or move these items first")
+        }
+        guard try Prompt.confirm("Put them there?", instead: "give --yes") else {
+            throw CommandFailure.declined("nothing was \(participle)")
+        }
     }
 
     /// Fails if the policy is to fail and there were duplicates; names the first few.
@@ -182,7 +233,7 @@ struct ImportSession {
     // MARK: deciding
 
     /// What to do with an item, and under which key.
-    fileprivate struct Decision {
+    struct Decision {
         let action: Action
         let target: ItemKey
         /// The item that is replaced, if its key differs.
@@ -230,8 +281,6 @@ struct ImportSession {
         case freed
         /// It is in another group, because the user asks for that.
         case moved
-        /// It is the same, but of another entry of the source's program.
-        case otherEntry
     }
 
     /// `known`: the vault's items by origin. `isKnown`: whether an item with the given key exists. `origin`: the origin
@@ -269,14 +318,9 @@ struct ImportSession {
         let target = try target(of: found, named: name, isKnown)
         var policy = policy
         if old == nil, policy == .updateNewer || policy == .replace {
-            if record.mayHaveTwins, twins.hasTaken(found) {
-                policy = .keepBoth
-            } else if Self.areTwoEntries(record.origin, try origin(found)) {
-                // Neither is an older version of the other, whatever their times.
-                let isEqual = try compare(found, .otherEntry) == .none
-                guard !isEqual else { return Decision(action: .unchanged, target: found) }
-                policy = .keepBoth
-            }
+            let isTaken = record.mayHaveTwins && twins.hasTaken(found)
+            // Neither is an older version of the other, whatever their times, and even if they are equal today.
+            if try isTaken ? true : Self.areTwoEntries(record.origin, origin(found)) { policy = .keepBoth }
         }
         switch policy {
         case .replace: return Decision(action: .replace, target: target, old: found, asked: key)
@@ -311,6 +355,7 @@ struct ImportSession {
     private mutating func note(_ decision: Decision, _ record: borrowing ImportRecord) {
         guard decision.adds else { return }
         twins.take(decision.target)
+        noteExposed(decision)
         guard let old = decision.old, old != decision.target else { return }
         twins.release(old)
         twins.note(decision.target, record)
@@ -358,13 +403,11 @@ struct ImportSession {
         _ record: borrowing ImportRecord, _ old: borrowing OpenedItem, _ name: Naming
     ) throws(VaultError) -> Difference {
         let item = old.item
-        var attributes = record.attributes
-        if name == .otherEntry { attributes[AttributeName.origin] = nil }
-        let isSame = try record.secret.equals(old.secret) ? hasAll(of: attributes, item) : false
+        let isSame = try record.secret.equals(old.secret) ? hasAll(of: record.attributes, item) : false
         let difference = isNewer(record.modified, than: item.modified)
         guard isSame else { return difference }
         switch name {
-        case .same, .otherEntry: return .none
+        case .same: return .none
         case .moved, .freed: return .name
         case .renamed: return difference == .newer ? .name : difference
         }
@@ -376,7 +419,10 @@ struct ImportSession {
         }
         if has(attributes) { return true }
         // What does not fit into the item was combined when it was imported.
-        do throws(VaultError) { return has(try attributes.fitting(into: item.attributes)) } catch {
+        do throws(VaultError) {
+            let changes = try attributes.fitting(into: item.attributes)
+            return changes.remove.isEmpty && has(changes.set)
+        } catch {
             guard error.code == .limitExceeded else { throw error }
             return false
         }
@@ -419,8 +465,8 @@ struct ImportSession {
         }
         let target = decision.target
         note(decision, record)
-        let (earlier, dropped) = try importing(place) {
-            try missing(in: record, decision, whole: { key throws(VaultError) in try transaction.whole(key) }) {
+        let earlier = try importing(place) {
+            try earlierValues(of: record, decision, whole: { key throws(VaultError) in try transaction.whole(key) }) {
                 key throws(VaultError) in
                 try transaction.earlierValues(of: key)
             } open: { value throws(VaultError) in
@@ -472,10 +518,11 @@ struct ImportSession {
         case .unchanged: break
         case .skip, .copy, .duplicate, .keep: return
         }
-        tally.droppedEarlierValues += dropped
-        guard !earlier.isEmpty else { return }
+        tally.droppedEarlierValues += earlier.dropped
+        tally.displacedEarlierValues += earlier.displaced
+        guard !earlier.added.isEmpty else { return }
         tally.earlierValues += try importing(place) {
-            try transaction.addEarlierValues(earlier.map(\.value), to: target)
+            try transaction.addEarlierValues(earlier.added.map(\.value), to: target)
         }
     }
 
@@ -490,123 +537,45 @@ struct ImportSession {
         return parts.joined(separator: "; ")
     }
 
-    private static func newest(
-        _ all: [ImportRecord.Earlier], _ most: Int
-    ) -> (added: [ImportRecord.Earlier], dropped: Int) {
-        (all.suffix(most), max(0, all.count - most))
+    /// What an import does to the earlier values of an item.
+    private struct EarlierChange {
+        /// The source's values that the item gets.
+        var added: [ImportRecord.Earlier] = []
+        /// The number of the source's values that the vault does not keep.
+        var dropped = 0
+        /// The number of the item's own values that give way to the source's.
+        var displaced = 0
     }
 
-    /// Returns the earlier values of a record that its item in the vault will get, and the number of those that the vault
-    /// does not keep.
-    private func missing(
-        in record: borrowing ImportRecord, _ decision: Decision, whole: (ItemKey) throws(VaultError) -> OpenedItem?,
+    private func earlierValues(
+        of record: borrowing ImportRecord, _ decision: Decision, whole: (ItemKey) throws(VaultError) -> OpenedItem?,
         earlier: (ItemKey) throws(VaultError) -> [EarlierValue], open: (EarlierValue) throws(VaultError) -> Secret
-    ) throws(VaultError) -> (added: [ImportRecord.Earlier], dropped: Int) {
-        guard !record.earlier.isEmpty else { return ([], 0) }
-        switch decision.action {
-        case .skip, .copy, .duplicate, .keep: return ([], 0)
-        case .add, .keepBoth: return Self.newest(record.earlier, limit)
+    ) throws(VaultError) -> EarlierChange {
+        guard !record.earlier.isEmpty else { return EarlierChange() }
         // What the item has now stays the newest of its earlier values, however many the source has.
-        case .replace: return Self.newest(record.earlier, max(0, limit - 1))
-        case .update, .unchanged:
-            let key = decision.old ?? decision.target
-            // Of a rehearsal, an entry before this one can be what is changed.
-            guard let item = try whole(key) else { return Self.newest(record.earlier, max(0, limit - 1)) }
-            let known = try KnownValues(item, try earlier(key), limit: limit, open: open)
-            let changesValues = decision.action == .update && !decision.renamesOnly
-            let missing = known.missing(
-                record.earlier, after: changesValues ? item.item.modified : .max,
-                most: changesValues ? max(0, limit - 1) : limit)
-            // What an import of the same source has named before is not named again.
-            return (missing.added, changesValues ? missing.dropped : 0)
-        }
-    }
-}
-
-/// The number of items for each outcome, with the names of items that already existed.
-private struct ImportTally {
-    private var counts: [ImportSession.Action: Int] = [:]
-    var earlierValues = 0
-    var droppedEarlierValues = 0
-    /// The outcomes for items that already existed, with their places in the source; only the first few.
-    private(set) var named: [String] = []
-    /// The first few of those because of which an import is refused.
-    private(set) var duplicateNames: [String] = []
-
-    /// The maximum number of skipped, replaced or renamed items that are listed by name. A dry run lists all of them on
-    /// standard output.
-    private static let mostNamed = 1000
-
-    var seen: Int { counts.values.reduce(0, +) }
-    var duplicates: Int { counts[.duplicate] ?? 0 }
-
-    /// Counts the outcome of an item, and keeps its name if it already existed.
-    mutating func note(
-        _ decision: ImportSession.Decision, _ record: borrowing ImportRecord, _ remarks: String
-    ) {
-        counts[decision.action, default: 0] += 1
-        let what: String
+        let isReplaced = decision.action == .replace
+        let changesValues = isReplaced || decision.action == .update && !decision.renamesOnly
+        let most = changesValues ? max(0, limit - 1) : limit
+        var item: OpenedItem?
         switch decision.action {
-        case .add, .unchanged: return
-        case .keepBoth: what = "kept both, this one as account \(TerminalText.quoted(decision.target.account ?? "")): "
-        case .replace: what = "replaced: "
-        case .update: what = "updated: "
-        case .skip: what = "skipped: "
-        case .copy: what = "skipped, an exact copy of an earlier entry: "
-        case .keep where record.modified == nil:
-            what = "left unchanged because the source does not say when it was changed: "
-        case .keep: what = "left unchanged because it was changed later in the vault: "
-        case .duplicate:
-            guard duplicateNames.count < 5 else { return }
-            duplicateNames.append("\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place))")
-            return
+        case .skip, .copy, .duplicate, .keep: return EarlierChange()
+        case .add, .keepBoth: break
+        // Of a rehearsal, an entry before this one can be what is changed.
+        case .replace, .update, .unchanged: item = try whole(decision.old ?? decision.target)
         }
-        guard named.count < Self.mostNamed else { return }
-        named.append(
-            "\(what)\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place))"
-                + (remarks.isEmpty ? "" : "; \(remarks)"))
-    }
-
-    /// The counts by their names in the JSON report.
-    var members: [(String, Int)] {
-        let actions: [(String, ImportSession.Action)] = [
-            ("added", .add), ("keptBoth", .keepBoth), ("replaced", .replace), ("updated", .update), ("skipped", .skip),
-            ("copies", .copy), ("unchanged", .unchanged), ("left", .keep),
-        ]
-        return actions.map { ($0, counts[$1] ?? 0) } + [
-            ("earlierValues", earlierValues), ("droppedEarlierValues", droppedEarlierValues),
-        ]
-    }
-
-    func report(verb: String, _ participle: String, _ policy: DuplicatePolicy, omitted: Int) {
-        for line in named { Terminal.note(line) }
-        let count = { (action: ImportSession.Action) in counts[action] ?? 0 }
-        let (added, replaced) = (count(.add) + count(.keepBoth), count(.replace))
-        let (updated, skipped, copies) = (count(.update), count(.skip), count(.copy))
-        let unnamed = count(.keepBoth) + replaced + skipped + copies + updated + count(.keep) - named.count
-        if unnamed > 0 { Terminal.note("… and \(unnamed) more") }
-        let imported = added + replaced + updated
-        var text = "\(verb) \(Self.items(imported))"
-        if replaced > 0 { text += ", \(replaced) of them replacing others" }
-        if updated > 0 { text += ", \(updated) of them changed since" }
-        if earlierValues > 0 { text += ", with \(earlierValues) earlier \(earlierValues == 1 ? "value" : "values")" }
-        if droppedEarlierValues > 0 {
-            Terminal.warning(
-                "not \(participle): \(droppedEarlierValues) earlier values, because the vault keeps fewer ('vaultfmt rekey --keep')"
-            )
+        guard let item else {
+            return EarlierChange(added: record.earlier.suffix(most), dropped: max(0, record.earlier.count - most))
         }
-        if skipped > 0 { text += "; skipped \(skipped) that already existed" }
-        if copies > 0 { text += "; skipped \(copies) exact \(copies == 1 ? "copy" : "copies")" }
-        if count(.unchanged) > 0 { text += "; \(count(.unchanged)) unchanged" }
-        if count(.keep) > 0 { text += "; kept the vault's version of \(Self.items(count(.keep)))" }
-        if count(.duplicate) > 0 { text += "; \(count(.duplicate)) already exist" }
-        if omitted > 0 { text += "; left out \(omitted)" }
-        let entries = seen + omitted
-        if entries != imported { text += "; \(entries) \(entries == 1 ? "entry" : "entries") in the source" }
-        Terminal.note(text)
+        let known = try KnownValues(item, try earlier(decision.old ?? decision.target), limit: limit, open: open)
+        // A value that the item has already keeps what the vault knows of it, such as the group in which it was set.
+        let isNewer = changesValues && !isReplaced
+        let missing = known.missing(record.earlier, after: isNewer ? item.item.modified : .max, most: most)
+        return EarlierChange(
+            added: missing.added,
+            // What an import of the same source has named before is not named again.
+            dropped: changesValues ? missing.dropped : 0,
+            displaced: known.displaced(by: missing.added.count, changesValues: changesValues))
     }
-
-    private static func items(_ count: Int) -> String { "\(count) \(count == 1 ? "item" : "items")" }
 }
 
 extension ItemKey {

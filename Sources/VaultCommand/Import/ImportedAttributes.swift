@@ -29,11 +29,11 @@ enum ImportedAttributes {
         switch change {
         case .none: return AttributeChanges(set: attributes)
         case .replaceAll:
-            let set = try attributes.protected(like: item).fitting(into: Attributes())
-            return AttributeChanges(set: set, replaceAll: item != nil)
+            var changes = try attributes.protected(like: item).fitting(into: Attributes())
+            changes.replaceAll = item != nil
+            return changes
         case .merge:
-            return AttributeChanges(
-                set: try attributes.protected(like: item).fitting(into: item?.attributes ?? Attributes()))
+            return try attributes.protected(like: item).fitting(into: item?.attributes ?? Attributes())
         case .name: return name(attributes, item)
         }
     }

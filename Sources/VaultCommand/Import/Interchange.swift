@@ -79,7 +79,7 @@ package enum Interchange {
             if isCheap { cheapen(&access) }
             var reader = SourceReader(buffer, at: 0)
             var source = try format(nil, &reader).open(reader, access)
-            var session = ImportSession(policy: DuplicatePolicy(rawValue: policy) ?? .fail)
+            var session = ImportSession(policy: DuplicatePolicy(rawValue: policy) ?? .fail, isConfirmed: true)
             try session.run(&source, into: vault, nil)
         } catch { throw VaultError(.invalidArgument, CommandFailure(error).message) }
     }

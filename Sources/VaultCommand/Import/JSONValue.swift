@@ -41,10 +41,14 @@ indirect enum JSONValue: Decodable {
         do { return String(try value.decode(Double.self)) } catch { return nil }
     }
 
-    /// Parses a text; returns nil if it is not JSON.
+    /// The most parts that a text may seem to have: each takes a hundred times the memory of its bytes.
+    private static let mostParts = 100_000
+
+    /// Parses a text; returns nil if it is not JSON, or has very many parts.
     init?(_ text: borrowing Secret) {
         let parsed = text.withUnsafeBytes { bytes -> JSONValue? in
-            guard let start = bytes.baseAddress else { return nil }
+            let parts = bytes.count { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "[") }
+            guard let start = bytes.baseAddress, parts <= Self.mostParts else { return nil }
             let data = Data(
                 bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: bytes.count, deallocator: .none)
             do { return try JSONDecoder().decode(JSONValue.self, from: data) } catch { return nil }

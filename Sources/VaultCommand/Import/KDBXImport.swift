@@ -126,7 +126,7 @@ private final class WaitingEntries {
         }
     }
 
-    /// Returns an entry with its references resolved.
+    /// Returns an entry and its earlier states with their references resolved.
     func filled(_ entry: KDBXEntry, _ repeats: inout KDBXRepeats) throws -> KDBXEntry {
         var entry = entry
         for field in entry.strings.indices {
@@ -140,6 +140,7 @@ private final class WaitingEntries {
             entry.strings[field].value = filled(string.value)
             try repeats.take(entry.strings[field].value.count)
         }
+        entry.history = try entry.history.map { try filled($0, &repeats) }
         return entry
     }
 
@@ -229,7 +230,9 @@ struct KDBXReference: Hashable {
     var isToSecret: Bool { wanted == UInt8(ascii: "P") || wanted == UInt8(ascii: "N") }
 
     /// Whether any field of an entry contains a reference.
-    static func areIn(_ entry: KDBXEntry) -> Bool { entry.strings.contains { isIn($0.value) } }
+    static func areIn(_ entry: KDBXEntry) -> Bool {
+        entry.strings.contains { isIn($0.value) } || entry.history.contains { areIn($0) }
+    }
 
     private static func isIn(_ value: SharedSecret) -> Bool {
         value.withBytes { bytes in
@@ -238,8 +241,10 @@ struct KDBXReference: Hashable {
         }
     }
 
-    /// Returns all references in an entry.
-    static func all(in entry: KDBXEntry) -> [KDBXReference] { entry.strings.flatMap { all(in: $0.value) } }
+    /// Returns all references in an entry and its earlier states.
+    static func all(in entry: KDBXEntry) -> [KDBXReference] {
+        entry.strings.flatMap { all(in: $0.value) } + entry.history.flatMap { all(in: $0) }
+    }
 
     static func all(in value: SharedSecret) -> [KDBXReference] { places(in: value).map(\.1) }
 

@@ -28,13 +28,16 @@ enum KDBXOwnData {
             case .tags: text(entry.tags.joined(separator: "\n"))
             case .folder: text(FolderPath.text(entry.folder))
             case .expiry: entry.expires.flatMap { text(Timestamp.text($0)) }
+            case .icon where !source.customIcon.isEmpty: text(source.customIcon)
             case .icon: text(source.icon == 0 ? "" : String(source.icon))
             case .autoType: text(source.autoType)
             }
         }
         let secretPlace: KDBXPlacement.Place
-        if let name = source.own(Key.secret).flatMap({ KDBXPlacement.decoded(Substring($0)) }) {
-            secretPlace = .binary(name)
+        let attached = source.own(Key.secret).flatMap { KDBXPlacement.decoded(Substring($0)) }
+        // A password that somebody has set in another program takes the place of what could not be one.
+        if let attached, source[KDBXString.password]?.count ?? 0 == 0 {
+            secretPlace = .binary(attached)
         } else {
             secretPlace = .string(KDBXString.password)
         }
@@ -57,6 +60,7 @@ enum KDBXOwnData {
         guard let key = key(former, list, entry, attributes) else { return nil }
         var placed = Set(list.map(\.place))
         placed.insert(secretPlace)
+        if let attached { placed.insert(.binary(attached)) }
         if isEarlier { placed.insert(.folder) }
         let title = KDBXPlacement.Place.string(KDBXString.title)
         if !placed.contains(title), !entry.title.isEmpty, !KDBXNames.title(key).utf8.elementsEqual(entry.title.utf8) {

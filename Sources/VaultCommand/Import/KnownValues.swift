@@ -36,6 +36,12 @@ struct KnownValues {
         values[name, default: []].append(SharedSecret(value))
     }
 
+    /// Returns how many of the item's own earlier secrets give way to values that are added, beyond what its change takes.
+    func displaced(by added: Int, changesValues: Bool) -> Int {
+        let own = count + (changesValues ? 1 : 0)
+        return max(0, own + added - limit) - max(0, own - limit)
+    }
+
     private func has(_ earlier: ImportRecord.Earlier) -> Bool {
         func has(_ value: borrowing Secret, _ name: String) -> Bool {
             for known in values[name] ?? [] where known.secret.equals(value) { return true }

@@ -133,7 +133,9 @@ final class OpenSSHKey {
             let (n, e, d) = (try reader.magnitude(), try reader.magnitude(), try reader.magnitude())
             let (coefficient, p, q) = (try reader.magnitude(), try reader.magnitude(), try reader.magnitude())
             // OpenSSH allows at most 16,384 bits. p and q must be odd, so that subtracting one only clears a bit.
-            guard n.count <= 2048, d.count <= n.count, let last = p.last, let other = q.last, last & 1 == 1,
+            let parts = [d, p, q, coefficient]
+            guard n.count <= 2048, parts.allSatisfy({ $0.count <= n.count }), let last = p.last, let other = q.last,
+                last & 1 == 1,
                 other & 1 == 1
             else { throw damaged(reader.place) }
             let der = DERText.rsa(n: n, e: e, d: d, p: p, q: q, coefficient: coefficient)

@@ -194,7 +194,9 @@ final class KDBXDocument: XMLHandler {
             binaryID = attributes["ID"] ?? ""
             isBinaryCompressed = attributes["Compressed"] == "True"
         case .binary: (key, reference, inlineBinary, parts) = ("", "", nil, (0, 0))
-        case .value where parent() == .binary: (reference, inlineBinary) = (attributes["Ref"] ?? "", nil)
+        case .value where parent() == .binary:
+            (reference, inlineBinary) = (attributes["Ref"] ?? "", nil)
+            isBinaryCompressed = attributes["Compressed"] == "True"
         case .other where parent() == .entry && !Self.unused.contains(name):
             try problem("the element \(TerminalText.quoted(String(name.prefix(100)))) is not known; left out")
         case .icon: iconID = []

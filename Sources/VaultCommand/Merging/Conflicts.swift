@@ -162,10 +162,18 @@ struct ConflictsSettle: ParsableCommand {
         let opened = try vault.openVault(writable: true)
         let item = try chosen.find(in: opened)
         guard let conflict = try opened.conflict(in: item.key) else {
+            guard keep.isEmpty else {
+                throw CommandFailure(
+                    .noSuchItem,
+                    "\(ItemText.summary(item.key)) has no conflicts to settle; they may have been settled on another machine"
+                )
+            }
             return Terminal.note("\(ItemText.summary(item.key)) has no conflicts to settle")
         }
         let values = try keep.map { try conflict.value(numbered: $0) }
-        guard try confirm(values, in: conflict.place) else { throw CommandFailure.declined("nothing was settled") }
+        guard try confirm(values, in: conflict.place), try confirmLoss(of: [conflict], in: opened) else {
+            throw CommandFailure.declined("nothing was settled")
+        }
         try Progress.during("writing") { try opened.settle(item.key, keeping: values) }
         let kept = values.isEmpty ? "as it is" : "with \(MergeText.fields(values.map(\.field))) as chosen"
         Terminal.note("settled \(ItemText.summary(item.key)), \(kept)")
@@ -196,9 +204,25 @@ struct ConflictsSettle: ParsableCommand {
         return try Prompt.confirm("Keep it there?", instead: "give --yes")
     }
 
+    /// Asks before secrets are lost, in a vault that keeps no earlier values.
+    private func confirmLoss(of conflicts: [Conflict], in opened: Vault) throws -> Bool {
+        let secrets = conflicts.reduce(0) { count, conflict in
+            count + conflict.values.count { $0.field == .secret || $0.flags.contains(.sealed) }
+        }
+        guard secrets > 0, opened.keptVersions == 0, !yes else { return true }
+        Terminal.warning(
+            "the vault keeps no earlier values ('vaultfmt rekey --keep'), so the secrets that lose are gone: \(secrets)"
+        )
+        guard !vault.access.noInput, Prompt.isPossible else {
+            throw CommandFailure(.usage, "nothing was settled: there is no terminal to ask on; give --yes")
+        }
+        return try Prompt.confirm("Settle all the same?", instead: "give --yes")
+    }
+
     private func settleAll() throws {
         let opened = try vault.openVault(writable: true)
         let conflicts = try opened.conflicts()
+        guard try confirmLoss(of: conflicts, in: opened) else { throw CommandFailure.declined("nothing was settled") }
         if !conflicts.isEmpty {
             try Progress.during("writing") {
                 try opened.transaction { transaction throws(VaultError) in

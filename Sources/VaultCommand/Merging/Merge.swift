@@ -161,6 +161,9 @@ struct Merge: ParsableCommand {
                 "\(TerminalText.path(cut.path)) \(end): \(dryRun ? "the merge would stop there" : "it was merged up to there"), and "
                     + "the rest may be missing")
         }
+        if outcomes.contains(where: { $0.report?.hasSharedKeys == true }) {
+            found.append("two items \(dryRun ? "would " : "")have one name (see above)")
+        }
         if outcomes.contains(where: \.leavesConflicts) {
             found.append(
                 dryRun

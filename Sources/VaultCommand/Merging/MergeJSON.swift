@@ -88,6 +88,10 @@ extension JSONWriter {
         case .extensionDiffers(let name):
             try member("kind", "extensionDiffers")
             try member("extension", name)
+        case .sharedKey(let key, let other):
+            try members("sharedKey", key)
+            try name("other")
+            try object(naming: other)
         case .damaged(let what):
             try member("kind", "damaged")
             try member("problem", what)

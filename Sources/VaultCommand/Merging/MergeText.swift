@@ -46,16 +46,11 @@ enum MergeText {
         }
     }
 
-    /// Returns a line for each change to a slot.
-    static func slotLines(_ report: MergeReport) -> [String] {
-        report.notes.compactMap { note in
-            switch note {
-            case .slotRemoved, .slotTaken, .slotChanged, .slotChangedInBoth, .slotLostGroups, .slotGainedGroups,
-                .slotAddedAgain, .slotDropped, .slotNotCarriedOut:
-                Self.note(note)
-            default: nil
-            }
-        }
+    /// Returns a line for each finding, as far as a person reads so many.
+    static func noteLines(_ report: MergeReport) -> [String] {
+        let most = 50
+        let lines = report.notes.prefix(most).map(note)
+        return report.notes.count > most ? lines + ["… and \(report.notes.count - most) more"] : lines
     }
 
     static func count(_ items: Int) -> String { items == 1 ? "1 item" : "\(items) items" }
@@ -95,6 +90,8 @@ enum MergeText {
             "slot that was added, changed or removed under the old keys, which was not carried out: \(slot(id, name))"
         case .extensionDiffers(let name):
             "extension differs; this vault's version was kept: \(TerminalText.quoted(name))"
+        case .sharedKey(let key, let other):
+            "two items, one of each copy, have one name: \(ItemText.summary(key)) and \(ItemText.summary(other)); 'vaultfmt move' renames one"
         case .damaged(let what): "damaged in the vault: \(what)"
         case .copyDamaged(let what): "damaged in the other copy, and not taken from it: \(what)"
         }

@@ -53,6 +53,17 @@ struct SecretDate {
 }
 
 extension AttributeChanges {
+    /// Seals what is sealed by its name, such as notes, although the item has it otherwise: an import can have brought it
+    /// so, and whoever writes notes does not expect others to read them.
+    mutating func sealUsual(of item: Item?) {
+        guard let item else { return }
+        for attribute in set.all where !attribute.areFlagsStated {
+            guard let old = item.attributes.attribute(attribute.name) else { continue }
+            let usual = Attribute.Flags.usual(for: attribute.name)
+            if !usual.isSubset(of: old.flags) { set.set(attribute.with(flags: old.flags.union(usual))) }
+        }
+    }
+
     /// Keeps the date of an item's secret through a change that leaves the secret as it is.
     ///
     /// Nothing is added where the vault itself knows the date: unless the secret was imported.

@@ -81,8 +81,25 @@ struct ItemsMerge {
                 continue
             }
             let view = try item.view(state, limit: limit)
-            try note(item, view, key: try state.key(view.shown), &report)
+            let key = try state.key(view.shown)
+            try note(item, view, key: key, &report)
+            if item.ours?.item.storedKey != key, let other = try other(than: id, at: key) {
+                report.notes.append(Self.sharedKey(key, id, other))
+            }
         }
+    }
+
+    /// Returns our item that has a key, and will have it after the merge; nil if there is none but `id`.
+    private func other(than id: Bytes16, at key: ItemKey) throws(VaultError) -> Bytes16? {
+        guard let other = try ours.core.find(key)?.entry.id, other != id else { return nil }
+        guard mine[other] != nil || its[other] != nil else { return other }
+        guard let state = try merged(other).settled, try state.key(state.shown()) == key else { return nil }
+        return other
+    }
+
+    /// Of two items with one key, the one with the greater id is listed under another one (section 6.1).
+    static func sharedKey(_ key: ItemKey, _ one: Bytes16, _ other: Bytes16) -> MergeReport.Note {
+        .sharedKey(key, other: PageName(key, second: max(one, other)).listed)
     }
 }
 

@@ -74,6 +74,8 @@ public struct MergeReport: Sendable, Equatable {
         case extensionDiffers(String)
         /// Something that this copy now contains is damaged, as the description says; the merge did not replace it.
         case damaged(String)
+        /// Two items, one of each copy, have one key; the second key is the one under which one of them is listed.
+        case sharedKey(ItemKey, other: ItemKey)
         /// Something in the other copy is damaged, as the description says. This copy includes all of its changes, and has
         /// what both have as it was here.
         case copyDamaged(String)
@@ -103,6 +105,13 @@ public struct MergeReport: Sendable, Equatable {
     public var hasDamage: Bool {
         notes.contains { note in
             if case .damaged = note { true } else { false }
+        }
+    }
+
+    /// Whether two items have one key now, so that each copy may have shown another one under it.
+    public var hasSharedKeys: Bool {
+        notes.contains { note in
+            if case .sharedKey = note { true } else { false }
         }
     }
 

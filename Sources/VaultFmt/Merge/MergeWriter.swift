@@ -73,6 +73,7 @@ struct MergeWriter {
         let view = try item.view(state, limit: transaction.limit)
         let key = try state.key(view.shown)
         let (entry, placed, past) = try writer.write(state, view)
+        let before = try item.ours?.item.storedKey == key ? nil : transaction.entry(PageName(key))
         if writer.hasDroppedValues { report.notes.append(.earlierValuesDropped(key)) }
         try transaction.put(ItemCodec.encode(entry, placed.listed), for: item.id, under: key)
         transaction.tally.items += item.ours == nil ? 1 : 0
@@ -86,5 +87,8 @@ struct MergeWriter {
         let plain = try transaction.entry(PageName(key))
         let listed = PageName(key, second: plain?.entry.id == item.id ? nil : item.id).listed
         try merge.note(item, view, key: listed, &report)
+        if let before, before.entry.id != item.id {
+            report.notes.append(ItemsMerge.sharedKey(key, item.id, before.entry.id))
+        }
     }
 }

@@ -186,12 +186,12 @@ extension Transaction {
 
     /// Writes the entry and the past of an item that does not exist, or not any more, with the records that an earlier
     /// entry refers to.
-    func write(_ item: Item, _ state: ItemState) throws(VaultError) {
+    func write(_ item: Item, _ state: ItemState, hasMarks: Bool) throws(VaultError) {
         let states = ItemStates(next.vector)
         let shown = state.shown()
         let listed = item.attributes.listed
         var entry = item.entry
-        try states.fill(&entry, state, shown, hasMarks: false, listed)
+        try states.fill(&entry, state, shown, hasMarks: hasMarks, listed)
         let past = try states.past(state, shown, of: entry.id)
         entry.past = try past.map { (past) throws(VaultError) in try write(past) }
         try put(ItemCodec.encode(entry, listed), for: entry.id, under: item.storedKey)

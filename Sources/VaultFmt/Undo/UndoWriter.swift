@@ -89,20 +89,29 @@ struct UndoWriter {
 
     // MARK: removed items
 
-    /// Restores an item under its own id, with its old records and its earlier values. All that it shows gets the dot of
-    /// this change: to a merge, it is the same item, changed after its removal.
+    /// Restores an item under its own id, with its old records, its earlier values and what was left to settle. All that
+    /// it shows or leaves to settle gets a dot of this change: to a merge, it is the same item, changed after its removal.
     private func revive(_ item: Item) throws(VaultError) {
         let before = try transaction.state(of: item)
         let view = try transaction.view(of: item, before)
-        let dot = try transaction.nextDot()
-        var earlier = view.kept.union(view.marks.filter { before.values[$0]?.isProtected ?? false })
-        earlier = try transaction.unforgotten(earlier)
+        let earlier = try transaction.unforgotten(view.kept)
         var values = before.values.filter { earlier.contains($0.key) }
+        var marks: Set<ValueName> = []
+        for mark in try transaction.unforgotten(Set(view.marks)).sorted() {
+            guard var value = before.values[mark] else { continue }
+            value.replaced = 0
+            let name = ValueName(mark.field, try transaction.nextDot())
+            values[name] = value
+            marks.insert(name)
+        }
+        let dot = try transaction.nextDot()
         for (field, old) in view.shown.fields {
             values[ValueName(field, dot)] = before.values[ValueName(field, old)]
         }
         let sibling = Sibling(
             view.shown.fields.mapValues { _ in dot }, earlier: earlier, created: item.created, modified: item.modified)
-        try transaction.write(item, ItemState(dot, sibling, values))
+        var state = ItemState(dot, sibling, values)
+        state.open.formUnion(marks)
+        try transaction.write(item, state, hasMarks: !marks.isEmpty)
     }
 }

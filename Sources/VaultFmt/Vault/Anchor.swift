@@ -61,7 +61,8 @@ public struct Anchor: Equatable, Sendable, LosslessStringConvertible {
 
     private static func rows(_ text: Substring) -> [Vector.Row]? {
         var rows: [Vector.Row] = []
-        for part in text.isEmpty ? [] : text.split(separator: ",", omittingEmptySubsequences: false) {
+        // A state has at least one row; an anchor without any would be continued by every state.
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let halves = part.split(separator: "=", omittingEmptySubsequences: false)
             guard halves.count == 2, let revision = Decimal.parse(halves[1]), revision >= 1,
                 let id = Hex.decode(halves[0].prefix(16)), id.count == 8, ["", "!"].contains(halves[0].dropFirst(16))

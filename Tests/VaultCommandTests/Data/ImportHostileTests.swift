@@ -109,25 +109,15 @@ struct ImportHostileTests {
     func duplicatedEntry() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "bank", "mira", input: "ORIG".utf8)
-        let passphrase = try sandbox.write("p", "kdbx".utf8)
-        try sandbox.ok(
-            "export", "--format", "kdbx", "--output", "out.kdbx", "--new-passphrase-file", passphrase, "--kdf",
-            "testing")
-        try ForeignLibrary.gcrypt.load()
-        let key = try KDBXKey(passphrase: Secret(text: "kdbx"), keyFile: nil)
-        let file = try KDBXFile.open(Array(try sandbox.read("out.kdbx")), key: key, limits: ReaderLimits())
-        var unpacked: [UInt8] = []
-        try file.unpacked { unpacked += Array($0) }
-        let begin = try #require(unpacked.firstRange(of: Array("<?xml".utf8))).lowerBound
+        let exported = try ExportedContents(of: sandbox)
         // Without protection, so that the copy does not disturb the stream of the values after it.
-        let text = String(decoding: unpacked[begin...], as: UTF8.self)
-            .replacing(#/ Protected="True">[^<]*</#, with: ">s<")
+        let text = exported.xml.replacing(#/ Protected="True">[^<]*</#, with: ">s<")
         let entry = String(try #require(text.firstMatch(of: /<Entry>(?s:.)*?<\/Entry>/)).0)
         let uuid = try #require(entry.firstMatch(of: /<UUID>(.*?)<\/UUID>/)).1
         let copy = entry.replacing(uuid, with: "AAAAAAAAAAAAAAAAAAAAAQ==").replacing(">mira<", with: ">joint<")
         #expect(copy.contains(">joint<") && copy.contains(KDBX.ownPrefix))
         var contents = SecretBuffer()
-        contents.append(contentsOf: Array(unpacked[..<begin]) + Array(text.replacing(entry, with: entry + copy).utf8))
+        contents.append(contentsOf: exported.start + Array(text.replacing(entry, with: entry + copy).utf8))
         var source = MappedSource(try KDBXImport(contents: contents))
         var found: [(account: String?, isExact: Bool)] = []
         _ = try source.read { found.append(($0.key.account, $0.formerKey != nil)) }

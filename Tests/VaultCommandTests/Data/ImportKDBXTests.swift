@@ -360,23 +360,14 @@ struct ImportKDBXTests {
     func protectedLater() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "bank", "--attribute", "answer=none yet", input: "p".utf8)
-        let passphrase = try sandbox.write("p", "kdbx".utf8)
-        try sandbox.ok(
-            "export", "--format", "kdbx", "--output", "out.kdbx", "--new-passphrase-file", passphrase, "--kdf",
-            "testing")
-        try ForeignLibrary.gcrypt.load()
-        let key = try KDBXKey(passphrase: Secret(text: "kdbx"), keyFile: nil)
-        let file = try KDBXFile.open(Array(try sandbox.read("out.kdbx")), key: key, limits: ReaderLimits())
-        var unpacked: [UInt8] = []
-        try file.unpacked { unpacked += Array($0) }
-        let start = try #require(unpacked.firstRange(of: Array("<?xml".utf8))).lowerBound
-        let xml = String(decoding: unpacked[start...], as: UTF8.self)
+        let contents = try ExportedContents(of: sandbox)
+        let xml = contents.xml
         let field = "<Key>answer</Key><Value>none yet</Value>"
         #expect(xml.contains(field))
         for value in ["<Value Protected=\"True\"></Value>", "<Value>Rex</Value>"] {
             let changed = xml.replacingOccurrences(of: field, with: "<Key>answer</Key>\(value)")
             let items = try #require(
-                Interchange.items(in: unpacked[..<start] + Array(changed.utf8), format: Interchange.kdbxContents) {
+                Interchange.items(in: contents.start + Array(changed.utf8), format: Interchange.kdbxContents) {
                     Issue.record("\($0)")
                 })
             let flags = try #require(items.first?.attributes.attribute("answer")).flags

@@ -22,8 +22,8 @@ struct ImportUpdateTests {
 
     private func names(_ letter: String, _ count: Int) -> [String] { (1...count).map { "\(letter)\($0)" } }
 
-    private func attributes(_ sandbox: Sandbox, _ account: String = "u") throws -> [String] {
-        let items = try #require(try sandbox.ok("list", "--json", "svc", account).json() as? [[String: Any]])
+    private func attributes(_ sandbox: Sandbox, of service: String = "svc") throws -> [String] {
+        let items = try #require(try sandbox.ok("list", "--json", service).json() as? [[String: Any]])
         #expect(items.count == 1)
         return try #require(items.first?["attributes"] as? [String: Any]).keys.sorted()
     }
@@ -100,9 +100,10 @@ struct ImportUpdateTests {
         #expect(run.error.contains("kept both, this one as account 'u (2)'"), "\(run.error)")
         #expect(try sandbox.ok("get", "svc", "u").output == "mine")
         #expect(try sandbox.ok("get", "svc", "u (2)").output == "theirs")
-        // An equal one is the same item.
+        // Even an equal one is another item: the next version of either is not one of the other.
         let equal = try export(sandbox, id: "third", fields: [], secret: "mine", year: 2032)
-        #expect(try sandbox.ok("import", equal, "--on-duplicate", "update-newer").error.contains("1 unchanged"))
+        try sandbox.ok("import", equal, "--on-duplicate", "update-newer")
+        #expect(try sandbox.ok("get", "svc", "u (3)").output == "mine")
         // Each goes on by itself.
         let later = try export(sandbox, id: "theirs", fields: [], secret: "theirs 2", year: 2031)
         try sandbox.ok("import", later, "--on-duplicate", "update-newer")
@@ -172,5 +173,111 @@ struct ImportUpdateTests {
         let named = try sandbox.ok(
             "import", try logins(sandbox, [("1", "bank.example", "A3")]), "--on-duplicate", "replace")
         #expect(named.error.contains("stays in group 'shared'"), "\(named.error)")
+    }
+
+    @Test("an item that was planted where a scoped slot reads gets the source's secret only after a question")
+    func planted() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("generate", "--key-file", sandbox.path("ci.key"))
+        try sandbox.ok(
+            "slot", "add", "--new-key-file", sandbox.path("ci.key"), "--name", "ci", "--grant-group", "ci",
+            "--create-group")
+        let bait = """
+            {"format": "vaultfmt-export", "version": 2, "items": [{"class": "generic-password", "service": "zz", \
+            "group": "ci", "modified": 0, "attributes": {"origin": "bitwarden:1"}, "secret": "x"}]}
+            """
+        try sandbox.ok("import", try sandbox.write("bait.json", bait.utf8))
+        let mine = try logins(sandbox, [("1", "bank.example", "BANK"), ("2", "mail.example", "MAIL")])
+        for policy in ["update-newer", "replace"] {
+            let refused = try sandbox.run("import", mine, "--on-duplicate", policy, "--no-input")
+            #expect(refused.status == 64 && refused.error.contains("give --yes"), "\(refused.error)")
+            #expect(refused.error.contains("in groups that scoped slots can read"), "\(refused.error)")
+            #expect(try sandbox.ok("list").lines.count == 1)
+        }
+        try sandbox.ok("import", mine, "--on-duplicate", "update-newer", "--yes")
+        #expect(try sandbox.ok("list").lines.count == 2)
+        // What the source itself asks for needs no question.
+        try sandbox.ok("import", mine, "--on-duplicate", "replace", "--group", "ci")
+    }
+
+    @Test("earlier values of the vault that give way to a source's are counted, and those that it has keep their group")
+    func givingWay() throws {
+        let sandbox = try Sandbox.withVault()
+        for secret in ["one", "two"] { try sandbox.ok("set", "it", "--group", "admin", input: Array(secret.utf8)) }
+        try sandbox.ok("move", "it", "--to-group", "ci", "--yes")
+        try sandbox.ok("set", "it", input: "three".utf8)
+        func source(_ earlier: [String]) throws -> String {
+            let values = earlier.map {
+                #"{"secret": "\#($0)", "modified": "2030-01-01T00:00:00Z", "replaced": "2031-01-01T00:00:00Z"}"#
+            }
+            let text = """
+                {"format": "vaultfmt-export", "version": 2, "items": [{"class": "generic-password", "service": "it", \
+                "group": "ci", "modified": "2100-01-01T00:00:00Z", "secret": "new", \
+                "earlier": [\(values.joined(separator: ","))]}]}
+                """
+            return try sandbox.write("source.json", text.utf8)
+        }
+        // The group in which the vault knows a value to have been set is not replaced by the source's.
+        try sandbox.ok("import", try source(["one"]), "--on-duplicate", "replace")
+        let refused = try sandbox.run("restore", "it", "--earlier", "3", "--no-input")
+        #expect(refused.status == 64 && refused.error.contains("in group 'admin'"), "\(refused.error)")
+        let many = try source((1...9).map { "flood \($0)" })
+        for dry in [["--dry-run"], []] {
+            let run = try sandbox.run(["import", many, "--on-duplicate", "replace"] + dry)
+            #expect(run.error.contains("of the vault gave way to the source's"), "\(run.error)")
+        }
+    }
+
+    @Test("more fields than fit beside those of the vault are combined, also where the item was full before")
+    func grown() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("import", try export(sandbox, fields: names("f", 61), year: 2021))
+        let grown = try export(sandbox, fields: names("f", 66), secret: "new", year: 2100)
+        try sandbox.ok("import", grown, "--on-duplicate", "update-newer")
+        #expect(try sandbox.ok("get", "svc").output == "new")
+        let shown = try sandbox.ok("show", "svc", "--reveal").output
+        for name in names("f", 66) { #expect(shown.contains("value of \(name)"), "\(name)") }
+        #expect(try sandbox.ok("import", grown, "--on-duplicate", "update-newer").error.contains("1 unchanged"))
+    }
+
+    @Test("a copy before its original is an item of its own, though the vault's item equals it")
+    func copyFirst() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("import", try logins(sandbox, [("1", "c.example", "pa")], year: 2021))
+        let source = try logins(sandbox, [("2", "c.example", "pa"), ("1", "c.example", "NEW")])
+        try sandbox.ok("import", source, "--on-duplicate", "update-newer")
+        #expect(try sandbox.ok("get", "c.example", "u").output == "NEW")
+        #expect(try sandbox.ok("get", "c.example", "u (2)").output == "pa")
+    }
+
+    @Test("a password that was set in KeePass takes the place of one that had to be an attachment")
+    func attachedSecret() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "u", input: "see {REF:P@T:x}".utf8)
+        let contents = try ExportedContents(of: sandbox)
+        let entry = contents.xml.replacing(
+            "<Key>UserName</Key><Value>u</Value></String>",
+            with: "<Key>UserName</Key><Value>u</Value></String><String><Key>Password</Key><Value>NEW</Value></String>")
+        #expect(entry != contents.xml)
+        let items = try #require(
+            Interchange.items(in: contents.start + Array(entry.utf8), format: Interchange.kdbxContents) {
+                Issue.record("\($0)")
+            })
+        #expect(items.count == 1 && items[0].secret == Array("NEW".utf8))
+        #expect(items[0].attributes.names.filter { $0.hasPrefix("file:") } == [])
+    }
+
+    @Test("notes that an import brought unsealed are sealed when somebody writes them")
+    func unsealedNotes() throws {
+        let sandbox = try Sandbox.withVault()
+        let text = """
+            {"format": "vaultfmt-export", "version": 2, "items": [{"class": "generic-password", "service": "it", \
+            "secret": "s", "attributes": {"notes": {"text": " ", "flags": []}}}]}
+            """
+        try sandbox.ok("import", try sandbox.write("source.json", text.utf8))
+        #expect(try attributes(sandbox, of: "it").contains("notes"))
+        try sandbox.ok("update", "it", "--attribute", "notes=mine")
+        #expect(try !attributes(sandbox, of: "it").contains("notes"))
+        #expect(try sandbox.ok("get", "it", "--field", "notes").output == "mine")
     }
 }

@@ -59,6 +59,23 @@ struct GitMergeTests {
             """)
     }
 
+    @Test("two items of one name end a sync with 3; a removal that does not hold is named")
+    func sharedNames() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            store a same A; on a vaultfmt sync work.vault; store b same B
+            ends 3 on b vaultfmt sync work.vault; grep -q "two items, one of each copy, have one name: .*'same'.*(conflict " error
+            on a vaultfmt sync work.vault; on a vaultfmt list -f work.vault | grep -c same | grep -qx 2
+            store a more A; commit a; on a git push -q; store b more B; commit b
+            fails on b git pull -q --no-edit --no-rebase 2>error; grep -q "two items, one of each copy, have one name: .*'more'" error
+            on b git add work.vault; on b git commit -q --no-edit; on b vaultfmt sync work.vault; on a vaultfmt sync work.vault
+            store a gone 1; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            on b vaultfmt rm gone --yes -f work.vault; on b vaultfmt sync work.vault; store a gone 2
+            on a vaultfmt sync work.vault 2>error; grep -q "removed in one copy but changed in the other, so it was kept: .*'gone'" error
+            """)
+    }
+
     @Test("a driver that cannot open the vault stops the merge, and both sides stay as they were")
     func locked() throws {
         let clones = try Clones()

@@ -112,6 +112,19 @@ struct GitOtherVaultTests {
             """)
     }
 
+    @Test("one that only the other side changed is compared with the other factors, too")
+    func oneSidedWithOtherFactors() throws {
+        try run(
+            """
+            printf 'a passphrase of its own' >own; own() { VAULTFMT_PASSPHRASE=$(<own) "$@"; }
+            on a vaultfmt rekey y.vault --new-passphrase-file ../own --kdf testing; on a git commit -q -a -m own
+            on a vaultfmt sync work.vault; on b git pull -q
+            own fill b y2 2; pushed; ends 3 on a vaultfmt sync work.vault
+            on b git pull -q; own fill b y3 3; pushed
+            on a vaultfmt sync work.vault --other-passphrase-file ../own; own filled a y3 3; agreed
+            """)
+    }
+
     @Test("no factor is tried on a vault that this machine never opened; an earlier version of it is not taken either")
     func neverOpened() throws {
         try run(

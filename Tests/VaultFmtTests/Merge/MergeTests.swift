@@ -434,6 +434,65 @@ struct MergeTests {
         #expect(back.values.map(\.field) == [.secret] && back.values[0].otherPlace == nil)
     }
 
+    @Test("what is left to settle comes back with an item that was removed, and stays in merges with who saw that")
+    func broughtBack() throws {
+        for kept in [0, 3] {
+            let copies = try Copies(kept: kept) { vault in
+                try vault.add(try key("a"), secret: Secret(text: "first"), attributes: ["label": "l"])
+            }
+            try copies.ours.set(
+                try key("a"), secret: Secret(text: "ours"), attributes: AttributeChanges(set: ["label": "our label"]))
+            copies.tick()
+            try copies.theirs.set(
+                try key("a"), secret: Secret(text: "theirs"), attributes: AttributeChanges(set: ["label": "its label"]))
+            _ = try copies.ours.merge(copies.theirs)
+            func values() throws -> [String] {
+                try copies.ours.conflict(in: try key("a"))?.values.map { value in
+                    guard let secret = value.value else { return "unreadable" }
+                    return secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+                } ?? []
+            }
+            let before = try values()
+            #expect(before.sorted() == ["our label", "ours"], "\(before)")
+            #expect(try copies.ours.remove(try key("a")))
+            _ = try copies.theirs.merge(copies.ours)
+            #expect(try copies.theirs.get(try key("a")) == nil)
+            #expect(try copies.ours.bringBack(try copies.ours.removedItems()) == 1)
+            #expect(try values() == before)
+            try expectSound(copies.ours)
+            _ = try copies.theirs.merge(copies.ours)
+            #expect(try copies.theirs.conflict(in: try key("a"))?.values.count == 2)
+            #expect(try copies.ours.merge(copies.theirs).outcome == .same)
+            try copies.ours.settle(try key("a"))
+            #expect(try values() == [])
+        }
+    }
+
+    @Test("two items that got one key are named, in a dry run too, and only in the merge that brings them together")
+    func sharedKeys() throws {
+        let copies = try copies()
+        for (vault, text) in [(copies.ours, "ours"), (copies.theirs, "theirs")] {
+            try vault.add(try key("same"), secret: Secret(text: text))
+            copies.tick()
+        }
+        func shared(_ report: MergeReport) -> [MergeReport.Note] {
+            report.notes.filter { if case .sharedKey = $0 { true } else { false } }
+        }
+        var options = MergeOptions()
+        options.isRehearsal = true
+        let dry = shared(try copies.ours.merge(copies.theirs, options: options))
+        let report = try copies.ours.merge(copies.theirs)
+        #expect(report.hasSharedKeys && shared(report).count == 1 && shared(report) == dry)
+        guard case .sharedKey(let one, let other)? = shared(report).first else { return }
+        #expect(one == (try key("same")) && other != one)
+        let texts = try [one, other].map { key in
+            try copies.ours.get(key)?.secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(Set(texts) == ["ours", "theirs"])
+        try copies.ours.add(try key("later"), secret: Secret(text: "later"))
+        #expect(try !copies.theirs.merge(copies.ours).hasSharedKeys, "it only takes the other's place")
+    }
+
     @Test("G8: takes the name and factors of the side that changed them last, under the slot's id")
     func changedSlot() throws {
         let copies = try copies()

@@ -982,7 +982,8 @@ enum {
     VAULTFMT_NOTE_SLOT_NOT_CARRIED_OUT = 19,   /* added, changed or removed under old keys, which was not carried out */
     VAULTFMT_NOTE_EXTENSION_DIFFERS = 20,      /* the vault's value of an extension, named by the text, was kept */
     VAULTFMT_NOTE_DAMAGED = 21,                /* something in the vault is damaged, as the text says */
-    VAULTFMT_NOTE_COPY_DAMAGED = 22            /* something in the copy is damaged, as the text says, and was not taken */
+    VAULTFMT_NOTE_COPY_DAMAGED = 22,           /* something in the copy is damaged, as the text says, and was not taken */
+    VAULTFMT_NOTE_SHARED_KEY = 23              /* two items have one key; one of them is listed under new_key */
 };
 
 typedef struct vaultfmt_merge_note {

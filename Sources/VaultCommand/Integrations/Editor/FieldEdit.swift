@@ -35,6 +35,7 @@ enum FieldEdit {
         let key = try key(item.key, field, name, edited)
         var dated = AttributeChanges(
             set: key == nil ? Attributes([Attribute(name, keeping: edited, flags: nil)]) : Attributes())
+        dated.sealUsual(of: item)
         try dated.keepDate(ofSecretOf: item, in: vault)
         let changes = dated
         try vault.transaction { transaction throws(VaultError) in

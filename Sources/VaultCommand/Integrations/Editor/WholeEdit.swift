@@ -219,6 +219,7 @@ struct WholeEdit: ~Copyable {
             return Terminal.note("nothing was changed")
         }
         var dated = changes.attributes
+        dated.sealUsual(of: item)
         try dated.keepDate(ofSecretOf: item, unlessNew: changes.secret, in: vault)
         let attributes = dated
         try vault.transaction { transaction throws(VaultError) in

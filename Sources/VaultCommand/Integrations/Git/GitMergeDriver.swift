@@ -52,7 +52,10 @@ struct GitMergeDriver: ParsableCommand {
                 )
                 self.end(1)
             }
-            guard outcomes.contains(where: \.leavesConflicts) else { return }
+            for report in outcomes.compactMap(\.report) {
+                for line in MergeText.noteLines(report) { Terminal.note(line) }
+            }
+            guard outcomes.contains(where: { $0.leavesConflicts || $0.report?.hasSharedKeys == true }) else { return }
             Terminal.note(
                 "\(TerminalText.path(path ?? ours)) was merged, with conflicts to settle; run 'vaultfmt conflicts', then 'git add' and 'git commit'"
             )

@@ -150,23 +150,28 @@ extension SyncRound {
     }
 
     /// Opens another vault of the repository: with the key that keeps it unlocked if there is one, since the factors are
-    /// those of the vault that is synced.
+    /// those of the vault that is synced, and with those of the other side if these do not open it.
     func open(_ name: String, _ access: AccessOptions, writable: Bool = false) throws -> Vault {
         let path = file.top + "/" + name
-        return try access.openUnlocked(path, writable: writable, despiteFactors: true)
-            ?? access.open(path, writable: writable)
+        if let kept = try access.openUnlocked(path, writable: writable, despiteFactors: true) { return kept }
+        do { return try access.open(path, writable: writable) } catch let failure as CommandFailure
+            where failure.status == .noAccess
+        {
+            guard let otherFactors else { throw failure }
+            do { return try access.open(path, with: otherFactors.read(), writable: writable) } catch let other
+                as CommandFailure where other.status == .noAccess
+            {
+                throw failure
+            }
+        }
     }
 
-    /// Opens another vault that both sides have changed, for merging: with the factors of the vault that is synced or,
-    /// failing that, with those of the other side.
+    /// Opens another vault that both sides have changed, for merging.
     func openChanged(_ name: String) throws -> Vault {
         do { return try open(name, access, writable: true) } catch let failure as CommandFailure
             where failure.status == .noAccess
         {
             let path = file.top + "/" + name
-            do {
-                if let otherFactors { return try access.open(path, with: otherFactors.read(), writable: true) }
-            } catch let failure as CommandFailure where failure.status == .noAccess {}
             throw CommandFailure(
                 failure.status,
                 "\(TerminalText.quoted(name)), which both sides have changed, has other factors: \(failure.message); unlock it "

@@ -76,6 +76,9 @@ struct Sync: ParsableCommand {
             throw CommandFailure(
                 .incomplete, "synced, with conflicts to settle in \(names); 'vaultfmt conflicts --vault …' shows them")
         }
+        guard round.sharedNames.isEmpty else {
+            throw CommandFailure(.incomplete, "synced, with two items of one name (see above)")
+        }
         guard round.areOthersProven else {
             throw CommandFailure(
                 .incomplete,

@@ -14,6 +14,8 @@ struct SyncRound {
     let lock: SyncLock
     var rounds = 0
     var hasDamage = false
+    /// The vaults in which a merge found two items with one name.
+    var sharedNames: Set<String> = []
     /// How versions of the other side end that were not whole, by the names of their vaults.
     var cutOff: [String: String] = [:]
     /// The other vaults that a merge left with conflicts to settle.
@@ -316,7 +318,8 @@ struct SyncRound {
             cutOff[name] = outcome?.tail.endOfCopy
             if let report = outcome?.report {
                 hasDamage = hasDamage || report.hasDamage
-                for line in MergeText.slotLines(report) { Terminal.note(line) }
+                if report.hasSharedKeys { sharedNames.insert(name) }
+                for line in MergeText.noteLines(report) { Terminal.note(line) }
             }
         }
     }

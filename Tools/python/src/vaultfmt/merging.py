@@ -51,6 +51,7 @@ class NoteKind(enum.IntEnum):
     EXTENSION_DIFFERS = 20
     DAMAGED = 21
     COPY_DAMAGED = 22
+    SHARED_KEY = 23
 
 
 @dataclasses.dataclass(frozen=True)
