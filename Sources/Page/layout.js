@@ -38,6 +38,18 @@ function zerosAt(bytes, offset) {
     return end - offset;
 }
 
+/** The stretches of an outline, which has a kind and a length for each. */
+export function layoutOfOutline(numbers) {
+    const stretches = [];
+    let offset = 0;
+    for (let index = 0; index + 1 < numbers.length; index += 2) {
+        const [kind, length] = [numbers[index], numbers[index + 1]];
+        stretches.push({ kind, offset, length });
+        offset += length;
+    }
+    return stretches;
+}
+
 /** Divides a vault whose header was read into stretches {kind, offset, length}, without gaps and in their order. */
 export function layoutOf(bytes) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

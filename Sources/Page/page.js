@@ -7,6 +7,7 @@ import { button, byId, make, say, showOnly } from './dom.js';
 import { forgetFiles, fromBase64 } from './files.js';
 import { Idle } from './idle.js';
 import { matching, prepared } from './items.js';
+import { layoutOf, layoutOfOutline } from './layout.js';
 import { List } from './list.js';
 import { itemsText, sentence, stateNotice, verdictNotice } from './messages.js';
 import { Picture } from './picture.js';
@@ -54,6 +55,10 @@ class Page {
             return;
         }
         const name = carried.dataset.name || 'vault';
+        if (carried.textContent.trim().startsWith('{')) {
+            this.#showOutline(JSON.parse(carried.textContent), name);
+            return;
+        }
         this.#source = { name, damage: 'page-damaged', read: async () => fromBase64(carried.textContent) };
         this.#prepare();
     }
@@ -115,6 +120,14 @@ class Page {
         showOnly('start');
     }
 
+    /** Shows what `vaultfmt inspect --html` wrote: what can be seen of a vault without its contents. */
+    #showOutline(outline, name) {
+        this.#unlock.showOutline(outline, name);
+        this.#picture.show(async () => ({ size: outline.size, stretches: layoutOfOutline(outline.stretches) }));
+        byId('layout').open = true;
+        showOnly('unlock');
+    }
+
     /** Starts a worker, gives it the vault, and shows what opens it. */
     async #prepare() {
         this.#client?.end();
@@ -130,7 +143,10 @@ class Page {
             if (client !== this.#client) return;
             this.#ready = true;
             this.#unlock.show(client, facts, source.name);
-            this.#picture.show(source.read);
+            this.#picture.show(async () => {
+                const read = await source.read();
+                return { size: read.length, stretches: layoutOf(read) };
+            });
             showOnly('unlock');
             this.#unlock.focus();
         } catch (error) {

@@ -1,7 +1,7 @@
 // A picture of the file before any factor is entered: each frame in its place and to scale, as anyone sees it.
 
 import { byId, make } from './dom.js';
-import { KINDS, layoutOf } from './layout.js';
+import { KINDS } from './layout.js';
 import { sentence } from './messages.js';
 import { sizeText } from './text.js';
 
@@ -32,7 +32,9 @@ export class Picture {
         matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#draw());
     }
 
-    /** Prepares the picture of the vault that `read` brings; it is read when somebody asks for the picture. */
+    /**
+     * Prepares a picture; `read` brings what it is of, {size, stretches}, and is called when somebody asks for the picture.
+     */
     show(read) {
         this.#read = read;
         this.#stretches = [];
@@ -42,10 +44,10 @@ export class Picture {
     async #load() {
         if (!this.#details.open || this.#stretches.length > 0) return;
         const read = this.#read;
-        const bytes = await read();
+        const { size, stretches } = await read();
         if (read !== this.#read) return; // another vault was chosen in the meantime
-        this.#size = bytes.length;
-        this.#stretches = layoutOf(bytes);
+        this.#size = size;
+        this.#stretches = stretches;
         this.#tell();
         this.#draw();
     }

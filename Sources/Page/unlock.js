@@ -78,11 +78,24 @@ export class Unlock {
         for (const factor of HERE) byId(`${factor}-field`).hidden = !asked.includes(factor);
         byId('several').hidden = asked.length < 2;
         byId('open').hidden = offered.length === 0;
-        byId('slots').replaceChildren(...facts.slots.map((slot) => make('li', {}, slotText(slot))));
-        const claimed = `, format ${facts.version}. Until the vault is open, this is what the file claims.`;
-        byId('vault-facts').replaceChildren('Vault ', make('code', {}, facts.vault), claimed);
+        this.#tell(facts, 'Until the vault is open, this is what the file claims.');
         this.#problem(offered.length === 0 ? 'No slot of this vault can be opened with this page.' : '');
         this.#setRunning(false);
+    }
+
+    /** Shows the facts of a vault that this page does not have. */
+    showOutline(facts, name) {
+        byId('unlock-verb').textContent = 'What anyone sees in';
+        byId('unlock-name').replaceChildren(visible(name, { limit: 200 }));
+        byId('unlock-form').hidden = true;
+        byId('outline-text').hidden = false;
+        this.#tell(facts, 'This is what the file claimed, read without a key.');
+    }
+
+    #tell(facts, claimed) {
+        byId('slots').replaceChildren(...facts.slots.map((slot) => make('li', {}, slotText(slot))));
+        const rest = `, format ${facts.version}. ${claimed}`;
+        byId('vault-facts').replaceChildren('Vault ', make('code', {}, facts.vault), rest);
     }
 
     focus() {

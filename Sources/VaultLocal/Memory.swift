@@ -139,7 +139,8 @@ package struct Memory: Sendable {
                 let now = try entry(of: watched)
                 // Another process may have remembered a different branch in the meantime.
                 if let now, try now.judge(watched) != .newer { return }
-                try store(watched, dropped: now?.dropped ?? [])
+                // A commit of this machine has what was dropped only because the user asked for it.
+                try store(watched, dropped: now?.stillDropped(after: try SeenRows(watched)) ?? [])
             }
         } catch { sayForgotten(error) }
     }

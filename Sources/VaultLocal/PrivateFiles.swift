@@ -112,7 +112,18 @@ struct PrivateFiles: Sendable {
             folder = Places.parent(of: folder)
         }
         try requireOwn(folder)
-        for folder in missing.reversed() { try fileSystem.makeDirectory(folder) }
+        for folder in missing.reversed() {
+            try fileSystem.makeDirectory(folder)
+            try syncEntry(of: folder)
+        }
+    }
+
+    /// Makes sure that a crash does not take back a new folder with everything in it.
+    private func syncEntry(of folder: String) throws(VaultError) {
+        do throws(VaultError) { try fileSystem.syncDirectory(of: folder) } catch {
+            // The folder above can be one that this user may change and not read: only its owner could sync it.
+            guard error.code != .outcomeUnknown else { throw error }
+        }
     }
 
     /// Throws if a folder belongs to another user: with `sudo` and the user's HOME, files created there by root would

@@ -13,6 +13,8 @@ public struct UndoStep: Sendable {
     public let changes: VaultChanges
     /// Whether, as far as this machine knows, it made all of these changes itself.
     public let isMadeHere: Bool
+    /// Whether the step makes a change again that was undone.
+    let isRedo: Bool
     /// The generation of the vault afterwards, from the user's point of view: the target's own generation or, if the
     /// target is itself an undo, the generation that the undo led to.
     let position: UInt64
@@ -61,6 +63,7 @@ extension Machine {
             UndoStep(
                 now: vault.state, target: target.state, entries: taken,
                 changes: try vault.changes(undoingTo: target.state), isMadeHere: taken.allSatisfy(states.isMadeHere),
+                isRedo: false,
                 position: entry.state.generation, origin: start.origin))
     }
 
@@ -81,7 +84,7 @@ extension Machine {
         return .step(
             UndoStep(
                 now: vault.state, target: entry.state, entries: [entry],
-                changes: try vault.changes(undoingTo: entry.state), isMadeHere: true,
+                changes: try vault.changes(undoingTo: entry.state), isMadeHere: true, isRedo: true,
                 position: entry.state.generation, origin: start.origin))
     }
 
@@ -92,7 +95,7 @@ extension Machine {
     ///   - vault: The vault for which the plan was made.
     /// - Throws: The same errors as `Vault.undo(to:from:)`.
     public func carryOut(_ step: UndoStep, on vault: Vault) throws(VaultError) {
-        try vault.undo(to: step.target, from: step.now)
+        try vault.undo(to: step.target, from: step.now, settles: step.isRedo)
         guard vault.state != step.now else { return }
         let entry = OwnCommits.Entry(
             generation: vault.state.generation, chain: vault.state.chainValue, target: step.position,

@@ -87,6 +87,7 @@ static void kept_and_restored(vaultfmt_vault *vault) {
 
     REQUIRE(vaultfmt_get_earlier_value(vault, &named, &id, &opened));
     CHECK(is_text(opened->secret, "first") && opened->attribute_count == 1 && opened->unread_attribute_count == 0);
+    CHECK(opened->group.data != NULL && opened->group.size == 0);
     secret = opened->secret.data;
     vaultfmt_earlier_value_free(opened);
     CHECK(secret[0] == 0 && secret[4] == 0);
@@ -148,6 +149,7 @@ static void forgotten_and_brought_along(vaultfmt_vault *vault) {
         vaultfmt_text_attribute("label", "Imported"), vaultfmt_text_attribute("notes", "of then")};
     vaultfmt_statistics statistics;
     const vaultfmt_earlier_values *values;
+    const vaultfmt_earlier_value *opened;
     size_t number = 7;
     statistics.struct_size = sizeof statistics;
     ids[0] = earlier(vault, 0);
@@ -168,6 +170,7 @@ static void forgotten_and_brought_along(vaultfmt_vault *vault) {
     new[0].secret = vaultfmt_text("oldest");
     new[0].replaced = 20;
     new[1].secret = vaultfmt_text("");
+    new[0].group = vaultfmt_text("private");
     new[1].attributes = attributes;
     new[1].attribute_count = 2;
     new[1].replaced = -30;
@@ -179,6 +182,11 @@ static void forgotten_and_brought_along(vaultfmt_vault *vault) {
     CHECK(values->values[1]->modified > 20 && values->values[1]->id.revision < values->values[2]->id.revision);
     CHECK(values->values[2]->attribute_count == 1 && is_text(values->values[2]->attributes[0].value, "Imported"));
     CHECK(is_text(values->values[3]->id.attribute, "notes") && values->values[3]->attribute_count == 0);
+    CHECK(values->values[1]->group.data == NULL);
+    ids[0] = values->values[1]->id;
+    REQUIRE(vaultfmt_get_earlier_value(vault, &named, &ids[0], &opened));
+    CHECK(is_text(opened->secret, "oldest") && is_text(opened->group, "private"));
+    vaultfmt_earlier_value_free(opened);
     vaultfmt_earlier_values_free(values);
     EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_add_earlier_values(vault, &none, new, 2, &number));
     CHECK(number == 0);

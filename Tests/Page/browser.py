@@ -693,6 +693,25 @@ def the_picture_has_every_frame_to_scale(world):
 
 
 @test
+def an_outline_shows_what_the_page_of_the_vault_shows_and_opens_nothing(world):
+    rows = []
+    with world.sheet(world.everyday) as sheet:
+        sheet.page.click("#layout summary")
+        sheet.page.locator("#layout-table tr").first.wait_for()
+        rows = [sheet.page.locator("#layout-table").inner_text(), sheet.page.locator("#slots").inner_text()]
+    key = world.folder / "outline.vault"
+    world.pages[key] = world.folder / "outline.html"
+    world.vaults.run("inspect", world.everyday, "--html", world.pages[key])
+    with world.sheet(key) as sheet:
+        expect(sheet.page.locator("#unlock h1")).to_contain_text("What anyone sees in")
+        sheet.page.locator("#layout-table tr").first.wait_for()
+        equal([sheet.page.locator("#layout-table").inner_text(), sheet.page.locator("#slots").inner_text()], rows)
+        expect(sheet.page.locator("#outline-text")).to_be_visible()
+        for hidden in ("#unlock-form", "#passphrase", "#drop"):
+            expect(sheet.page.locator(hidden)).to_be_hidden()
+
+
+@test
 def accessibility_rules_hold_in_light_and_dark_and_on_a_phone(world):
     axe = Axe()
 

@@ -32,6 +32,16 @@ struct BackupTests {
         #expect(said.contains("a slot that the vault does not have today opens it again") && said.contains("'ci'"))
     }
 
+    @Test("a backup from before a passphrase was changed opens with the old one, which is said")
+    func changedSlot() throws {
+        let sandbox = try Sandbox.withVault()
+        try FileManager.default.copyItem(atPath: sandbox.vault, toPath: sandbox.path("before.vault"))
+        let new = try sandbox.write("new-passphrase", "another passphrase".utf8)
+        try sandbox.ok("rekey", "--new-passphrase-file", new, "--kdf", "testing")
+        let said = try sandbox.ok("restore", "--from", "before.vault", "--yes").error
+        #expect(said.contains("a slot that was changed since opens it again"), "\(said)")
+    }
+
     @Test("a backup takes the vault's place, today's file stays under a name that is said, and both open")
     func restored() throws {
         let sandbox = try sandbox()

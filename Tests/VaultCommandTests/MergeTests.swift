@@ -191,6 +191,80 @@ struct MergeTests {
         try sandbox.fails(3, "contains damaged data", "merge", copy, sandbox.vault)
     }
 
+    @Test(
+        "undo of a settlement leaves the values to settle again, and redo settles them; what changed meanwhile is not settled"
+    )
+    func undoneSettlement() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try sandbox.ok("rekey", "--keep", "0")
+        let copy = try machines.copy("copy.vault") { sandbox, path in
+            try sandbox.ok("set", "svc", "ann", "--label", "theirs", "--vault", path, input: "theirs".utf8)
+        }
+        try sandbox.ok("set", "svc", "ann", "--label", "ours", input: "ours".utf8)
+        try sandbox.fails(3, "to settle", "merge", sandbox.vault, copy)
+        func left() throws -> [String] {
+            try sandbox.ok("conflicts", "show", "svc").output.split(separator: "\n").map { line in
+                line.split(separator: "\t").dropFirst(2).joined(separator: " ")
+            }.sorted()
+        }
+        let before = try left()
+        #expect(before.count == 2)
+        let said = try sandbox.ok("conflicts", "settle", "svc", "--yes").error
+        #expect(said.contains("1 value that is not secret was discarded"), "\(said)")
+        try sandbox.ok("undo")
+        #expect(try left() == before)
+        try sandbox.ok("redo")
+        #expect(try sandbox.ok("conflicts").output.isEmpty)
+        try sandbox.ok("undo")
+        #expect(try left() == before)
+        // Another process settles it while somebody is being asked.
+        let terminal = try PseudoTerminal(sandbox, "conflicts", "settle", "svc")
+        try terminal.expect("Settle all the same?")
+        try sandbox.ok("conflicts", "settle", "svc", "--yes")
+        try terminal.type("y\r")
+        try terminal.expect("another process has changed what is to settle")
+        #expect(try terminal.finish() != 0)
+    }
+
+    @Test("a value that a merge needs and cannot read is named with its item and the copy that it is in")
+    func damagedChange() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        let start = try sandbox.read("test.vault").count
+        let copy = try machines.copy("stick.vault") { sandbox, path in
+            try sandbox.ok("set", "svc", "ann", "--vault", path, input: "theirs".utf8)
+            // What the newest commit has written itself would be an incomplete commit.
+            try sandbox.ok("set", "later", "--vault", path, input: "later".utf8)
+        }
+        try sandbox.ok("set", "svc", "ann", input: "ours".utf8)
+        let (whole, before) = (try sandbox.read("stick.vault"), try sandbox.read("test.vault"))
+        var (named, attempt) = (0, 0)
+        for range in whole.ranges(of: Array("vREC".utf8)) where range.lowerBound > start / 2 {
+            var bytes = whole
+            bytes[range.lowerBound + 100] ^= 1
+            try sandbox.write("stick.vault", bytes)
+            for words in [[sandbox.vault, copy, "--dry-run"], [sandbox.vault, copy], [copy, sandbox.vault]] {
+                let run = try sandbox.run(["merge"] + words)
+                if run.status == 65 {
+                    let place = words[0] == copy ? "the vault" : "the other copy"
+                    let text = "a value of generic-password 'svc' 'ann' cannot be read in \(place)"
+                    #expect(run.error.contains(text), "\(words): \(run.error)")
+                    named += 1
+                } else {
+                    #expect([0, 3].contains(run.status), "\(words): \(run.error)")
+                }
+                try sandbox.write("stick.vault", bytes)
+                if run.status == 65 { #expect(try sandbox.read("test.vault") == before) }
+                // Another machine, because this one has seen more than it is given again.
+                try sandbox.write("test.vault", before)
+                attempt += 1
+                sandbox.environment["XDG_STATE_HOME"] = sandbox.path("state-\(attempt)")
+            }
+        }
+        #expect(named >= 2, "\(named)")
+    }
+
     @Test("in a vault that keeps no earlier values, settling asks before a secret is lost")
     func settlingLoses() throws {
         let machines = try Machines()
@@ -204,7 +278,8 @@ struct MergeTests {
         for words in [["svc"], ["--all"], ["svc", "--keep", "1"]] {
             let refused = try sandbox.run(["conflicts", "settle", "--no-input"] + words)
             #expect(
-                refused.status == 64 && refused.error.contains("the secrets that lose are gone"), "\(refused.error)")
+                refused.status == 64 && refused.error.contains("not all secrets that lose are kept: 1 is gone"),
+                "\(refused.error)")
         }
         try sandbox.ok("conflicts", "settle", "svc", "--yes")
     }

@@ -91,6 +91,53 @@ struct SecretAgeTests {
         #expect(!(try sandbox.ok("show", "set").output.contains("secret-changed")))
     }
 
+    @Test(
+        "exports and copies state since when an item has its secret if its last change is later",
+        .timeLimit(.minutes(5)))
+    func exported() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "web", input: "\(Self.strong)web".utf8)
+        let changed = item("web", ago(-5), #", "attributes": {"label": "later"}"#)
+        try sandbox.ok(
+            "import", "-", "--on-duplicate", "update-newer",
+            input: #"{"format": "vaultfmt-export", "version": 2, "items": [\#(changed)]}"#.utf8)
+        let today = String(ago(0).prefix(10))
+        /// What an item's own attribute states, and how the list of old secrets would date it.
+        func stated(_ options: String...) throws -> String? {
+            let shown = try #require(
+                try sandbox.ok(["show", "web", "--json"] + options).json() as? [String: Any])
+            return (shown["attributes"] as? [String: Any])?["secret-changed"] as? String
+        }
+        #expect(try stated() == nil)
+        try sandbox.ok("export", "--format", "json", "--output", "out.json")
+        #expect(
+            try String(decoding: sandbox.read("out.json"), as: UTF8.self).contains(#""secret-changed": "\#(today)"#))
+        let unchanged = try sandbox.ok("import", "out.json", "--on-duplicate", "update-newer", "--json").json()
+        #expect((unchanged as? [String: Any])?["unchanged"] as? Int == 1)
+        let passphrase = try sandbox.write("kdbx-passphrase", "kdbx".utf8)
+        try sandbox.ok(
+            "export", "--format", "kdbx", "--output", "out.kdbx", "--new-passphrase-file", passphrase, "--kdf",
+            "testing")
+        try sandbox.ok("copy", "web", "--as", "now")
+        let copied = try #require(try sandbox.ok("show", "now", "--json").json() as? [String: Any])
+        #expect((copied["attributes"] as? [String: Any])?["secret-changed"] == nil)
+        for source in [["out.json"], ["out.kdbx", "--source-passphrase-file", passphrase]] {
+            try sandbox.ok("rm", "web", "--yes")
+            try sandbox.ok(["import"] + source)
+            #expect(try stated()?.hasPrefix(today) == true, "\(source[0])")
+        }
+        // What is stated already goes on, also into a copy that is changed today.
+        let old = try vault(item("web", "2023-05-01T10:00:00Z"))
+        try old.ok("update", "web", "--attribute", "notes=x")
+        try old.ok("copy", "web", "--as", "second")
+        let shown = try #require(try old.ok("show", "second", "--json").json() as? [String: Any])
+        #expect((shown["attributes"] as? [String: Any])?["secret-changed"] as? String == "2023-05-01T10:00:00.000Z")
+        let imported = try vault(item("web", "2023-05-01T10:00:00Z"))
+        try imported.ok("copy", "web", "--as", "second")
+        let second = try #require(try imported.ok("show", "second", "--json").json() as? [String: Any])
+        #expect((second["attributes"] as? [String: Any])?["secret-changed"] as? String == "2023-05-01T10:00:00.000Z")
+    }
+
     @Test("earlier values with the same secret show the age if nothing else does; 'at least' if they do not reach back")
     func earlierValues() throws {
         func value(_ secret: String, _ modified: String, _ replaced: String) -> String {

@@ -84,6 +84,65 @@ struct UndoTests {
         #expect(try vault.verify().problems.isEmpty)
     }
 
+    @Test("a value that was forgotten is not shown again, whichever state is restored")
+    func forgottenSince() throws {
+        let vault = try populated().ours
+        let before = vault.state
+        try vault.set(try key("a"), secret: Secret(text: "1"))
+        try vault.forgetEarlierValues(of: try key("a"))
+        fails(.invalidArgument) { try vault.undo(to: before, from: vault.state) }
+        #expect(try secret(vault, "a") == "1" && vault.earlierValues(of: try key("a")).isEmpty)
+        try vault.remove(try key("a"))
+        fails(.invalidArgument) { try vault.undo(to: before, from: vault.state) }
+        #expect(try vault.item(try key("a")) == nil)
+    }
+
+    @Test("what was settled is left to settle again, once, however often it is undone; another copy takes it over")
+    func settled() throws {
+        let copies = try populated()
+        let vault = copies.ours
+        for (copy, text) in [(copies.ours, "ours"), (copies.theirs, "theirs")] {
+            try copy.set(
+                try key("a"), secret: Secret(text: text), attributes: setting(["label": text, "notes": "of \(text)"]))
+        }
+        try vault.merge(copies.theirs)
+        let (before, left) = (vault.state, try self.left(in: vault))
+        #expect(left.count == 3 && Set(left.map { $0.hasSuffix("theirs") }).count == 1)
+        let shown = try secret(vault, "a")
+        for keeps in [false, true] {
+            let conflict = try #require(try vault.conflict(in: try key("a")))
+            try vault.settle(try key("a"), keeping: keeps ? conflict.values : [])
+            let settled = vault.state
+            for _ in 0..<2 {
+                #expect(try vault.conflict(in: try key("a")) == nil && (secret(vault, "a") == shown) == !keeps)
+                try vault.undo(to: before, from: vault.state)
+                #expect(try self.left(in: vault) == left && secret(vault, "a") == shown)
+                try vault.put(try key("b"), "later")
+                try vault.undo(to: before, from: vault.state)
+                #expect(try self.left(in: vault) == left && vault.verify().problems.isEmpty)
+                try vault.undo(to: settled, from: vault.state, settles: true)
+            }
+            try vault.undo(to: before, from: vault.state)
+        }
+        try vault.compact()
+        #expect(try vault.verify().problems.isEmpty && self.left(in: vault) == left)
+        // The other copy settled it as well, and the undo is the later change.
+        try copies.theirs.merge(vault)
+        #expect(try self.left(in: copies.theirs) == left && copies.theirs.verify().problems.isEmpty)
+        let earlier = try vault.earlierValues(of: try key("a"))
+        #expect(earlier.count { $0.attribute == nil } == 1 && earlier.count { $0.attribute == "notes" } == 1)
+    }
+
+    /// What is left to settle in an item.
+    private func left(in vault: Vault) throws -> [String] {
+        var found: [String] = []
+        for value in try vault.conflict(in: try key("a"))?.values ?? [] {
+            guard let bytes = value.value else { continue }
+            found.append("\(value.field) " + bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+        }
+        return found.sorted()
+    }
+
     @Test("is refused where another handle has changed the vault since, and where the file has lost the state")
     func refused() throws {
         let copies = try populated()

@@ -171,7 +171,8 @@ extension Input {
         guard attributes.remove.isEmpty else {
             throw VaultError(.invalidArgument, "an attribute of an earlier value has no value")
         }
-        return NewEarlierValue(secret: secret, attributes: attributes.set, replaced: given.replaced)
+        return NewEarlierValue(
+            secret: secret, attributes: attributes.set, replaced: given.replaced, group: try text(given.group, "group"))
     }
 
     static func query(_ pointer: UnsafePointer<vaultfmt_query>?) throws(VaultError) -> Query {

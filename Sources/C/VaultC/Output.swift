@@ -84,7 +84,7 @@ enum Output {
     static func earlierValues(_ values: [EarlierValue]) throws(VaultError) -> UnsafePointer<vaultfmt_earlier_values> {
         try Block.make { arena in
             var list: [vaultfmt_earlier_value] = []
-            for value in values { list.append(structure(value, value.attributes, nil, &arena)) }
+            for value in values { list.append(structure(value, value.attributes, &arena)) }
             return vaultfmt_earlier_values(values: arena.appendPointers(list), count: list.count)
         }
     }
@@ -93,14 +93,19 @@ enum Output {
     static func earlierValue(
         _ opened: consuming OpenedEarlierValue
     ) throws(VaultError) -> UnsafePointer<vaultfmt_earlier_value> {
-        let (value, attributes) = (opened.value, opened.attributes)
+        let (value, attributes, group) = (opened.value, opened.attributes, opened.key.group)
         let secret = opened.takeSecret()
         let lent = secret.withUnsafeBytes { bytes($0) }
-        return try Block.make(holding: secret) { arena in structure(value, attributes, lent, &arena) }
+        return try Block.make(holding: secret) { arena in
+            var out = structure(value, attributes, &arena)
+            out.secret = lent
+            out.group = arena.append(group)
+            return out
+        }
     }
 
     private static func structure(
-        _ value: EarlierValue, _ attributes: Attributes, _ secret: vaultfmt_bytes?, _ arena: inout Arena
+        _ value: EarlierValue, _ attributes: Attributes, _ arena: inout Arena
     ) -> vaultfmt_earlier_value {
         var out = vaultfmt_earlier_value()
         out.id.revision = value.revision
@@ -111,7 +116,6 @@ enum Output {
         out.modified = value.modified
         (out.attributes, out.attribute_count) = self.attributes(attributes, &arena)
         out.unread_attribute_count = attributes.unread
-        out.secret = secret ?? vaultfmt_bytes()
         return out
     }
 

@@ -35,7 +35,7 @@ struct BackupRestore {
         try requireOwners(of: opened)
         let isThere = try UserFiles.exists(path)
         if isThere { try requireSameVault(opened) }
-        let items = try requireSound(opened, backup)
+        let items = try requireSound(opened)
         if isThere { try nameSlots(of: opened) }
         let kept = isThere ? try nameForToday() : nil
         guard try isConfirmed || isWanted(opened, items, kept) else {
@@ -111,24 +111,34 @@ struct BackupRestore {
     }
 
     /// Returns the number of items in a backup of which every object authenticates.
-    private func requireSound(_ opened: Vault, _ name: String) throws -> Int {
+    private func requireSound(_ opened: Vault) throws -> Int {
         let report = try Progress.during("verifying") { try opened.verify() }
         let problems = report.problems.filter { !$0.isInterruption }
         if let problem = problems.first {
             throw CommandFailure(
                 .damaged,
-                "the backup \(TerminalText.path(name)) is damaged: \(TerminalText.singleLine(problem.description)); try another one"
+                "the backup \(TerminalText.path(backup)) is damaged: \(TerminalText.singleLine(problem.description)); try another one"
             )
         }
         return Int(clamping: report.items)
     }
 
-    /// Names the slots of a backup that the vault of today does not have: they were removed, and open it again.
+    /// Names the slots of a backup that open it as they did then: the vault of today does not have them, or has them with
+    /// other keys, factors or groups.
     private func nameSlots(of opened: Vault) throws {
-        let today: Set<SlotID>
-        do throws(VaultError) { today = Set(try Vault.inspect(path).slots.map(\.id)) } catch { return }
-        for slot in try opened.slots() where !today.contains(slot.id) {
-            Terminal.warning("a slot that the vault does not have today opens it again: \(SlotText.short(slot))")
+        let today: [SlotID: [UInt8]]
+        let then: [SlotID: [UInt8]]
+        do throws(VaultError) {
+            (today, then) = (try Vault.slotContents(at: path), try Vault.slotContents(at: backup))
+        } catch {
+            return
+        }
+        for slot in try opened.slots() where today[slot.id] != then[slot.id] {
+            let what =
+                today[slot.id] == nil
+                ? "a slot that the vault does not have today opens it again"
+                : "a slot that was changed since opens it again with its factors and groups of then"
+            Terminal.warning("\(what): \(SlotText.short(slot))")
         }
     }
 
@@ -179,7 +189,7 @@ struct BackupRestore {
             throw CommandFailure(
                 .busy, "the backup \(TerminalText.path(backup)) was changed while it was being restored; try again")
         }
-        _ = try requireSound(copied, backup)
+        _ = try requireSound(copied)
     }
 
     /// Opens and locks the vault's file, as writers do.

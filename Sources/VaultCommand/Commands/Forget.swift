@@ -51,6 +51,11 @@ struct Forget: ParsableCommand {
             return Terminal.note("\(ItemText.summary(item.key)) has no earlier values")
         }
         let known = try EarlierValues.count(of: item, in: opened)
+        if known == nil, values == nil {
+            Terminal.warning(
+                "the list of the item's earlier values cannot be read: forgetting it also gives up what a merge left to settle, here and, after the next merge, in every copy; "
+                    + "if another copy is sound, put it in the place of this one instead")
+        }
         guard try isConfirmed(item, values, known) else { throw CommandFailure.declined("nothing was forgotten") }
         ControllingTerminal.end()
         let count = try Progress.during("writing") { try opened.forgetEarlierValues(of: item.key, values) }

@@ -15,6 +15,7 @@ struct Inspect: ParsableCommand {
             Examples:
               vaultfmt inspect work.vault
               vaultfmt inspect work.vault --passphrase-file pass.txt --json
+              vaultfmt inspect work.vault --html work.html
             """)
 
     @OptionGroup var vault: VaultFileOptions
@@ -25,8 +26,18 @@ struct Inspect: ParsableCommand {
     @Flag(help: "Also show details for implementers: objects, anchor, compartments, tree, memory.")
     var verbose = false
 
+    @Option("Write a page for browsers with a picture of what anyone sees in the file.", value: "file", isFile: true)
+    var html: String?
+
+    func validate() throws {
+        guard html == nil || !json && !verbose else {
+            throw ValidationError("--html cannot be combined with --json or --verbose; leave one out")
+        }
+    }
+
     func run() throws {
         let path = try vault.path
+        if let html { return try writePage(html, path) }
         let outside = try readOutside(path)
         let (inside, failure) = readInside()
         try json ? writeJSON(outside, inside, path) : writeText(outside, inside, path)
@@ -48,6 +59,18 @@ struct Inspect: ParsableCommand {
         } catch {
             return (nil, CommandFailure(error))
         }
+    }
+
+    /// Writes what can be read without a key, whatever factors are given: the page may be meant for others.
+    private func writePage(_ output: String, _ path: String) throws {
+        try ExportFile.check(output)
+        let outline = try Progress.during("reading") { try PageOutline(of: path) }
+        let file = try ExportFile(output)
+        var page = PageExport(file.output)
+        let hash = try page.write(outline, of: path)
+        try file.checkInterruption()
+        try file.finish()
+        Terminal.note("wrote a page about \(TerminalText.path(path)), without its contents, SHA-256 \(hash)")
     }
 
     private func writeJSON(_ outside: Inspection, _ inside: InsideView?, _ path: String) throws {

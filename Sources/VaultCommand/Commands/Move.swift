@@ -150,7 +150,10 @@ struct Move: ParsableCommand {
     }
 
     private func step(for item: Item, _ target: Target?, in opened: Vault) throws -> Step {
-        var key = try destination.key(from: item.key)
+        // A suffix that tells an item from another one of its name is not part of its name.
+        var isRenamed = destination.changesKey
+        if case .name = target { isRenamed = true }
+        var key = try destination.key(from: isRenamed ? item.storedKey : item.key)
         var folder = destination.toFolder
         switch target {
         case .name(let name): key = try key.renamed(name)
@@ -204,7 +207,8 @@ extension Move.Destination {
         return fields
     }
 
-    var isGiven: Bool { !fields.isEmpty || toGroup != nil || toFolder != nil }
+    var isGiven: Bool { changesKey || toFolder != nil }
+    var changesKey: Bool { !fields.isEmpty || toGroup != nil }
 
     /// The key with the given parts replaced.
     func key(from key: ItemKey) throws -> ItemKey {

@@ -98,7 +98,7 @@ struct UndoOptions: ParsableArguments {
         guard vault.state != before else {
             throw CommandFailure(
                 .noSuchItem,
-                "this cannot be \(done): what was settled or forgotten does not come back, and nothing else was changed then; "
+                "this cannot be \(done): what was forgotten does not come back, and nothing else was changed then; "
                     + "'vaultfmt undo --steps NUMBER' goes back further")
         }
         Terminal.note(

@@ -47,7 +47,9 @@ struct JSONExport {
             try writer.member("revision", item.revision)
             try writer.member("created", time: item.created)
             try writer.member("modified", time: item.modified)
-            try writer.flagged(item.attributes) { name throws(VaultError) in try vault.attribute(name, of: item) }
+            var attributes = item.attributes
+            attributes.stateDate(ofSecretOf: item, lastChange: item.modified)
+            try writer.flagged(attributes) { name throws(VaultError) in try vault.attribute(name, of: item) }
             try writer.member("secret", opened.secret)
             try write(EarlierState.all(of: opened, in: vault) { _ in refused += 1 }, of: item, &writer)
         }

@@ -129,10 +129,12 @@ struct KDBXExport: ~Copyable {
                     replaced: state.replaced, group: state.group
                 ) { _ in nil })
         }
+        var attributes = item.attributes
+        attributes.stateDate(ofSecretOf: item, lastChange: item.modified)
         states.append(
             try KDBXItemState(
                 key: item.key, userName: userName, accessibility: item.accessibility,
-                secret: SharedSecret(opened.secret.copy()), attributes: item.attributes, created: item.created,
+                secret: SharedSecret(opened.secret.copy()), attributes: attributes, created: item.created,
                 modified: item.modified, replaced: nil
             ) { try vault.attribute($0, of: item) })
         return states

@@ -6,8 +6,8 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// Writes the page that opens a vault in a browser (`Docs/page.md`): with the bytes of a vault, still encrypted, or
-/// without one.
+/// Writes the page that opens a vault in a browser (`Docs/page.md`): with the bytes of a vault, still encrypted, without
+/// one, or with what anyone can see of one.
 struct PageExport {
     /// The largest vault that a page can hold: browsers limit the length of its text, and of text in scripts.
     private static let longest = 256 << 20
@@ -30,6 +30,19 @@ struct PageExport {
         if let file { try put(Self.escaped(file.name).utf8) }
         try put(vaultfmt_page_before_vault())
         if let file { try put(file, pause) }
+        return try end()
+    }
+
+    /// Writes a page that shows the outline of a vault and opens nothing; returns the page's SHA-256.
+    mutating func write(_ outline: PageOutline, of vault: String) throws -> String {
+        try put(vaultfmt_page_before_name())
+        try put(Self.escaped(VaultBytes.name(vault)).utf8)
+        try put(vaultfmt_page_before_vault())
+        try put(outline.json.utf8)
+        return try end()
+    }
+
+    private mutating func end() throws -> String {
         try put(vaultfmt_page_after_vault())
         try output.flush()
         return hash.finalize().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -85,7 +98,7 @@ struct PageExport {
             // Refuses what is no vault.
             _ = try Vault.id(at: path)
             self.path = path
-            name = path.split(separator: "/").last.map(String.init) ?? path
+            name = Self.name(path)
             descriptor = vault_open(path, O_RDONLY, 0)
             guard descriptor >= 0 else {
                 throw CommandFailure(system: -descriptor, "cannot open \(TerminalText.path(path))")
@@ -102,6 +115,8 @@ struct PageExport {
                         + "leave out --with-vault, and open the vault's file in the page")
             }
         }
+
+        static func name(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
         deinit { if descriptor >= 0 { close(descriptor) } }
 

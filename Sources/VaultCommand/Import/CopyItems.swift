@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import VaultFmt
 import VaultLocal
 
@@ -125,7 +126,7 @@ struct CopyItems: ParsableCommand {
         }
         let leftOut = Set(without + [AttributeName.origin])
         let source = VaultSource(vault: opened, items: items, hasHistory: false, without: leftOut)
-        var attributes = try source.attributes(of: item)
+        var attributes = try source.attributes(of: item, lastChange: Int64(time(nil)) * 1000)
         // A label that only repeats the name changes with it.
         if let label = item.attributes.label, label == ItemText.name(item.key).first {
             attributes[AttributeName.label] = Array(name.utf8)
@@ -218,7 +219,7 @@ private struct VaultSource: ImportSource {
         for (index, item) in copied.enumerated() {
             let opened = try vault.open(item)
             var record = ImportRecord(place: "item \(index + 1)", key: item.key, secret: opened.secret.copy())
-            record.attributes = try attributes(of: opened.item)
+            record.attributes = try attributes(of: opened.item, lastChange: item.modified)
             (record.accessibility, record.created, record.modified) = (item.accessibility, item.created, item.modified)
             if hasHistory {
                 var refused = 0
@@ -234,13 +235,14 @@ private struct VaultSource: ImportSource {
             }
     }
 
-    /// The attributes with their values.
-    func attributes(of item: Item) throws -> Attributes {
+    /// The attributes with their values, for an item that will have this time of its last change.
+    func attributes(of item: Item, lastChange: Int64) throws -> Attributes {
         var attributes = Attributes()
         for attribute in item.attributes.all where !without.contains(attribute.name) {
             guard let value = try vault.attribute(attribute.name, of: item) else { continue }
             attributes.set(Attribute(attribute.name, keeping: value, flags: attribute.flags))
         }
+        if !without.contains(SecretDate.attribute) { attributes.stateDate(ofSecretOf: item, lastChange: lastChange) }
         return attributes
     }
 }

@@ -89,6 +89,7 @@ struct Import: ParsableCommand {
             progress?.finish()
             session.report(verb: "would import")
             try session.refuseDuplicates()
+            try session.warnOfExposed()
             return try session.refuseLosses(verb: "would be imported")
         }
         try session.run(&opened, into: vault, progress)

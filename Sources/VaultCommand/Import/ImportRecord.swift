@@ -45,6 +45,18 @@ extension ImportRecord {
     }
 }
 
+extension ImportRecord {
+    /// Whether the attribute `secret-changed` is that of an earlier secret: a program that does not know it has changed the
+    /// secret since.
+    var hasDateOfEarlierSecret: Bool {
+        guard let stated = SecretDate.stated(attributes) else { return false }
+        for value in earlier.reversed() where !value.secret.secret.equals(secret) {
+            return SecretDate.stated(value.value.attributes) == stated
+        }
+        return false
+    }
+}
+
 /// A source that items can be imported from.
 protocol ImportSource: ~Copyable {
     /// Passes each item to `take`, in source order.

@@ -64,6 +64,7 @@ struct ImportSession {
                         try room.note(tally.seen)
                         progress?.count(tally.seen)
                     }
+                    omissions += foreignOriginsLost
                     try refuseDuplicates()
                     try confirm()
                 } catch {
@@ -81,13 +82,13 @@ struct ImportSession {
     mutating func rehearse(
         _ source: inout some ImportSource & ~Copyable, into vault: Vault, output: Output, _ progress: Progress?
     ) throws {
-        var seen: [ItemKey: Int64?] = [:]
+        var seen: [ItemKey: (modified: Int64?, contents: UInt64)] = [:]
         // The names that entries before have given up.
         var freed: Set<ItemKey> = []
         limit = vault.keptVersions
         readable = try Self.groupsOfScopedSlots(vault)
         omissions = try source.read { record in
-            let key = record.key
+            let (key, contents) = (record.key, twins.contents(of: record))
             let decision = try importing(record.place) { () throws -> Decision in
                 try vault.rehearseAdding(
                     secretBytes: record.secret.count, attributes: record.attributes,
@@ -109,7 +110,10 @@ struct ImportSession {
                         seen[key] != nil ? nil : try vault.item(key)?.attributes.string(AttributeName.origin)
                     },
                     compare: { key, name throws(VaultError) in
-                        if let modified = seen[key] { return Self.isNewer(record.modified, than: modified) }
+                        if let last = seen[key] {
+                            return last.contents == contents
+                                ? .none : Self.isNewer(record.modified, than: last.modified)
+                        }
                         guard let old = try vault.whole(key) else { return .newer }
                         return try Self.compare(record, old, name)
                     })
@@ -130,7 +134,7 @@ struct ImportSession {
             tally.earlierValues += earlier.added.count
             tally.droppedEarlierValues += earlier.dropped
             tally.displacedEarlierValues += earlier.displaced
-            if decision.action != .copy { seen[decision.target] = .some(record.modified) }
+            if decision.action != .copy { seen[decision.target] = (record.modified, contents) }
             let dropsOrigin = try importing(record.place) {
                 try hasForeignOrigin(record, decision) { () throws(VaultError) in try Self.origins(of: vault.items()) }
             }
@@ -147,7 +151,18 @@ struct ImportSession {
             try room.note(tally.seen)
             progress?.count(tally.seen)
         }
+        omissions += foreignOriginsLost
         try output.flush()
+    }
+
+    /// The loss of identifiers that are those of other items.
+    private var foreignOriginsLost: [Omission] {
+        guard foreignOrigins > 0 else { return [] }
+        let whose = foreignOrigins == 1 ? "that of another item" : "those of other items"
+        let items = foreignOrigins == 1 ? "1 item" : "\(foreignOrigins) items"
+        return [
+            .loss("the attribute 'origin' of \(items), because it is \(whose), which imports find by it")
+        ]
     }
 
     /// Returns the groups that scoped slots can read.
@@ -159,7 +174,8 @@ struct ImportSession {
     /// source that was imported before may have put it there.
     private mutating func noteExposed(_ decision: Decision) {
         guard decision.changes, !decision.renamesOnly, let asked = decision.asked,
-            readable.contains(decision.target.group), asked.group != decision.target.group
+            readable.contains(decision.target.group),
+            !asked.group.utf8.elementsEqual(decision.target.group.utf8)
         else { return }
         if exposed.items.count < 5 { exposed.items.append(decision.target) }
         exposed.count += 1
@@ -167,7 +183,16 @@ struct ImportSession {
 
     /// Asks before the source's secrets are put where holders of scoped slots read them.
     private func confirm() throws {
-        guard exposed.count > 0, !isConfirmed else { return }
+        guard try warnOfExposed() else { return }
+        guard try Prompt.confirm("Put them there?", instead: "give --yes") else {
+            throw CommandFailure.declined("nothing was \(participle)")
+        }
+    }
+
+    /// Says what `confirm` asks about; returns false if nothing is to be asked. Fails if nobody can be asked.
+    @discardableResult
+    func warnOfExposed() throws -> Bool {
+        guard exposed.count > 0, !isConfirmed else { return false }
         let names = exposed.items.map { ItemText.summary($0) }.joined(separator: ", ")
         let more = exposed.count > exposed.items.count ? " and \(exposed.count - exposed.items.count) more" : ""
         Terminal.warning(
@@ -178,9 +203,7 @@ struct ImportSession {
                 .usage,
                 "nothing was \(participle): there is no terminal to ask on; give --yes, or move these items first")
         }
-        guard try Prompt.confirm("Put them there?", instead: "give --yes") else {
-            throw CommandFailure.declined("nothing was \(participle)")
-        }
+        return true
     }
 
     /// Fails if the policy is to fail and there were duplicates; names the first few.
@@ -197,12 +220,6 @@ struct ImportSession {
     /// Reports the items lost, skipped or replaced, and the number of items imported.
     func report(verb: String) {
         for omission in omissions { Terminal.warning("not \(participle): \(omission.text)") }
-        if foreignOrigins > 0 {
-            let whose = foreignOrigins == 1 ? "that of another item" : "those of other items"
-            Terminal.warning(
-                "not \(participle): the attribute 'origin' of \(foreignOrigins) "
-                    + "\(foreignOrigins == 1 ? "item" : "items"), because it is \(whose), which imports find by it")
-        }
         tally.report(verb: verb, participle, policy, omitted: omitted)
     }
 
@@ -293,14 +310,17 @@ struct ImportSession {
     ) throws(VaultError) -> Decision {
         let key = try group.key(record.key, record.attributes)
         var old: ItemKey?
-        if policy != .keepBoth, !record.origin.isEmpty {
+        // Of our own exports, an entry's identifier is its item's id, unless the item has one of another program.
+        let isIdentified =
+            record.formerKey == nil || record.attributes.string(AttributeName.origin) == record.origin
+        if policy != .keepBoth, !record.origin.isEmpty, isIdentified {
             if origins == nil { origins = try known() }
             // An item that has since been removed, or that this import has moved, is looked up by its key.
-            if let found = origins?[record.origin], try isKnown(found), !twins.hasTaken(found) { old = found }
+            if let found = origins?[record.origin], try isKnown(found), twins.isFree(found) { old = found }
         }
         if policy != .keepBoth, old == nil, let former = record.formerKey {
             let found = try group.key(former, record.attributes)
-            if try isKnown(found), !twins.hasTaken(found) { old = found }
+            if try isKnown(found), twins.isFree(found) { old = found }
         }
         var name = key
         if let old {
@@ -318,10 +338,12 @@ struct ImportSession {
         let target = try target(of: found, named: name, isKnown)
         var policy = policy
         if old == nil, policy == .updateNewer || policy == .replace {
-            let isTaken = record.mayHaveTwins && twins.hasTaken(found)
+            let isTaken =
+                record.mayHaveTwins && twins.hasTaken(found) || record.formerKey != nil && !twins.isFree(found)
             // Neither is an older version of the other, whatever their times, and even if they are equal today.
             if try isTaken ? true : Self.areTwoEntries(record.origin, origin(found)) { policy = .keepBoth }
         }
+        if policy != .keepBoth { twins.match(found) }
         switch policy {
         case .replace: return Decision(action: .replace, target: target, old: found, asked: key)
         case .skip: return Decision(action: .skip, target: found)
@@ -342,9 +364,10 @@ struct ImportSession {
         }
         // A certificate, key or identity with the same key is the same item.
         guard key.account != nil else { return Decision(action: .skip, target: key) }
-        for number in 2...Twins.most {
+        for number in twins.number(after: key)...Twins.most {
             if let other = try TwinName.key(key, String(number)), try !isKnown(other) {
                 twins.note(other, record)
+                twins.note(number, of: key)
                 return Decision(action: .keepBoth, target: other)
             }
         }
@@ -363,17 +386,20 @@ struct ImportSession {
 
     /// Returns the key of an item that exists, once the source has changed it: its name in the source may be another one.
     /// If another item has that name, it gets a suffix, as entries of one name do; an item that has such a suffix keeps it.
-    private func target(
+    private mutating func target(
         of found: ItemKey, named name: ItemKey, _ isKnown: (ItemKey) throws(VaultError) -> Bool
     ) throws(VaultError) -> ItemKey {
         let named = try group.movesItems ? name : name.replacing(group: found.group)
         guard found.itemClass == name.itemClass, named != found else { return found }
         guard try isKnown(named) else { return named }
         if named.group == found.group, TwinName.isTwin(found, of: named) { return found }
-        for number in 2...Twins.most {
+        for number in twins.number(after: named)...Twins.most {
             guard let twin = try TwinName.key(named, String(number)) else { return found }
             if twin == found { return found }
-            if try !isKnown(twin) { return twin }
+            if try !isKnown(twin) {
+                twins.note(number, of: named)
+                return twin
+            }
         }
         return found
     }
@@ -415,7 +441,11 @@ struct ImportSession {
 
     private static func hasAll(of attributes: Attributes, _ item: Item) throws(VaultError) -> Bool {
         func has(_ attributes: Attributes) -> Bool {
-            attributes.all.allSatisfy { item.attributes.attribute($0.name) == $0 }
+            attributes.all.allSatisfy {
+                // The vault's own item need not state what the vault knows of it.
+                let known = item.attributes.attribute($0.name)
+                return known == $0 || known == nil && $0.name == SecretDate.attribute
+            }
         }
         if has(attributes) { return true }
         // What does not fit into the item was combined when it was imported.
@@ -433,16 +463,18 @@ struct ImportSession {
         return modified > other ? .newer : .older
     }
 
-    /// Whether a source gives an item the identifier by which a later import finds another one: that one's secrets would
-    /// then be put here.
+    /// Whether a source gives an item the identifier by which a later import finds another one, be it of the vault or of
+    /// this source: that one's secrets would then be put here, or neither would be found.
     private mutating func hasForeignOrigin(
         _ record: borrowing ImportRecord, _ decision: Decision, known: () throws(VaultError) -> [String: ItemKey]
     ) throws(VaultError) -> Bool {
-        guard decision.adds, let origin = record.attributes.string(AttributeName.origin), origin != record.origin else {
+        guard decision.adds, let origin = record.attributes.string(AttributeName.origin) else { return false }
+        if origins == nil { origins = try known() }
+        guard origin != record.origin, let other = origins?[origin], other != decision.target, other != decision.old
+        else {
+            origins?[origin] = decision.target
             return false
         }
-        if origins == nil { origins = try known() }
-        guard let other = origins?[origin], other != decision.target, other != decision.old else { return false }
         foreignOrigins += 1
         return true
     }
@@ -488,6 +520,7 @@ struct ImportSession {
         let old = decision.old ?? target
         switch decision.action {
         case .add, .keepBoth:
+            if record.hasDateOfEarlierSecret { changes.set[SecretDate.attribute] = nil }
             if changes.set.count < Format.Limit.attributes, let date = record.secretDate {
                 changes.set.set(Attribute(SecretDate.attribute, Array(date.utf8)))
             }
@@ -506,6 +539,7 @@ struct ImportSession {
         case .replace, .update:
             try importing(place) {
                 try changes.keepDate(ofSecretOf: old, unlessNew: record.secret, in: transaction)
+                if changes.replaceAll { changes.dropDate(ifSameDayAs: record.modified) }
                 changes.dropDate(ifTooManyWith: before)
                 // The item is stored both before and after it is moved, so that the earlier value keeps its own time.
                 for key in old == target ? [target] : [old, target] {
@@ -552,10 +586,6 @@ struct ImportSession {
         earlier: (ItemKey) throws(VaultError) -> [EarlierValue], open: (EarlierValue) throws(VaultError) -> Secret
     ) throws(VaultError) -> EarlierChange {
         guard !record.earlier.isEmpty else { return EarlierChange() }
-        // What the item has now stays the newest of its earlier values, however many the source has.
-        let isReplaced = decision.action == .replace
-        let changesValues = isReplaced || decision.action == .update && !decision.renamesOnly
-        let most = changesValues ? max(0, limit - 1) : limit
         var item: OpenedItem?
         switch decision.action {
         case .skip, .copy, .duplicate, .keep: return EarlierChange()
@@ -564,17 +594,22 @@ struct ImportSession {
         case .replace, .update, .unchanged: item = try whole(decision.old ?? decision.target)
         }
         guard let item else {
-            return EarlierChange(added: record.earlier.suffix(most), dropped: max(0, record.earlier.count - most))
+            let last = KnownValues.last(of: record, limit)
+            return EarlierChange(added: last.added, dropped: last.dropped)
         }
-        let known = try KnownValues(item, try earlier(decision.old ?? decision.target), limit: limit, open: open)
+        var change = KnownValues.Change.none
+        if decision.action == .replace { change = .replace }
+        if decision.action == .update, !decision.renamesOnly { change = .merge }
+        let known = try KnownValues(
+            item, try earlier(decision.old ?? decision.target), record, change, limit: limit, open: open)
+        // What an import of the same source has named before is not named again.
+        let isNamed = !record.origin.isEmpty && item.item.attributes.string(AttributeName.origin) == record.origin
         // A value that the item has already keeps what the vault knows of it, such as the group in which it was set.
-        let isNewer = changesValues && !isReplaced
-        let missing = known.missing(record.earlier, after: isNewer ? item.item.modified : .max, most: most)
+        let missing = known.missing(
+            record.earlier, after: change == .merge ? item.item.modified : .max, isNamed: isNamed)
         return EarlierChange(
-            added: missing.added,
-            // What an import of the same source has named before is not named again.
-            dropped: changesValues ? missing.dropped : 0,
-            displaced: known.displaced(by: missing.added.count, changesValues: changesValues))
+            added: missing.added, dropped: change == .none && isNamed ? 0 : missing.dropped,
+            displaced: known.displaced(by: missing.added))
     }
 }
 

@@ -62,10 +62,16 @@ enum ImportedAttributes {
 }
 
 extension AttributeChanges {
+    /// Leaves out the date of the secret if the item's last change says it as well.
+    mutating func dropDate(ifSameDayAs modified: Int64?) {
+        guard let modified, let stated = SecretDate.stated(set), stated / Age.day == modified / Age.day else { return }
+        set[SecretDate.attribute] = nil
+    }
+
     /// Leaves out the date of the secret if the item has no room for it.
     mutating func dropDate(ifTooManyWith item: Item?) {
         let name = SecretDate.attribute
-        guard let item, set.attribute(name) != nil, item.attributes.attribute(name) == nil else { return }
+        guard let item, set.attribute(name) != nil, replaceAll || item.attributes.attribute(name) == nil else { return }
         let kept = replaceAll ? 0 : item.attributes.names.count { set.attribute($0) == nil && !remove.contains($0) }
         if kept + set.count > Format.Limit.attributes { set[name] = nil }
     }

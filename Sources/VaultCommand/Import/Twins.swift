@@ -33,6 +33,10 @@ struct Twins {
     private var others: Set<Mark> = []
     /// The names of the items that entries have made or changed.
     private var targets: Set<Mark> = []
+    /// The names of the items that entries were found to be, whether or not they changed them.
+    private var matches: Set<Mark> = []
+    /// The last number that was given to an item of a name.
+    private var numbers: [Mark: UInt32] = [:]
 
     /// The most entries of one name that are numbered.
     static let most: UInt32 = 1_000_000
@@ -80,8 +84,23 @@ struct Twins {
     /// Notes that an entry has made or changed an item.
     mutating func take(_ target: ItemKey) { targets.insert(mark(target)) }
 
-    /// Whether an entry has made or changed an item: it is no other entry's.
+    /// Whether an entry has made or changed an item. Such an item belongs to that entry alone.
     func hasTaken(_ key: ItemKey) -> Bool { targets.contains(mark(key)) }
+
+    /// Notes that an entry was found to be an item.
+    mutating func match(_ item: ItemKey) { matches.insert(mark(item)) }
+
+    /// Whether no entry has been found to be this item, or has made it.
+    func isFree(_ key: ItemKey) -> Bool {
+        let name = mark(key)
+        return !targets.contains(name) && !matches.contains(name)
+    }
+
+    /// The first number that can be free for an item with this name: nobody looks for it twice.
+    func number(after key: ItemKey) -> UInt32 { numbers[mark(key)].map { min($0 + 1, Self.most) } ?? 2 }
+
+    /// Notes the number that an item of a name has got.
+    mutating func note(_ number: UInt32, of key: ItemKey) { numbers[mark(key)] = number }
 
     /// Returns the key with a suffix and takes it, unless an earlier entry has it or it would be too long.
     private mutating func free(_ key: ItemKey, _ suffix: String, _ entry: First) throws(VaultError) -> ItemKey? {
@@ -124,7 +143,7 @@ struct Twins {
     }
 
     /// Returns a hash of everything that the item would hold.
-    private func contents(of record: borrowing ImportRecord) -> Mark {
+    func contents(of record: borrowing ImportRecord) -> UInt64 {
         var hash = keyed
         Self.add(record.secret, record.attributes, [record.created, record.modified], to: &hash)
         hash.update(data: Array(record.accessibility.name.utf8))

@@ -129,7 +129,7 @@ struct ConflictsSettle: ParsableCommand {
         abstract: "Settle an item's conflicts, keeping its values or restoring lost ones.",
         discussion: """
             Without --keep, the item stays as it is. With --keep, the chosen values replace the item's current ones, one \
-            for each field. Secrets and sealed attributes that lose become earlier values; other values that lose are discarded. \
+            for each field. Secrets and sealed attributes that lose become earlier values; other values that lose are discarded; 'vaultfmt undo' brings back what was left to settle. \
             A secret that was set in another group, with another accessibility or on another device than the item has now \
             is kept only after confirmation, because others may be able to read it here.
 
@@ -174,9 +174,25 @@ struct ConflictsSettle: ParsableCommand {
         guard try confirm(values, in: conflict.place), try confirmLoss(of: [conflict], in: opened) else {
             throw CommandFailure.declined("nothing was settled")
         }
-        try Progress.during("writing") { try opened.settle(item.key, keeping: values) }
+        try Progress.during("writing") {
+            try opened.transaction { transaction throws(VaultError) in
+                try Self.settle(conflict, keeping: values, in: transaction)
+            }
+        }
         let kept = values.isEmpty ? "as it is" : "with \(MergeText.fields(values.map(\.field))) as chosen"
         Terminal.note("settled \(ItemText.summary(item.key)), \(kept)")
+        noteDiscarded(conflict.values)
+    }
+
+    /// Settles what was shown, and nothing that another process has merged since.
+    private static func settle(
+        _ conflict: Conflict, keeping values: [Conflict.Value], in transaction: Transaction
+    ) throws(VaultError) {
+        guard let now = try transaction.conflict(in: conflict.key), now.isSame(as: conflict) else {
+            throw VaultError(
+                .busy, "another process has changed what is to settle; nothing was settled, see 'vaultfmt conflicts'")
+        }
+        try transaction.settle(conflict.key, keeping: values)
     }
 
     /// Asks before a value is shown to readers of a place in which it was not set.
@@ -204,19 +220,33 @@ struct ConflictsSettle: ParsableCommand {
         return try Prompt.confirm("Keep it there?", instead: "give --yes")
     }
 
-    /// Asks before secrets are lost, in a vault that keeps no earlier values.
+    /// Says how many secrets are lost, because the vault keeps fewer earlier values than there are, and asks.
     private func confirmLoss(of conflicts: [Conflict], in opened: Vault) throws -> Bool {
-        let secrets = conflicts.reduce(0) { count, conflict in
-            count + conflict.values.count { $0.field == .secret || $0.flags.contains(.sealed) }
+        let kept = opened.keptVersions
+        let lost = conflicts.reduce(0) { count, conflict in
+            let secrets = conflict.values.filter { $0.field == .secret || $0.flags.contains(.sealed) }
+            // Of each field, as many values lose as there are to settle: one that is chosen takes the place of another.
+            return Dictionary(grouping: secrets, by: \.field).values.reduce(count) { $0 + max(0, $1.count - kept) }
         }
-        guard secrets > 0, opened.keptVersions == 0, !yes else { return true }
+        guard lost > 0 else { return true }
+        let keeps = kept == 0 ? "no earlier values" : "\(kept) earlier \(kept == 1 ? "value" : "values") of each field"
         Terminal.warning(
-            "the vault keeps no earlier values ('vaultfmt rekey --keep'), so the secrets that lose are gone: \(secrets)"
+            "the vault keeps \(keeps) ('vaultfmt rekey --keep'), so not all secrets that lose are kept: \(lost) \(lost == 1 ? "is" : "are") gone"
         )
+        guard !yes else { return true }
         guard !vault.access.noInput, Prompt.isPossible else {
             throw CommandFailure(.usage, "nothing was settled: there is no terminal to ask on; give --yes")
         }
         return try Prompt.confirm("Settle all the same?", instead: "give --yes")
+    }
+
+    /// Tells of the values that lose and do not become earlier values: each one that is chosen takes the place of another.
+    private func noteDiscarded(_ values: [Conflict.Value]) {
+        let count = values.count { $0.field != .secret && !$0.flags.contains(.sealed) }
+        guard count > 0 else { return }
+        Terminal.note(
+            "\(count) \(count == 1 ? "value that is" : "values that are") not secret \(count == 1 ? "was" : "were") discarded; 'vaultfmt undo' brings back what was left to settle"
+        )
     }
 
     private func settleAll() throws {
@@ -226,15 +256,24 @@ struct ConflictsSettle: ParsableCommand {
         if !conflicts.isEmpty {
             try Progress.during("writing") {
                 try opened.transaction { transaction throws(VaultError) in
-                    for conflict in conflicts { try transaction.settle(conflict.key) }
+                    for conflict in conflicts { try Self.settle(conflict, keeping: [], in: transaction) }
                 }
             }
         }
         Terminal.note("settled \(MergeText.count(conflicts.count)), leaving each as it is")
+        noteDiscarded(conflicts.flatMap(\.values))
     }
 }
 
 extension Conflict {
+    /// Whether the same values are left to settle.
+    fileprivate func isSame(as other: Conflict) -> Bool {
+        item == other.item
+            && values.elementsEqual(other.values) {
+                ($0.field, $0.revision, $0.replica) == ($1.field, $1.revision, $1.replica)
+            }
+    }
+
     /// Returns the value with a number printed by `conflicts show`.
     fileprivate func value(numbered number: Int) throws -> Value {
         guard values.indices.contains(number - 1) else {

@@ -149,7 +149,7 @@ struct CopyMerger {
                 outcomes.append(other.outcome)
             } catch {
                 var outcome = CopyOutcome(path: other, failure: CommandFailure(error))
-                // An older backup may have other keys; that it was not merged is said, and is no failure.
+                // An older backup may have other keys; the user is told that it was not merged, but the merge does not fail.
                 outcome.isUnrelated = candidate.mayBeNamedByPerson && outcome.failure?.status == .noAccess
                 outcomes.append(outcome)
             }

@@ -34,7 +34,7 @@ enum AttributeName {
     /// The names that have a special meaning. A field with such a name is stored with the prefix `field:`.
     static let meaningful: Set<String> = [
         label, notes, oneTimePassword, folder, tags, address, expires, kind, origin, realm, more, icon, userName,
-        autoType,
+        autoType, check, SecretDate.attribute, ChangeInterval.attribute, "url-match",
         "comment", "creator", "type", "favorite",
     ]
 }

@@ -52,6 +52,24 @@ struct SecretDate {
     }
 }
 
+extension Attributes {
+    /// States since when an item has its secret, for a place where only its attributes and its last change are known.
+    ///
+    /// Nothing is added if the secret is as old as that change, or if there is no room.
+    ///
+    /// `modified`: the last change as that place will know it, in milliseconds since 1970.
+    mutating func stateDate(ofSecretOf item: Item, lastChange modified: Int64) {
+        guard item.key.account != nil, attribute(SecretDate.attribute) == nil, count < Format.Limit.attributes else {
+            return
+        }
+        // A source can have said that it was changed later than it was imported.
+        if item.isSecretOfLastChange, modified == item.modified { return }
+        let date = SecretDate(listed: item).milliseconds
+        guard modified > date, modified - date >= Age.day else { return }
+        set(Attribute(SecretDate.attribute, Array(Timestamp.text(date).utf8)))
+    }
+}
+
 extension AttributeChanges {
     /// Seals what is sealed by its name, such as notes, although the item has it otherwise: an import can have brought it
     /// so, and whoever writes notes does not expect others to read them.
@@ -89,16 +107,21 @@ extension AttributeChanges {
     mutating func keepDate(ofSecretOf key: ItemKey, unlessNew secret: borrowing Secret, in transaction: Transaction)
         throws(VaultError)
     {
-        guard let item = try transaction.item(key), set[SecretDate.attribute] == nil else { return }
-        if try Self.has(
+        guard let item = try transaction.item(key) else { return }
+        let isSame = try Self.has(
             secret,
             { () throws(VaultError) -> Secret? in
                 guard let opened = try transaction.get(key) else { return nil }
                 return opened.takeSecret()
             })
-        {
-            return keep(SecretDate(listed: item), of: item)
+        guard let stated = SecretDate.stated(set) else {
+            // What is no date is somebody's own.
+            guard set.attribute(SecretDate.attribute) == nil else { return }
+            return isSame ? keep(SecretDate(listed: item), of: item) : forgetDate(of: item)
         }
+        // A program that does not know the attribute has left it as it was with the secret before.
+        guard !isSame, stated <= SecretDate(listed: item).milliseconds else { return }
+        set[SecretDate.attribute] = nil
         forgetDate(of: item)
     }
 
@@ -125,7 +148,7 @@ extension AttributeChanges {
 
     private mutating func keep(_ date: SecretDate, of item: Item) {
         let text = Timestamp.text(date.milliseconds)
-        guard item.attributes.string(SecretDate.attribute) != text else { return }
+        guard replaceAll || item.attributes.string(SecretDate.attribute) != text else { return }
         let known = [item.secretChanged, Int64(time(nil)) * 1000].map { $0 / Age.day }
         if !known.contains(date.milliseconds / Age.day) {
             set[SecretDate.attribute] = Array(text.utf8)

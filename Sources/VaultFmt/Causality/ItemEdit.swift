@@ -12,6 +12,8 @@ package struct ItemEdit: Sendable {
     package var forgotten: Set<ValueName> = []
     /// New earlier values, as an import adds them; their dots are those of the commit.
     package var added: [ValueName: HeldValue] = [:]
+    /// Values that are left to settle again, as an undo leaves them; their dots are those of the commit.
+    package var reopened: [ValueName: HeldValue] = [:]
     /// Written fields that keep what they show, because nobody has seen its dot: it was made in the same transaction,
     /// before those of the added values that preceded it.
     package var renewed: Set<FieldName> = []
@@ -21,9 +23,9 @@ package struct ItemEdit: Sendable {
 
     package init() {}
 
-    /// Whether nothing is written, settled, removed, forgotten or added.
+    /// Whether nothing is written, settled, removed, forgotten, added or left to settle.
     package var isEmpty: Bool {
-        written.isEmpty && settled.isEmpty && dropped.isEmpty && forgotten.isEmpty && added.isEmpty
+        written.isEmpty && settled.isEmpty && dropped.isEmpty && forgotten.isEmpty && added.isEmpty && reopened.isEmpty
     }
 }
 
@@ -53,6 +55,7 @@ extension ItemState {
             !done.contains(name.field) || (edit.settled.contains(name.field) && fields[name.field] == name.dot)
         }
         for field in written.keys { open.insert(ValueName(field, dot)) }
+        open.formUnion(edit.reopened.keys)
         let live = open.union(fields.map { ValueName($0, $1) })
         var classes = ValueClasses()
         let gone = try equals(edit.forgotten, &classes, classOf).subtracting(live)
@@ -67,7 +70,7 @@ extension ItemState {
             fields, earlier: earlier, created: edit.created ?? created, modified: edit.modified ?? time)
         var state = ItemState(siblings: [dot: sibling], open: open, values: [:])
         let held = state.held
-        state.values = values.merging(edit.added) { $1 }.filter { held.contains($0.key) }
+        state.values = values.merging(edit.added) { $1 }.merging(edit.reopened) { $1 }.filter { held.contains($0.key) }
         for (name, value) in state.values where !live.contains(name) && value.replaced == 0 {
             state.values[name]?.replaced = time
         }

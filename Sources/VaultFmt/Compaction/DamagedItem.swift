@@ -50,7 +50,7 @@ extension VaultError {
 
 extension ItemKey {
     /// A one-line summary that distinguishes the item from others.
-    fileprivate var summary: String {
+    var summary: String {
         func quoted(_ text: String) -> String { "'\(text)'" }
         func hex(_ bytes: [UInt8]) -> String { Hex.encode(bytes) }
         func shown(_ field: Field) -> String {

@@ -55,13 +55,31 @@ extension Vault {
         return header.slots.map { SlotInfo($0, dots: nil) }
     }
 
+    /// Reads what tells of each slot in a file's header, by its id, what opens it and, of a scoped one, which keys it opens.
+    package static func slotContents(at path: String) throws(VaultError) -> [SlotID: [UInt8]] {
+        let place = Store.Place()
+        let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
+        let (header, _) = try Store.readHeader(file)
+        let slots = header.slots.map { slot in
+            let keys = slot.kind == .full ? [] : slot.payload
+            var bytes = [slot.kind.rawValue, slot.factors.rawValue]
+            bytes.append(slot.commitment)
+            return (SlotID(slot.id), bytes + slot.parameters + keys)
+        }
+        return Dictionary(slots, uniquingKeysWith: { first, _ in first })
+    }
+
     /// Reads the information that a file reveals without a key: header, slots and the sizes of objects. Throws
     /// `notAVault`, `unsupportedVersion`, `headerInvalid`, `noSuchFile`, `io`.
     public static func inspect(_ path: String) throws(VaultError) -> Inspection {
         try inspect(path, place: Store.Place())
     }
 
-    package static func inspect(_ path: String, place: Store.Place) throws(VaultError) -> Inspection {
+    /// `object`: is called with the type, the length and the offset of each object, in their order.
+    package static func inspect(
+        _ path: String, place: Store.Place = Store.Place(),
+        object: (_ type: String, _ length: Int, _ offset: UInt64) -> Void = { _, _, _ in }
+    ) throws(VaultError) -> Inspection {
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
         let (header, _) = try Store.readHeader(file)
         let size = try file.size()
@@ -70,6 +88,7 @@ extension Vault {
         do throws(VaultError) {
             try FrameWalker(file: file, header.bodyStart..<max(size, header.bodyStart)).walk {
                 (_, head, offset) throws(VaultError) in
+                object(head.type.name, head.length, offset)
                 let known = counts[head.type] ?? (0, 0)
                 counts[head.type] = (known.count + 1, known.bytes + UInt64(head.length))
                 if head.type == .commit { lastCommit = offset + UInt64(head.length) }

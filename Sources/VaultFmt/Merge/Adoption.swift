@@ -66,7 +66,7 @@ struct Adoption {
                 counter += 1
                 return Dot(revision: counter, replica: 1)
             }
-            if found != nil { add(item, &report) }
+            if found != nil { try add(item, &report) }
         }
         report.sort()
         return report
@@ -89,8 +89,14 @@ struct Adoption {
         return report
     }
 
-    private func add(_ item: Item, _ report: inout MergeReport) {
-        guard let mine = own[item.entry.id] else { return report.added.append(item.key) }
+    private func add(_ item: Item, _ report: inout MergeReport) throws(VaultError) {
+        guard let mine = own[item.entry.id] else {
+            report.added.append(item.key)
+            if let other = try ours.core.find(item.storedKey), other.entry.id != item.entry.id {
+                report.notes.append(ItemsMerge.sharedKey(item.storedKey, item.entry.id, other.entry.id))
+            }
+            return
+        }
         report.notes.append(.takenInToSettle(mine.key))
     }
 
@@ -135,7 +141,7 @@ struct Adoption {
                 let found = try taken(item) { () throws(VaultError) in try transaction.nextDot() }
                 guard let (taken, state, shown) = found else { continue }
                 try write(taken, item, state, shown, transaction, &report)
-                add(item, &report)
+                try add(item, &report)
             }
             // A change even if nothing is taken in: the hand-over lets the branch's machines go on.
             if transaction.next.own == nil { _ = try transaction.nextDot() }

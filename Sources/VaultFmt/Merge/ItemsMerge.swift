@@ -39,8 +39,8 @@ struct ItemsMerge {
 
     /// Merges one of them. An item that only one copy's entries differ in is not in the other copy.
     func merged(_ id: Bytes16) throws(VaultError) -> MergedItem {
-        let left = try mine[id].map { (item) throws(VaultError) in try MergedItem.Held(item, ours) }
-        let right = try its[id].map { (item) throws(VaultError) in try MergedItem.Held(item, theirs) }
+        let left = try mine[id].map { (item) throws(VaultError) in try MergedItem.Held(item, ours, isOurs: true) }
+        let right = try its[id].map { (item) throws(VaultError) in try MergedItem.Held(item, theirs, isOurs: false) }
         return MergedItem(id, left, right, ours, theirs, forgotten: forgotten)
     }
 

@@ -134,20 +134,17 @@ private struct Merging {
         _ mine: MergeSide, _ its: MergeSide, split: [ReplicaID]
     ) throws(VaultError) -> MergeReport {
         switch (mine.includes(its), its.includes(mine)) {
-        case (true, true): return MergeReport(.same)
+        case (true, true):
+            guard options.unifiesFiles, isTheirsGreater else { return MergeReport(.same) }
+            return try takeTheirs { (_) throws(VaultError) in MergeReport(.same) }
         case (true, false): return MergeReport(.ours)
-        case (false, true):
-            return try takeTheirs { (damage) throws(VaultError) in
-                var report = try unite(mine, its, split: split)
-                report.notes += damage.map { .copyDamaged($0) }
-                return report
-            }
+        case (false, true): return try takeTheirs(orUnite: mine, its, split: split)
         case (false, false):
             // From the rows of a split id nothing follows: without this, two copies would exchange merges without end.
             if mine.hasSplitIDs {
                 if try StateMerge(mine, its, split: split, nil).isOurs() { return MergeReport(.ours) }
                 if try StateMerge(its, mine, split: split, nil).isOurs() {
-                    return try takeTheirs { (_) throws(VaultError) in try unite(mine, its, split: split) }
+                    return try takeTheirs(orUnite: mine, its, split: split)
                 }
             }
             return try unite(mine, its, split: split)
@@ -157,6 +154,17 @@ private struct Merging {
     private func unite(_ mine: MergeSide, _ its: MergeSide, split: [ReplicaID]) throws(VaultError) -> MergeReport {
         let merge = try StateMerge(mine, its, split: split, progress)
         return try options.isRehearsal ? merge.rehearse() : merge.write()
+    }
+
+    /// Puts their file in the place of ours, or unites both if theirs is damaged, which the report then says.
+    private func takeTheirs(
+        orUnite mine: MergeSide, _ its: MergeSide, split: [ReplicaID]
+    ) throws(VaultError) -> MergeReport {
+        try takeTheirs { (damage) throws(VaultError) in
+            var report = try unite(mine, its, split: split)
+            report.notes += damage.map { .copyDamaged($0) }
+            return report
+        }
     }
 
     /// Puts their file in the place of ours, because theirs has seen all of ours, unless it is damaged: then ours
@@ -169,13 +177,32 @@ private struct Merging {
         let damage = try theirs.verifyState().problems.filter { !$0.isMiscount }.map(\.description)
         guard damage.isEmpty else { return try otherwise(damage) }
         var report = MergeReport(.theirs)
-        report.note(try Comparing(StateReader(ours), StateReader(theirs)).changes())
+        let changes = try Comparing(StateReader(ours), StateReader(theirs)).changes()
+        report.note(changes)
+        try noteSharedKeys(changes, &report)
         if !options.isRehearsal {
             try ours.store.replace(byCopyOf: theirs.store)
             ours.stateChanged()
             ours.compartments.forgetAll()
         }
         return report
+    }
+
+    /// Which of two files with equal contents both sides take: without a choice, they would exchange them without end.
+    private var isTheirsGreater: Bool {
+        let (mine, its) = (ours.store.state, theirs.store.state)
+        guard mine.commit.generation == its.commit.generation else {
+            return mine.commit.generation < its.commit.generation
+        }
+        return mine.chain.bytes.lexicographicallyPrecedes(its.chain.bytes)
+    }
+
+    /// Notes the items that have a key with another one now, of which this copy knew at most one.
+    private func noteSharedKeys(_ changes: VaultChanges, _ report: inout MergeReport) throws(VaultError) {
+        for change in changes.items where change.before != change.after {
+            guard let listed = change.after, let item = try theirs.find(listed), !item.hasKeyPlain else { continue }
+            report.notes.append(.sharedKey(item.storedKey, other: listed))
+        }
     }
 
     // MARK: replaced keys

@@ -6,6 +6,7 @@ internal import VaultStore
 final class MergeRecords: RecordReading {
     private let transaction: Transaction
     private let theirs: VaultCore
+    private let item: MergedItem
     /// The places of records in our file, by their hashes.
     private var own: [Bytes32: RecordRef]
     /// The records that only the other file has.
@@ -14,6 +15,7 @@ final class MergeRecords: RecordReading {
     init(_ transaction: Transaction, _ item: MergedItem, _ theirs: VaultCore) {
         self.transaction = transaction
         self.theirs = theirs
+        self.item = item
         own = item.ownRecords
         var foreign: Set<ObjectRef> = []
         for value in item.theirs?.state.values.values ?? [:].values {
@@ -29,8 +31,11 @@ final class MergeRecords: RecordReading {
     var limit: Int { transaction.limit }
 
     func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8] {
-        guard foreign.contains(ref) else { return try transaction.frame(ref, type, before: referrer) }
-        return try theirs.frame(ref, type, before: theirs.store.state.commit.offset)
+        let isForeign = foreign.contains(ref)
+        do throws(VaultError) {
+            guard isForeign else { return try transaction.frame(ref, type, before: referrer) }
+            return try theirs.frame(ref, type, before: theirs.store.state.commit.offset)
+        } catch { throw item.naming(error, inOurs: !isForeign) }
     }
 
     func key(_ compartment: UInt64) throws(VaultError) -> SecretBox { try transaction.key(compartment) }

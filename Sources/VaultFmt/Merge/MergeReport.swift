@@ -5,6 +5,8 @@ public struct MergeOptions: Sendable {
     public var acceptsOldKeys = false
     /// Whether the merge is a dry run: nothing is written, and the lock is not acquired.
     public var isRehearsal = false
+    /// Whether of two files with equal contents the one with the greater state takes the place of the other.
+    package var unifiesFiles = false
 
     /// Makes the default options.
     public init() {}

@@ -17,12 +17,12 @@ struct MergedItem {
         /// The reader of the copy that has it.
         let reader: VaultCore
 
-        init(_ item: Item, _ side: MergeSide) throws(VaultError) {
+        init(_ item: Item, _ side: MergeSide, isOurs: Bool) throws(VaultError) {
             self.item = item
             reader = side.core
             do throws(VaultError) {
                 state = try ItemStates(side.vector).state(of: item, try side.core.past(of: item))
-            } catch { throw error.naming(.past, of: item.key) }
+            } catch { throw MergedItem.naming(error, item.key, inOurs: isOurs) }
         }
     }
 
@@ -77,10 +77,27 @@ struct MergedItem {
     /// Classifies a value by its bytes, read from the copy that has it.
     func classOf(_ name: ValueName) throws(VaultError) -> ValueClass {
         for held in [ours, theirs].compactMap(\.self) where held.state.values[name] != nil {
-            return try held.reader.classOf(
-                name, held.state.values[name], of: held.item, before: held.item.referrer)
+            do throws(VaultError) {
+                return try held.reader.classOf(
+                    name, held.state.values[name], of: held.item, before: held.item.referrer)
+            } catch { throw naming(error, inOurs: held.reader === ours?.reader) }
         }
         return .unknown(name)
+    }
+
+    func naming(_ error: VaultError, inOurs: Bool) -> VaultError {
+        guard let item = inOurs ? ours?.item ?? theirs?.item : theirs?.item ?? ours?.item else { return error }
+        return Self.naming(error, item.key, inOurs: inOurs)
+    }
+
+    /// Returns the error with the item and the copy named if damage there is the cause; otherwise returns it unchanged.
+    private static func naming(_ error: VaultError, _ key: ItemKey, inOurs: Bool) -> VaultError {
+        guard [.authenticationFailed, .structureInvalid, .io].contains(error.code) else { return error }
+        return VaultError(
+            error.code,
+            "a value of \(key.summary) cannot be read in \(inOurs ? "the vault" : "the other copy"): \(error.detail); "
+                + "put a sound copy in the place of that one, or set the value there again",
+            at: error.offset)
     }
 
     /// Returns the fields that show other bytes than in our copy.

@@ -29,9 +29,7 @@ struct MergedItemWriter {
         ) { [records] (record) throws(VaultError) in try records.brought(record) }
         let before = state
         for (name, value) in state.values.sorted(by: { $0.key < $1.key }) where !shown.shows(name) {
-            do throws(VaultError) { state.values[name] = try sealing.sealed(name, value, in: before) } catch {
-                throw error.naming(.earlierValue, of: try state.key(shown))
-            }
+            state.values[name] = try sealing.sealed(name, value, in: before)
         }
         let past = try finish(&state, view, &entry, placed.listed)
         entry.past = try past.map { (past) throws(VaultError) in try transaction.write(past) }

@@ -19,6 +19,8 @@ struct ItemChange {
     var keepsUnread = Attributes()
     /// Whether what the item does not show is given up, because it cannot be read.
     var losesPast = false
+    /// Values that lose and get a dot of this change, by their new names: the names that they had.
+    var kept: [ValueName: ValueName] = [:]
     /// What else happens to the item's values: they are settled, forgotten or added.
     var edit = ItemEdit()
 
@@ -162,6 +164,8 @@ extension Transaction {
         try change.attributes.check(replacing: change.mayStayUnread)
         let (attributes, written) = try compared(change, compartment)
         let placed = try place(attributes, of: change.key, old.entry.id, in: compartment)
+        var change = change
+        try keepLosers(of: &change, written, attributes)
         let dot = try nextDot()
         var entry = old.entry
         try record(&entry, attributes, dot)

@@ -41,7 +41,8 @@ extension Transaction {
             }
         }
         return try TwinSearch(core.store.tree, entryCheck).item(listed: key).flatMap { (item) throws(VaultError) in
-            try entry(item.pageName)
+            // It can have got its key plain meanwhile.
+            try current(item)
         }
     }
 

@@ -35,12 +35,44 @@ extension Transaction {
         try sealForOwners(&new, change, placed, in: entry.compartment, before: state, replaced: view.shown)
         try list(forgotten: edited.forgotten)
         let shown = new.shown()
-        let hasMarks = view.marks.contains { new.open.contains($0) && !(new.values[$0]?.isForgotten ?? true) }
+        let hasMarks =
+            !edit.reopened.isEmpty
+            || view.marks.contains { new.open.contains($0) && !(new.values[$0]?.isForgotten ?? true) }
         try states.fill(&entry, new, shown, hasMarks: hasMarks, placed.listed)
         let now = try states.past(new, shown, of: old.entry.id)
         let isSame = now == before && !change.losesPast
         entry.past = isSame ? old.entry.past : try now.map { (past) throws(VaultError) in try write(past) }
         return ChangedPast(before: before, now: now)
+    }
+
+    /// Gives dots of this commit to what loses with a change, if it would be older than all that the item keeps of its
+    /// field: nobody has had a chance to see it as an earlier value.
+    func keepLosers(
+        of change: inout ItemChange, _ written: WrittenFields, _ attributes: Attributes
+    ) throws(VaultError) {
+        guard change.old.needsSettling, ring.kept > 0, !change.losesPast else { return }
+        var done = change.edit.settled
+        if written.secret { done.insert(.secret) }
+        for (index, attribute) in attributes.all.enumerated() where written.attributes[index] {
+            done.insert(.attribute(attribute.name))
+        }
+        for name in change.before.names where attributes.index(of: name) == nil { done.insert(.attribute(name)) }
+        let state = try state(of: change.old)
+        let view = try view(of: change.old, state)
+        var moved: Set<FieldName> = []
+        for mark in view.marks where done.contains(mark.field) && !change.edit.forgotten.contains(mark) {
+            guard var value = state.values[mark], value.isProtected else { continue }
+            let shown = view.shown.fields[mark.field].map { ValueName(mark.field, $0) }
+            let others = view.kept.union(view.marks).union(shown.map { [$0] } ?? [])
+            let newer = others.count { $0.field == mark.field && $0.dot > mark.dot }
+            // After the first of a field, the others follow it, so that they stay in their order.
+            guard newer >= ring.kept || moved.contains(mark.field) else { continue }
+            moved.insert(mark.field)
+            value.replaced = core.store.fileSystem.now()
+            let name = ValueName(mark.field, try nextDot())
+            change.edit.added[name] = value
+            change.kept[name] = mark
+        }
     }
 
     /// Returns the change of an item's fields, with the values that the entry will have.
@@ -73,7 +105,9 @@ extension Transaction {
         var sealing = OwnersSealing(self, change.old.entry.id, placed, device: device)
         let shown = state.shown()
         for (name, value) in state.values.sorted(by: { $0.key < $1.key }) where !shown.shows(name) {
-            do throws(VaultError) { state.values[name] = try sealing.sealed(name, value, in: before) } catch {
+            do throws(VaultError) {
+                state.values[name] = try sealing.sealed(change.kept[name] ?? name, value, in: before)
+            } catch {
                 guard replaced.shows(name), Self.cannotBeRead.contains(error.code) else {
                     throw error.naming(.earlierValue, of: change.old.key)
                 }

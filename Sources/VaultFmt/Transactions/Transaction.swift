@@ -209,7 +209,7 @@ public final class Transaction: RecordReading {
     public func move(_ key: ItemKey, to newKey: ItemKey, modified: Int64? = nil) throws(VaultError) {
         try ItemLimits.check(date: modified ?? 0)
         let old = try existing(key)
-        guard old.storedKey != newKey else { return }
+        guard old.storedKey != newKey, key != newKey else { return }
         guard key.itemClass == newKey.itemClass else {
             throw VaultError(.invalidArgument, "an item's class cannot be changed")
         }

@@ -19,22 +19,34 @@ extension Vault {
     ///
     /// Items that have since been removed are restored under their own ids, with their earlier values; items that have
     /// since been added are removed. A secret or sealed attribute that differs becomes an earlier value; earlier values
-    /// that have since been forgotten or dropped do not return. Access groups and slots do not change.
+    /// that have since been forgotten or dropped do not return. What was left to settle is left to settle again. Access
+    /// groups and slots do not change.
     ///
     /// - Parameters:
     ///   - earlier: The state whose items are restored.
     ///   - expected: The newest state that the caller has seen.
     /// - Throws: `busy` if another process has changed the vault in the meantime; `invalidArgument` for a state that is
-    ///   not in the file; `deviceBound` if a changed item belongs to another device; and the errors of `transaction`.
+    ///   not in the file, or if an item would show a value that was forgotten since; `deviceBound` if a changed item
+    ///   belongs to another device; and the errors of `transaction`.
     public func undo(to earlier: StateID, from expected: StateID) throws(VaultError) {
+        try undo(to: earlier, from: expected, settles: false)
+    }
+
+    /// Does the same.
+    ///
+    /// `settles`: Whether what is left to settle now, and was not then, is settled, as a redo of a settlement does.
+    package func undo(to earlier: StateID, from expected: StateID, settles: Bool) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in
             let core = transaction.core
             guard expected == core.state else {
                 throw VaultError(.busy, "another process has changed the vault in the meantime")
             }
             let past = try core.earlierState(earlier)
-            try UndoWriter(transaction, then: past).write()
-            try transaction.keepVersions(try core.keyring(of: past.commit).keeping.count)
+            // What the undo replaces is kept as far as either limit allows.
+            let kept = try core.keyring(of: past.commit).keeping.count
+            if kept > transaction.ring.kept { try transaction.keepVersions(kept) }
+            try UndoWriter(transaction, then: past, settles: settles).write()
+            if kept < transaction.ring.kept { try transaction.keepVersions(kept) }
         }
     }
 

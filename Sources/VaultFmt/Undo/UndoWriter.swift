@@ -6,11 +6,14 @@ internal import VaultStore
 struct UndoWriter {
     private let transaction: Transaction
     private let then: CommittedState
+    private let settles: Bool
 
-    /// `then`: the state whose items are restored.
-    init(_ transaction: Transaction, then: CommittedState) {
+    /// - `then`: The state whose items are restored.
+    /// - `settles`: Whether what is left to settle now, and was not then, is settled.
+    init(_ transaction: Transaction, then: CommittedState, settles: Bool = false) {
         self.transaction = transaction
         self.then = then
+        self.settles = settles
     }
 
     /// Restores all items that differ.
@@ -52,8 +55,11 @@ struct UndoWriter {
         while !waiting.isEmpty {
             var left: [(then: Item, now: Item)] = []
             for pair in waiting {
-                let isFree = try transaction.entry(PageName(pair.then.storedKey)) == nil
-                if isFree || pair.then.storedKey == pair.now.storedKey {
+                let holder = try transaction.entry(PageName(pair.then.storedKey))
+                let isFree = try holder.map { (holder) throws(VaultError) in
+                    try had(pair.then.storedKey, holder.entry.id)
+                }
+                if isFree ?? true || pair.then.storedKey == pair.now.storedKey {
                     try putBack(pair.then, pair.now)
                 } else {
                     left.append(pair)
@@ -67,8 +73,19 @@ struct UndoWriter {
         }
     }
 
+    /// Whether an item had this key then: two items can have one.
+    private func had(_ key: ItemKey, _ id: Bytes16) throws(VaultError) -> Bool {
+        let core = transaction.core
+        let tree = TreeReader(source: core.store.pages, root: then.commit.root)
+        if let (page, index) = try tree.find(key.bytes) {
+            if try ItemCodec.item(PageName(key), page, index, core.entryCheck).entry.id == id { return true }
+        }
+        return try TwinSearch(tree, core.entryCheck).others(key).contains { $0.entry.id == id }
+    }
+
     private func putBack(_ past: Item, _ present: Item) throws(VaultError) {
         guard let old = try transaction.current(present) else { return }
+        try refuseForgotten(past)
         let value = try transaction.openedRecord(past)
         var change = ItemChange(old)
         change.key = past.storedKey
@@ -83,8 +100,45 @@ struct UndoWriter {
             change.writesSecret = !past.lacksSecret
         }
         change.keepsUnread = value.item.attributes
-        guard try transaction.differs(change) else { return }
+        change.edit.reopened = try reopened(past, old)
+        if settles, old.needsSettling, !past.needsSettling {
+            let state = try transaction.state(of: old)
+            change.edit.settled = Set(try transaction.view(of: old, state).marks.map(\.field))
+        }
+        guard try transaction.differs(change) || !change.edit.isEmpty else { return }
         try transaction.apply(change, secret: value.secret)
+    }
+
+    /// Returns what was left to settle in an item then and is not now, under dots of this change.
+    private func reopened(_ past: Item, _ present: Item) throws(VaultError) -> [ValueName: HeldValue] {
+        guard past.needsSettling else { return [:] }
+        let (before, now) = (try transaction.state(of: past), try transaction.state(of: present))
+        let (marks, open) = (try transaction.view(of: past, before).marks, try transaction.view(of: present, now).marks)
+        var reopened: [ValueName: HeldValue] = [:]
+        for mark in try transaction.unforgotten(Set(marks)).sorted() {
+            guard var value = before.values[mark] else { continue }
+            // An undo before this one can have left it to settle under another dot.
+            var isOpen = false
+            for other in open where other.field == mark.field {
+                if other.dot == mark.dot || now.values[other]?.content == value.content { isOpen = true }
+                guard !isOpen else { break }
+                let there = try transaction.classOf(other, now.values[other], of: present, before: present.referrer)
+                isOpen = try transaction.classOf(mark, value, of: past, before: past.referrer) == there
+            }
+            guard !isOpen else { continue }
+            value.replaced = 0
+            reopened[ValueName(mark.field, try transaction.nextDot())] = value
+        }
+        return reopened
+    }
+
+    /// Refuses to show a value again that was forgotten after it had been replaced.
+    private func refuseForgotten(_ past: Item) throws(VaultError) {
+        let names = Set(try ItemStates(transaction.next.vector).shownNames(of: past))
+        guard try transaction.unforgotten(names).count < names.count else { return }
+        throw VaultError(
+            .invalidArgument,
+            "\(past.key.summary) had a value then that was forgotten since, and forgotten values do not come back")
     }
 
     // MARK: removed items
@@ -92,6 +146,7 @@ struct UndoWriter {
     /// Restores an item under its own id, with its old records, its earlier values and what was left to settle. All that
     /// it shows or leaves to settle gets a dot of this change: to a merge, it is the same item, changed after its removal.
     private func revive(_ item: Item) throws(VaultError) {
+        try refuseForgotten(item)
         let before = try transaction.state(of: item)
         let view = try transaction.view(of: item, before)
         let earlier = try transaction.unforgotten(view.kept)

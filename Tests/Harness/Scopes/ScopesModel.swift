@@ -73,7 +73,7 @@ struct ScopesModel {
         let field: Character
         let text: String
         /// Grows with the change that set the value.
-        let order: Int
+        var order: Int
         var placement: Placement
         /// Whether it is left to settle: then it stays until somebody sets the field.
         var isOpen = false
@@ -163,9 +163,7 @@ struct ScopesModel {
         }
         let old = items[index]
         for field in Self.fields where old[field] != item[field] {
-            for place in item.earlier.indices where item.earlier[place].field == field {
-                item.earlier[place].isOpen = false
-            }
+            settle(field, of: &item, old)
             item.orders[field] = newNumber()
             guard kept > 0, let text = old[field] else { continue }
             item.earlier.append(
@@ -177,6 +175,21 @@ struct ScopesModel {
         begin(item.marks, item.placement, version, isEarlier: false)
         replaceEarlier(of: old, with: item.earlier, version)
         items[index] = item
+    }
+
+    /// What was left to settle of a field loses. What would be older than as many values as are kept is the newest of them
+    /// then.
+    private mutating func settle(_ field: Character, of item: inout Item, _ old: Item) {
+        let now = limited(item.earlier).filter { $0.field == field }.map(\.order)
+        let shown = old[field] == nil ? [] : [old.orders[field] ?? 0]
+        let losing = item.earlier.indices.filter { item.earlier[$0].field == field && item.earlier[$0].isOpen }
+        var hasMoved = false
+        for place in losing.sorted(by: { item.earlier[$0].order < item.earlier[$1].order }) {
+            let order = item.earlier[place].order
+            hasMoved = hasMoved || kept > 0 && (now + shown).count(where: { $0 > order }) >= kept
+            if hasMoved { item.earlier[place].order = newNumber() }
+            item.earlier[place].isOpen = false
+        }
     }
 
     /// Whoever changes an item drops the earlier values beyond the limit, each field's own.

@@ -156,9 +156,21 @@ struct ImportUpdateTests {
         }
         for dry in [["--dry-run"], []] {
             let run = try sandbox.run(["import", try sandbox.write("a", item("bait", "bitwarden:1").utf8)] + dry)
-            #expect(run.status == 0 && run.error.contains("the attribute 'origin' of 1 item"), "\(run.error)")
+            #expect(run.status == 3 && run.error.contains("the attribute 'origin' of 1 item"), "\(run.error)")
         }
         #expect(!(try sandbox.ok("show", "bait").output.contains("origin")))
+        // Two items of one source cannot have one, either: with that, neither would be found.
+        let pair = ["p", "q"].map {
+            #"{"class": "generic-password", "service": "\#($0)", "modified": 0, "attributes": {"origin": "bitwarden:7"}, "secret": "x"}"#
+        }
+        let both = try sandbox.write(
+            "pair", #"{"format": "vaultfmt-export", "version": 2, "items": [\#(pair.joined(separator: ","))]}"#.utf8)
+        for dry in [["--dry-run"], []] {
+            let run = try sandbox.run(["import", both] + dry)
+            #expect(run.status == 3 && run.error.contains("the attribute 'origin' of 1 item"), "\(run.error)")
+        }
+        #expect(try sandbox.ok("show", "p").output.contains("origin"))
+        #expect(!(try sandbox.ok("show", "q").output.contains("origin")))
         try sandbox.ok("import", try logins(sandbox, [("1", "bank.example", "A2")]), "--on-duplicate", "update-newer")
         #expect(try sandbox.ok("get", "bank.example").output == "A2")
         // Two items that were there before the one that is meant.
@@ -192,6 +204,8 @@ struct ImportUpdateTests {
             let refused = try sandbox.run("import", mine, "--on-duplicate", policy, "--no-input")
             #expect(refused.status == 64 && refused.error.contains("give --yes"), "\(refused.error)")
             #expect(refused.error.contains("in groups that scoped slots can read"), "\(refused.error)")
+            let dry = try sandbox.run("import", mine, "--on-duplicate", policy, "--no-input", "--dry-run")
+            #expect(dry.status == 64 && dry.error.contains("in groups that scoped slots can read"), "\(dry.error)")
             #expect(try sandbox.ok("list").lines.count == 1)
         }
         try sandbox.ok("import", mine, "--on-duplicate", "update-newer", "--yes")
@@ -206,13 +220,13 @@ struct ImportUpdateTests {
         for secret in ["one", "two"] { try sandbox.ok("set", "it", "--group", "admin", input: Array(secret.utf8)) }
         try sandbox.ok("move", "it", "--to-group", "ci", "--yes")
         try sandbox.ok("set", "it", input: "three".utf8)
-        func source(_ earlier: [String]) throws -> String {
+        func source(_ earlier: [String], year: Int = 2100) throws -> String {
             let values = earlier.map {
-                #"{"secret": "\#($0)", "modified": "2030-01-01T00:00:00Z", "replaced": "2031-01-01T00:00:00Z"}"#
+                #"{"secret": "\#($0)", "modified": "\#(year - 1)-06-01T00:00:00Z", "replaced": "\#(year - 1)-07-01T00:00:00Z"}"#
             }
             let text = """
                 {"format": "vaultfmt-export", "version": 2, "items": [{"class": "generic-password", "service": "it", \
-                "group": "ci", "modified": "2100-01-01T00:00:00Z", "secret": "new", \
+                "group": "ci", "modified": "\(year)-01-01T00:00:00Z", "secret": "\(year == 2100 ? "new" : "newer")", \
                 "earlier": [\(values.joined(separator: ","))]}]}
                 """
             return try sandbox.write("source.json", text.utf8)
@@ -221,10 +235,18 @@ struct ImportUpdateTests {
         try sandbox.ok("import", try source(["one"]), "--on-duplicate", "replace")
         let refused = try sandbox.run("restore", "it", "--earlier", "3", "--no-input")
         #expect(refused.status == 64 && refused.error.contains("in group 'admin'"), "\(refused.error)")
+        // What may be as old as the vault's own values takes only the room that these leave.
         let many = try source((1...9).map { "flood \($0)" })
         for dry in [["--dry-run"], []] {
             let run = try sandbox.run(["import", many, "--on-duplicate", "replace"] + dry)
-            #expect(run.error.contains("of the vault gave way to the source's"), "\(run.error)")
+            #expect(run.status == 3 && run.error.contains("not imported: 2 earlier values"), "\(run.error)")
+            #expect(!run.error.contains("gave way"), "\(run.error)")
+        }
+        // What is newer takes their place.
+        let newer = try source((11...19).map { "flood \($0)" }, year: 2102)
+        for dry in [["--dry-run"], []] {
+            let run = try sandbox.run(["import", newer, "--on-duplicate", "update-newer"] + dry)
+            #expect(run.error.contains("9 earlier values of the vault gave way to the source's"), "\(run.error)")
         }
     }
 

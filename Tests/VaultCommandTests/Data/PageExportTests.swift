@@ -49,6 +49,53 @@ struct PageExportTests {
         }
     }
 
+    @Test("inspect --html writes a page with each frame's place and nothing that is sealed, and asks for no factor")
+    func outline() throws {
+        let sandbox = try Sandbox.withVault()
+        for number in 1...3 { try sandbox.ok("set", "svc", "ann", input: "s3cret \(number)".utf8) }
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        let vault = try sandbox.read("test.vault")
+        let said = try sandbox.ok("inspect", sandbox.vault, "--html", "page.html").error
+        let page = try sandbox.read("page.html")
+        let hash = try sandbox.run([sandbox.path("page.html")], program: "/usr/bin/sha256sum").output.prefix(64)
+        #expect(said.contains("without its contents, SHA-256 \(hash)"), "\(said)")
+        let text = String(decoding: page, as: UTF8.self)
+        let begin = try #require(text.range(of: #"data-name="test.vault">"#)).upperBound
+        let end = try #require(text[begin...].range(of: "</script>")).lowerBound
+        let outline = try #require(
+            try JSONSerialization.jsonObject(with: Data(text[begin..<end].utf8)) as? [String: Any])
+        #expect(Set(outline.keys) == ["vault", "version", "size", "slots", "stretches"])
+        #expect((outline["slots"] as? [[String: Any]])?.map { Set($0.keys) } == [["type", "factors", "kdf"]])
+        let numbers = try #require(outline["stretches"] as? [Int])
+        let types = ["vREC": 2, "vPAG": 3, "vPST": 4, "vKEY": 5, "vVEC": 6, "vCMT": 7]
+        var (offset, kinds) = (0, Set<Int>())
+        for index in stride(from: 0, to: numbers.count, by: 2) {
+            let (kind, length) = (numbers[index], numbers[index + 1])
+            kinds.insert(kind)
+            let head = Array(vault[offset..<min(offset + 8, vault.count)])
+            if let type = types[String(decoding: head.prefix(4), as: UTF8.self)] {
+                let stated = head.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+                #expect(kind == type && length == stated, "at \(offset)")
+            } else {
+                #expect(kind <= 1 || kind == 8, "at \(offset)")
+            }
+            offset += length
+        }
+        #expect(offset == vault.count && outline["size"] as? Int == vault.count && kinds.count >= 8)
+        // The rest of the page is the page without a vault.
+        let empty = String(decoding: try assembled(sandbox), as: UTF8.self)
+        #expect(
+            text.replacing(text[begin..<end], with: "").replacing(#"data-name="test.vault""#, with: #"data-name="""#)
+                == empty)
+        // What is cut or torn is there, too.
+        try sandbox.write("torn.vault", vault.dropLast(3000) + [1, 2, 3])
+        try sandbox.ok("inspect", sandbox.path("torn.vault"), "--html", "torn.html")
+        try sandbox.fails(73, "already exists", "inspect", sandbox.vault, "--html", "page.html")
+        try sandbox.fails(64, "cannot be combined", "inspect", sandbox.vault, "--html", "other.html", "--json")
+        try sandbox.fails(66, "none.vault", "inspect", sandbox.path("none.vault"), "--html", "none.html")
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("none.html")))
+    }
+
     @Test("what makes no sense for it is refused, and nothing is written")
     func refused() throws {
         let sandbox = try Sandbox.withVault()

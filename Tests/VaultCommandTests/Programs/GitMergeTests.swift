@@ -66,10 +66,13 @@ struct GitMergeTests {
             """
             store a same A; on a vaultfmt sync work.vault; store b same B
             ends 3 on b vaultfmt sync work.vault; grep -q "two items, one of each copy, have one name: .*'same'.*(conflict " error
+            # The other machine is told as well, once.
+            ends 3 on a vaultfmt sync work.vault; grep -q "have one name: .*'same'" error
             on a vaultfmt sync work.vault; on a vaultfmt list -f work.vault | grep -c same | grep -qx 2
             store a more A; commit a; on a git push -q; store b more B; commit b
             fails on b git pull -q --no-edit --no-rebase 2>error; grep -q "two items, one of each copy, have one name: .*'more'" error
-            on b git add work.vault; on b git commit -q --no-edit; on b vaultfmt sync work.vault; on a vaultfmt sync work.vault
+            on b git add work.vault; on b git commit -q --no-edit; on b vaultfmt sync work.vault
+            ends 3 on a vaultfmt sync work.vault
             store a gone 1; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
             on b vaultfmt rm gone --yes -f work.vault; on b vaultfmt sync work.vault; store a gone 2
             on a vaultfmt sync work.vault 2>error; grep -q "removed in one copy but changed in the other, so it was kept: .*'gone'" error
@@ -198,6 +201,76 @@ struct GitMergeTests {
             on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
             [[ -z $(on b vaultfmt conflicts -f work.vault) ]]
             has b svc-2 from-b
+            """)
+    }
+
+    @Test("two clones of which one was compacted end with one file, and push nothing more")
+    func compacted() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            store a svc two; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            on a vaultfmt compact work.vault; on a vaultfmt sync work.vault
+            on b vaultfmt sync work.vault; on a vaultfmt sync work.vault
+            before=$(git -C hub.git rev-parse main); cmp a/work.vault b/work.vault
+            on b vaultfmt sync work.vault; on a vaultfmt sync work.vault
+            [[ $before == $(git -C hub.git rev-parse main) ]]; has b svc two
+            """)
+    }
+
+    @Test("what another program fetches during a sync is not overwritten, and its branch is not taken for another one")
+    func meanwhile() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            store a a1 A; on a vaultfmt sync work.vault
+            git clone -q hub.git c; on c vaultfmt git setup work.vault; store c c1 C; commit c
+            # While b commits what it has merged, c pushes, and something fetches that in b.
+            store b b1 B
+            cat >b/.git/hooks/pre-commit <<'END'
+            #!/bin/sh
+            top=$(pwd)/..
+            echo >>"$top/commits"
+            [ $(wc -l <"$top/commits") -eq 2 ] || exit 0
+            for variable in $(env | sed -n 's/^\\(GIT_[A-Z_]*\\)=.*/\\1/p'); do unset "$variable"; done
+            git -C "$top/c" push -q && git -C "$top/b" fetch -q
+            END
+            chmod +x b/.git/hooks/pre-commit
+            on b vaultfmt sync work.vault
+            [[ $(wc -l <commits) -ge 2 ]]; rm b/.git/hooks/pre-commit
+            has b a1 A; has b c1 C; has b b1 B
+            on a vaultfmt sync work.vault; has a c1 C; has a b1 B
+            # Somebody switches to another branch while b fetches.
+            store a a2 A; on a vaultfmt sync work.vault; store b b2 B
+            on b git branch feature
+            cat >b/.git/hooks/reference-transaction <<'END'
+            #!/bin/sh
+            [ "$1" = committed ] && grep -q refs/remotes/ && git symbolic-ref HEAD refs/heads/feature
+            exit 0
+            END
+            chmod +x b/.git/hooks/reference-transaction
+            hub=$(git -C hub.git rev-parse main); feature=$(git -C b rev-parse feature)
+            fails on b vaultfmt sync work.vault 2>error; grep -q 'is not checked out any more' error
+            [[ $hub == $(git -C hub.git rev-parse main) && $feature == $(git -C b rev-parse feature) ]]
+            rm b/.git/hooks/reference-transaction; on b git symbolic-ref HEAD refs/heads/main
+            on b vaultfmt sync work.vault; has b a2 A; has b b2 B
+            """)
+    }
+
+    @Test("a vault whose name is not UTF-8 is not taken from the other side without a comparison")
+    func nameIsNotUTF8() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            odd=$(printf 'caf\\351.vault')
+            on a vaultfmt create second.vault --kdf testing; cp a/second.vault "a/$odd"
+            on a git add "$odd"; on a git commit -q -m odd
+            on a vaultfmt sync work.vault; on b vaultfmt sync work.vault; cp "b/$odd" before
+            printf x | on a vaultfmt set in-a -f second.vault; cp a/second.vault "a/$odd"; commit a
+            on a vaultfmt sync work.vault; store b b1 B
+            ends 64 on b vaultfmt sync work.vault; grep -q 'whose name is not UTF-8' error
+            cmp "b/$odd" before
             """)
     }
 

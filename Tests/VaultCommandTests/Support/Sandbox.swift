@@ -91,6 +91,16 @@ final class Sandbox {
         return run
     }
 
+    /// Does the same with arguments in an array.
+    @discardableResult
+    func ok(
+        _ arguments: [String], input: some Sequence<UInt8> = "".utf8, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> Run {
+        let run = try run(arguments, input: Array(input))
+        #expect(run.status == 0, "\(arguments): \(run.error)", sourceLocation: sourceLocation)
+        return run
+    }
+
     /// Runs the binary and expects a failure: this exit code, and one line on standard error that holds `message`.
     @discardableResult
     func fails(

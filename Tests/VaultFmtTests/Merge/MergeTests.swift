@@ -39,6 +39,101 @@ struct MergeTests {
         try expectSound(copies.ours)
     }
 
+    @Test(
+        "leaves a losing secret as an earlier value, however many of the other copy's are newer (R-6.26)",
+        arguments: [false, true])
+    func oldLoser(sets: Bool) throws {
+        let copies = try copies(kept: 2)
+        try copies.theirs.put(try key("a"), "loses")
+        for text in ["1", "2", "3", "4"] { try copies.ours.put(try key("a"), text) }
+        try copies.ours.merge(copies.theirs)
+        #expect(try copies.ours.conflict(in: try key("a")) != nil)
+        if sets { try copies.ours.put(try key("a"), "5") } else { try copies.ours.settle(try key("a")) }
+        #expect(try copies.ours.conflict(in: try key("a")) == nil)
+        func earlier(_ vault: Vault) throws -> [String] {
+            try vault.earlierValues(of: try key("a")).map { value in
+                let opened = try vault.open(value)
+                return opened.secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+            }
+        }
+        let left = try earlier(copies.ours)
+        #expect(left.contains("loses") && left.count == 2, "\(left)")
+        try expectSound(copies.ours)
+        try copies.theirs.merge(copies.ours)
+        #expect(try earlier(copies.theirs) == left)
+        try expectSound(copies.theirs)
+    }
+
+    @Test("of several losing secrets, the newest are kept, in their order (R-6.26)")
+    func severalLosers() throws {
+        let copies = try copies(kept: 2)
+        let third = try copies.fork("ours", to: "third")
+        try copies.theirs.put(try key("a"), "2")
+        try third.put(try key("a"), "3")
+        for text in ["4", "5", "6"] { try copies.ours.put(try key("a"), text) }
+        try copies.ours.merge(copies.theirs)
+        try copies.ours.merge(third)
+        #expect(try copies.ours.conflict(in: try key("a"))?.values.count == 2)
+        try copies.ours.settle(try key("a"))
+        let earlier = try copies.ours.earlierValues(of: try key("a")).map { value in
+            let opened = try copies.ours.open(value)
+            return opened.secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(earlier == ["2", "3"], "\(earlier)")
+        try expectSound(copies.ours)
+    }
+
+    @Test("two items of one key are both noted on the machine that takes the merge, and both can be removed at once")
+    func sharedKey() throws {
+        let copies = try copies()
+        try copies.ours.put(try key("same"), "ours")
+        try copies.theirs.put(try key("same"), "theirs")
+        #expect(try copies.ours.merge(copies.theirs).hasSharedKeys)
+        let taken = try copies.theirs.merge(copies.ours)
+        #expect(taken.outcome == .theirs && taken.hasSharedKeys)
+        #expect(try !copies.theirs.merge(copies.ours).hasSharedKeys)
+        let both = copies.ours
+        let before = both.state
+        var listed: [ItemKey] = []
+        var cursor = try both.items()
+        while let item = try cursor.next() { listed.append(item.key) }
+        #expect(listed.count == 3)
+        try both.transaction { (transaction) throws(VaultError) in
+            for key in listed {
+                guard try transaction.remove(key) else { throw VaultError(.noSuchItem, "not removed") }
+            }
+        }
+        #expect(try both.secrets().isEmpty)
+        try both.undo(to: before, from: both.state)
+        #expect(try both.secrets().count == 3)
+        // A name that two items had is given back to both.
+        let plain: Set = [try key("same"), try key("a")]
+        let second = try #require(listed.first { !plain.contains($0) })
+        try both.move(second, to: try key("other"))
+        try both.undo(to: before, from: both.state)
+        #expect(try Set(both.secrets().keys) == Set(listed))
+        try both.move(second, to: second)
+        try expectSound(both)
+    }
+
+    @Test("of two files with equal contents, both sides can take the same one")
+    func unified() throws {
+        let copies = try copies()
+        try copies.ours.put(try key("a"), "1")
+        try copies.theirs.merge(copies.ours)
+        try copies.ours.compact()
+        var options = MergeOptions()
+        #expect(try copies.theirs.merge(copies.ours, options: options).outcome == .same)
+        options.unifiesFiles = true
+        let outcomes = try [
+            copies.theirs.merge(copies.ours, options: options).outcome,
+            copies.ours.merge(copies.theirs, options: options).outcome,
+        ]
+        #expect(Set(outcomes) == [.theirs, .same], "\(outcomes)")
+        #expect(try copies.memory.bytes("ours") == copies.memory.bytes("theirs"))
+        try expectSound(copies.ours)
+    }
+
     @Test("descends from both branches, also when both were compacted (R-8.13)", arguments: [false, true])
     func descends(isCompacted: Bool) throws {
         let copies = try copies()
@@ -490,7 +585,9 @@ struct MergeTests {
         }
         #expect(Set(texts) == ["ours", "theirs"])
         try copies.ours.add(try key("later"), secret: Secret(text: "later"))
-        #expect(try !copies.theirs.merge(copies.ours).hasSharedKeys, "it only takes the other's place")
+        // What takes the other copy's place shows that one's user the name for the first time.
+        #expect(try copies.theirs.merge(copies.ours).hasSharedKeys)
+        #expect(try !copies.theirs.merge(copies.ours).hasSharedKeys)
     }
 
     @Test("G8: takes the name and factors of the side that changed them last, under the slot's id")

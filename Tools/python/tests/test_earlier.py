@@ -88,6 +88,12 @@ def test_an_import_brings_earlier_values_along(vault: Vault) -> None:
     assert (old.replaced_ms, newer.replaced_ms, pin.replaced_ms) == (2, -3, -3) and old.modified_ms > 2
     assert secrets(vault) == [b"old", b"", b"1"] and pin.attribute == "pin" and pin.flags == AttributeFlags.SEALED
     assert dict(newer.attributes) == {"label": b"Imported"} and newer.revision == pin.revision > old.revision
+    assert vault.add_earlier("s", [NewEarlierValue(b"private", 4, group="ops")]) == 1
+    groups = {}
+    for value in vault.earlier_values("s"):
+        with vault.open_earlier("s", value) as opened:
+            groups[bytes(opened.secret)] = opened.group
+    assert groups == {b"old": "", b"": "", b"1": "", b"private": "ops"}
     vault.keep_versions(1)
     assert vault.add_earlier("s", new) == 1 and secrets(vault) == [b"", b"1"]
     assert vault.add_earlier("s", iter([])) == 0

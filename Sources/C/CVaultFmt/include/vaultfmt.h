@@ -661,6 +661,7 @@ typedef struct vaultfmt_earlier_value {
     vaultfmt_bytes secret;                /* the secret, or the value of the sealed attribute; NULL in a list */
     uint32_t flags;                       /* of an attribute: VAULTFMT_ATTRIBUTE_...; of a secret: 0 */
     uint32_t reserved;
+    vaultfmt_bytes group;                 /* the access group that the item was in when it had the value; NULL in a list */
 } vaultfmt_earlier_value;
 
 /* Wipes and frees an earlier value. One thread. */
@@ -692,8 +693,9 @@ vaultfmt_status vaultfmt_get_earlier_attribute(
     const vaultfmt_value **value);
 
 /* Restores an item's secret, or a sealed attribute, from an earlier value; nothing else of the item changes. The current
-   value becomes an earlier value; the restored one is not listed while the item has it. Can return VAULTFMT_NO_SUCH_ITEM
-   and the errors of a commit. Any thread. */
+   value becomes an earlier value; the restored one is not listed while the item has it. If the item was in another group
+   when it had the value (`group` of vaultfmt_get_earlier_value), scoped slots can now read it that could not then. Can
+   return VAULTFMT_NO_SUCH_ITEM and the errors of a commit. Any thread. */
 vaultfmt_status vaultfmt_restore(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id);
 
 /* Forgets earlier values of an item: the `count` values in `ids`, or all of them if `ids` is NULL and `count` is 0. No
@@ -712,9 +714,11 @@ typedef struct vaultfmt_new_earlier_value {
     const vaultfmt_attribute *attributes; /* each with a value; sealed ones become earlier values of their own */
     size_t attribute_count;
     int64_t replaced;
+    vaultfmt_bytes group; /* the access group that the item was in when it had the value; NULL for the item's own */
 } vaultfmt_new_earlier_value;
 
-#define VAULTFMT_NEW_EARLIER_VALUE_INIT {(uint32_t)sizeof(vaultfmt_new_earlier_value), 0, {NULL, 0}, NULL, 0, 0}
+#define VAULTFMT_NEW_EARLIER_VALUE_INIT \
+    {(uint32_t)sizeof(vaultfmt_new_earlier_value), 0, {NULL, 0}, NULL, 0, 0, {NULL, 0}}
 
 /* Adds earlier secrets to an item, the oldest first; they follow its existing ones. Only the last ones are added, up to
    the number that the vault keeps; that number is stored in `added`, which may be NULL. Can return

@@ -116,7 +116,8 @@ struct GitCredential: ParsableCommand {
         if !scheme.isEmpty { changes.set[Self.schemeAttribute] = Array(scheme.utf8) }
         if let expiry = request.expiry { changes.set[Self.expiryAttribute] = Array(expiry.utf8) }
         if let token = request.refreshToken.copied() {
-            changes.set[Self.refreshAttribute] = token.withUnsafeBytes { Array($0) }
+            // An import can have brought an item that has it unsealed.
+            changes.set.set(Attribute(Self.refreshAttribute, secret: token, flags: .sealed))
         }
         guard let secret = scheme.isEmpty ? request.password.copied() : request.credential.copied() else { return }
         try store(secret, scheme, changes, place)

@@ -56,6 +56,12 @@ struct GitMergeDriver: ParsableCommand {
                 for line in MergeText.noteLines(report) { Terminal.note(line) }
             }
             guard outcomes.contains(where: { $0.leavesConflicts || $0.report?.hasSharedKeys == true }) else { return }
+            guard outcomes.contains(where: \.leavesConflicts) else {
+                Terminal.note(
+                    "\(TerminalText.path(path ?? ours)) was merged, and items share a name (see above): rename one of each with 'vaultfmt move', then run 'git add' and 'git commit'"
+                )
+                end(1)
+            }
             Terminal.note(
                 "\(TerminalText.path(path ?? ours)) was merged, with conflicts to settle; run 'vaultfmt conflicts', then 'git add' and 'git commit'"
             )

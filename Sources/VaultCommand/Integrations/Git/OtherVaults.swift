@@ -17,8 +17,11 @@ extension SyncRound {
     /// Compares the other vaults that the other side changed, without changing anything.
     /// - Throws: A failure that names the vault if the other side removed it, or has something else in its place.
     mutating func otherVaults(since bases: [String]) throws -> OtherVaults {
-        let ours = Set(try bases.flatMap { try changed($0, "HEAD", "AM") })
-        let theirs = Set(try bases.flatMap { try changed($0, remote.tracking, "ADMT") })
+        // What one of several bases has already, this side has not changed.
+        let changes = try bases.map { Set(try changed($0, "HEAD", "AM")) }
+        let ours = changes.dropFirst().reduce(changes.first ?? []) { $0.intersection($1) }
+        let theirs = Set(try bases.flatMap { try changed($0, fetched, "ADMT") })
+        try bases.forEach(requireNames)
         var found = OtherVaults()
         for name in theirs.sorted() where name != file.name && isVaultHere(name) {
             guard let here = try GitEntry(name, at: "HEAD", git), here.isFile,
@@ -48,6 +51,25 @@ extension SyncRound {
             }
         }
         return found
+    }
+
+    /// Refuses changes of vaults whose names are not UTF-8: they are not compared, and git would take the other side's.
+    private func requireNames(since base: String) throws {
+        let arguments = ["diff", "--raw", "--no-renames", "--no-abbrev", "-z", base, fetched, "--"]
+        let parts = try git.require(arguments, "compare commits").text.split(separator: "\0")
+        for (entry, name) in zip(parts, parts.dropFirst()) where entry.hasPrefix(":") && name.contains("\u{FFFD}") {
+            let fields = entry.split(separator: " ")
+            guard fields.count == 5, fields[0] != ":000000" else { continue }
+            let copy = lock.temporary("unnamed")
+            defer { unlink(copy) }
+            guard try write(["cat-file", "blob", String(fields[2])], to: copy), try Vault.isOne(at: copy) else {
+                continue
+            }
+            throw CommandFailure(
+                .usage,
+                "the other side changed the vault \(TerminalText.quoted(String(name))), whose name is not UTF-8, so that it cannot be compared; "
+                    + "rename it with 'git mv', here and there, or merge it with git")
+        }
     }
 
     /// Whether the file in the tree is a vault. Attributes do not matter: they come from everybody who can push.

@@ -56,10 +56,10 @@ struct Sync: ParsableCommand {
         let rounds = round.rounds == 1 ? "" : ", in \(round.rounds) rounds"
         Terminal.note(
             "\(TerminalText.quoted(file.name)) is at generation \(opened.state.generation) on both sides\(rounds)")
-        guard !round.hasDamage else {
+        if let name = round.damaged.min() {
             throw CommandFailure(
                 .incomplete,
-                "synced, but the vault contains damaged data; 'vaultfmt verify' names it: set it again from an intact copy"
+                "synced, but \(TerminalText.quoted(name)) contains damaged data; 'vaultfmt verify' names it: set it again from an intact copy"
             )
         }
         if let (name, end) = round.cutOff.min(by: { $0.key < $1.key }) {

@@ -13,7 +13,8 @@ struct SyncRound {
     let otherFactors: FactorSources?
     let lock: SyncLock
     var rounds = 0
-    var hasDamage = false
+    /// The vaults in which a merge found damaged data.
+    var damaged: Set<String> = []
     /// The vaults in which a merge found two items with one name.
     var sharedNames: Set<String> = []
     /// How versions of the other side end that were not whole, by the names of their vaults.
@@ -24,6 +25,8 @@ struct SyncRound {
     var areOthersProven = true
     /// Why the other side did not take the last push.
     var refusal: String?
+    /// The other side's newest commit, as this round has fetched it. Other programs fetch, too, and move the remote's branch.
+    private(set) var fetched = ""
 
     var git: GitProgram { file.git }
     private var interrupted: InterruptedMerge { InterruptedMerge(file, folder: lock.folder) }
@@ -49,6 +52,7 @@ struct SyncRound {
         let generation = vault.state.generation
         let id = vault.id
         try whileNobodyWrites(vault) {
+            try requireBranch()
             try requireCommitted(id, as: name)
             try add(name)
             let pathspec = GitFile.pathspec(name)
@@ -80,6 +84,17 @@ struct SyncRound {
                 .usage,
                 "\(TerminalText.quoted(name)) is another vault (\(id)) than the one that is committed (\(other)); "
                     + "give it another name, or, if it is to replace that one, commit it with git")
+        }
+    }
+
+    /// Refuses to go on if somebody has switched to another branch since: its commits are not for this one's remote.
+    private func requireBranch() throws {
+        let head = try git.run(["symbolic-ref", "--quiet", "HEAD"])
+        guard head.isSuccess, head.line == "refs/heads/\(remote.local)" else {
+            throw CommandFailure(
+                .busy,
+                "the branch \(TerminalText.quoted(remote.local)) is not checked out any more, so nothing else was committed or pushed; sync again"
+            )
         }
     }
 
@@ -156,7 +171,7 @@ struct SyncRound {
 
     /// Writes git's output to a new file.
     /// - Returns: Whether git succeeded.
-    private func write(_ arguments: [String], to path: String) throws -> Bool {
+    func write(_ arguments: [String], to path: String) throws -> Bool {
         unlink(path)
         let descriptor = vault_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
@@ -169,12 +184,17 @@ struct SyncRound {
     // MARK: fetching and pushing
 
     /// - Returns: Whether the other side has the branch.
-    private func fetch() throws -> Bool {
+    private mutating func fetch() throws -> Bool {
         let branch = "refs/heads/\(remote.branch)"
         // A submodule that cannot be fetched is no reason to leave the vault out, and the names of tags are the remote's.
         let options = ["fetch", "-q", "--no-tags", "--no-recurse-submodules"]
         let answer = try git.run(options + ["--", remote.name, "+\(branch):\(remote.tracking)"])
-        if answer.isSuccess { return true }
+        if answer.isSuccess {
+            fetched = try git.require(
+                ["rev-parse", "--verify", remote.tracking + "^{commit}"], "find what was fetched"
+            ).line
+            return true
+        }
         let heads = try git.run(["ls-remote", "--", remote.name, branch])
         let isThere = heads.text.split(separator: "\n").contains { $0.split(separator: "\t").last == branch[...] }
         guard heads.isSuccess, !isThere else { throw GitProgram.failure(answer, "fetch from \(remote.name)") }
@@ -182,10 +202,10 @@ struct SyncRound {
     }
 
     private mutating func push(isThere: Bool) throws -> Bool {
-        let here = try git.require(["rev-parse", "--verify", "HEAD"], "determine its newest commit").line
-        if !remote.isNew, isThere {
-            if try git.run(["rev-parse", "--quiet", "--verify", remote.tracking]).line == here { return true }
-        }
+        try requireBranch()
+        let branch = "refs/heads/\(remote.local)"
+        let here = try git.require(["rev-parse", "--verify", branch], "determine its newest commit").line
+        if !remote.isNew, isThere, fetched == here { return true }
         let answer = try send(here)
         if answer.isSuccess {
             if remote.isNew { try setUpstream() }
@@ -232,17 +252,17 @@ struct SyncRound {
     /// Merges the vaults here, and lets git merge the rest: a commit on top of theirs has these vaults as they are here,
     /// so that git finds no difference in them, changes none of them in the tree, and starts no driver.
     private mutating func merge() throws {
-        if try isAncestor(remote.tracking, "HEAD") { return }
+        if try isAncestor(fetched, "HEAD") { return }
         // Two histories can have several.
-        let common = try git.run(["merge-base", "--all", "HEAD", remote.tracking])
+        let common = try git.run(["merge-base", "--all", "HEAD", fetched])
         let bases = common.isSuccess ? common.text.split(separator: "\n").map(String.init) : []
         try requireTheirs(file.name, since: bases)
         try requireNoLoss()
         let others = try otherVaults(since: bases)
         try mergeVault(file.name, into: vault)
-        if others.merged.isEmpty, others.kept.isEmpty, try isAncestor("HEAD", remote.tracking), try hasTheirs() {
-            let answer = try interrupted.during(remote.tracking) {
-                try git.run(Self.quietMerge + ["--ff-only", remote.tracking])
+        if others.merged.isEmpty, others.kept.isEmpty, try isAncestor("HEAD", fetched), try hasTheirs() {
+            let answer = try interrupted.during(fetched) {
+                try git.run(Self.quietMerge + ["--ff-only", fetched])
             }
             guard answer.isSuccess else { throw GitProgram.failure(answer, "apply the fetched commits") }
             return
@@ -254,9 +274,10 @@ struct SyncRound {
             if try !other.conflicts().isEmpty { unsettledOthers.insert(name) }
             try commit(name, of: other)
         }
+        try requireBranch()
         let names = [file.name] + others.merged + others.kept
         let index = lock.temporary("index")
-        let target = try GitBranch(git: git, commit: remote.tracking, index: index).replacing(names)
+        let target = try GitBranch(git: git, commit: fetched, index: index).replacing(names)
         let answer = try interrupted.during(target) {
             let answer = try git.run(Self.quietMerge + ["--ff", "--no-edit", target])
             guard !answer.isSuccess, GitRemote.isMerging(lock.folder) else { return answer }
@@ -284,7 +305,7 @@ struct SyncRound {
     func requireTheirs(_ vault: String, since bases: [String]) throws -> GitEntry? {
         let name = TerminalText.quoted(vault)
         let remedy = "it was left unchanged here; restore it there with 'git revert', or remove it here too"
-        if let theirs = try GitEntry(vault, at: remote.tracking, git) {
+        if let theirs = try GitEntry(vault, at: fetched, git) {
             guard !theirs.isFile else { return theirs }
             throw CommandFailure(.io, "the other side replaced \(name) with \(theirs.kind); \(remedy)")
         }
@@ -304,7 +325,7 @@ struct SyncRound {
 
     /// Merges the other side's version of a vault into this one, which stays consistent for all readers.
     private mutating func mergeVault(_ name: String, into vault: Vault) throws {
-        guard let theirs = try GitEntry(name, at: remote.tracking, git),
+        guard let theirs = try GitEntry(name, at: fetched, git),
             try theirs.id != GitEntry(name, at: "HEAD", git)?.id
         else { return }
         let copy = lock.temporary("theirs")
@@ -312,12 +333,15 @@ struct SyncRound {
         try Self.naming(name, copy) {
             try extract(theirs, name, to: copy)
             try Self.require(vault.id, at: copy)
+            var options = MergeOptions()
+            // Otherwise, two clones of which one was compacted would each put their own file over the other's, in turn.
+            options.unifiesFiles = true
             let merger = CopyMerger(
-                path: vault.path, access: access, options: MergeOptions(), otherFactors: otherFactors)
+                path: vault.path, access: access, options: options, otherFactors: otherFactors)
             let outcome = try merger.merge(copy, called: Self.whose(name), into: vault)
             cutOff[name] = outcome?.tail.endOfCopy
             if let report = outcome?.report {
-                hasDamage = hasDamage || report.hasDamage
+                if report.hasDamage { damaged.insert(name) }
                 if report.hasSharedKeys { sharedNames.insert(name) }
                 for line in MergeText.noteLines(report) { Terminal.note(line) }
             }
@@ -367,6 +391,6 @@ struct SyncRound {
     /// Adds the vault to git's index, and returns whether it is identical to the other side's vault.
     private func hasTheirs() throws -> Bool {
         try whileNobodyWrites(vault) { try add(file.name) }
-        return try git.run(["diff", "--cached", "--quiet", remote.tracking, "--", file.pathspec]).isSuccess
+        return try git.run(["diff", "--cached", "--quiet", fetched, "--", file.pathspec]).isSuccess
     }
 }

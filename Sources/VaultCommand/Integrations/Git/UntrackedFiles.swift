@@ -8,12 +8,12 @@ extension SyncRound {
     /// Fails if a file that is only here is in the place of one that the other side added.
     func requireNoLoss() throws {
         let options = ["--cached", "--name-only", "--no-renames", "--diff-filter=D", "-z"]
-        let compared = try git.require(["diff"] + options + [remote.tracking, "--"], "compare the index")
+        let compared = try git.require(["diff"] + options + [fetched, "--"], "compare the index")
         let missing = compared.text.split(separator: "\0").map(String.init)
         guard !missing.isEmpty else { return }
         var theirs: Set<String> = []
-        for base in try git.run(["merge-base", "--all", "HEAD", remote.tracking]).text.split(separator: "\n") {
-            theirs.formUnion(try changed(String(base), remote.tracking, "AMT"))
+        for base in try git.run(["merge-base", "--all", "HEAD", fetched]).text.split(separator: "\n") {
+            theirs.formUnion(try changed(String(base), fetched, "AMT"))
         }
         let added = Set(missing).intersection(theirs)
         let folders = Set(added.flatMap(Self.folders))

@@ -74,20 +74,24 @@ def earlier_value(structure: Any) -> EarlierValue:
 
 class OpenedEarlierValue(Lent):
     """An earlier value with its bytes, in memory that is wiped when the `with` in which it is used ends. `secret`, which is
-    the secret or the attribute's value, works as in `OpenedItem`.
+    the secret or the attribute's value, works as in `OpenedItem`. `group` is the access group that the item was in when it
+    had the value.
     """
 
     def __init__(self, structure: Any) -> None:
         super().__init__(ffi.gc(structure, lib.vaultfmt_earlier_value_free))
         self.value = earlier_value(structure)
+        self.group = to_text(structure.group)
 
 
 @dataclasses.dataclass(frozen=True)
 class NewEarlierValue:
     """An earlier secret to import, with the attributes of that time; sealed ones become earlier values of their own. The
-    time must have a zone, or be milliseconds since 1970.
+    time must have a zone, or be milliseconds since 1970. `group` is the access group that the item was in when it had the
+    value; None stands for the group that it is in.
     """
 
     secret: BytesLike = dataclasses.field(repr=False)
     replaced: Moment
     attributes: Mapping[str, AttributeValue] = dataclasses.field(default_factory=dict)
+    group: str | None = None

@@ -447,6 +447,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
                 array[index].struct_size = ffi.sizeof("vaultfmt_new_earlier_value")
                 arguments.bytes(_secret(value.secret), array[index].secret)
                 array[index].replaced = milliseconds(value.replaced)
+                arguments.bytes(value.group, array[index].group)
                 fill_attributes(array[index], value.attributes, arguments)
             added = ffi.new("size_t *")
             structure = key_structure(_key(key), arguments)
