@@ -15,4 +15,38 @@ extension Machine {
         return try Vault.open(
             path, kept: try vault.keptKey(), of: vault.id, options: options, place: isWatched ? watched : unwatched)
     }
+
+    /// Compares a backup with what this machine has seen at the place where it is to be put. What it has seen of the
+    /// backup's own place says nothing: it may be from before a rotation. That the backup is older, or from another
+    /// branch, is what backups are for.
+    ///
+    /// Throws `foreignOwner` if that place had another vault, or a vault of other owners; `memoryDamaged`, `io`.
+    package func checkBackup(_ backup: Vault, for path: String) throws(VaultError) {
+        let path = try place.fileSystem.resolve(path)
+        let (known, isFirst) = try seen(backup.id, at: path)
+        if isFirst, let other = try memory.remembered.other(than: backup.id, at: path) {
+            throw VaultError(
+                .foreignOwner,
+                "this is another vault (\(backup.id)) than the one that this machine has seen there (\(other.vault))")
+        }
+        for state in known {
+            do throws(VaultError) {
+                try backup.withStore { (store) throws(VaultError) in _ = try state.judge(store.watched) }
+            } catch {
+                guard [.rolledBack, .forked].contains(error.code) else { throw error }
+            }
+        }
+    }
+
+    /// Returns the states of a vault that are remembered for a place or, if there are none, the newest of any place.
+    private func seen(
+        _ vault: VaultID, at path: String
+    ) throws(VaultError) -> (states: [RememberedState], isFirst: Bool) {
+        var (here, newest): ([RememberedState], [RememberedState]) = ([], [])
+        for isOwner in [true, false] {
+            if let state = try memory.state(of: vault, at: path, isOwner: isOwner) { here.append(state) }
+            if let state = try memory.remembered.newest(vault, isOwner: isOwner) { newest.append(state) }
+        }
+        return here.isEmpty ? (newest, true) : (here, false)
+    }
 }

@@ -118,9 +118,40 @@ struct BackupTests {
         let today = try sandbox.read("test.vault")
         try sandbox.fails(65, "belongs to other owners", "restore", "--from", "yesterday.vault", "--yes")
         #expect(try sandbox.read("test.vault") == today)
+        // That this machine has seen the backup does not make its keys those of the vault again.
         try sandbox.ok("anchor", "--accept", "yesterday.vault")
-        try sandbox.ok("restore", "--from", "yesterday.vault", "--yes")
+        try sandbox.fails(65, "belongs to other owners", "restore", "--from", "yesterday.vault", "--yes")
+        #expect(try sandbox.read("test.vault") == today)
+        try sandbox.write("test.vault", try sandbox.read("yesterday.vault"))
+        try sandbox.ok("anchor", "--accept")
         #expect(try names(sandbox) == ["a", "b"])
+    }
+
+    @Test("a backup that was opened before a rotation is not put in the vault's place after it")
+    func foreignThatWasSeen() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.write("yesterday.vault", try sandbox.read("test.vault"))
+        try sandbox.ok("verify", "yesterday.vault")
+        try sandbox.ok("rekey", "--rotate")
+        let today = try sandbox.read("test.vault")
+        try sandbox.fails(65, "belongs to other owners", "restore", "--from", "yesterday.vault", "--yes")
+        #expect(try sandbox.read("test.vault") == today)
+    }
+
+    @Test("a backup of another vault is not put where the vault was", arguments: [true, false])
+    func otherVault(isMissing: Bool) throws {
+        let sandbox = try sandbox()
+        try sandbox.ok("create", "team.vault", "--kdf", "testing")
+        if isMissing {
+            try FileManager.default.removeItem(atPath: sandbox.vault)
+        } else {
+            var bytes = try sandbox.read("test.vault")
+            for index in 0..<bytes.count { bytes[index] ^= 0x55 }
+            try sandbox.write("test.vault", bytes)
+        }
+        try sandbox.fails(65, "is of another vault", "restore", "--from", "team.vault", "--yes")
+        #expect(FileManager.default.fileExists(atPath: sandbox.vault) != isMissing)
+        try sandbox.ok("restore", "--from", "yesterday.vault", "--yes")
     }
 
     @Test("a vault that another process is changing is not replaced")

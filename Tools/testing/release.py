@@ -99,9 +99,11 @@ def run(check: Check, piece: int, base: Mapping[str, str], *, ends: float) -> Ro
     log.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     limit = check.minutes * 60 * PATIENCE
+    # A suite with a long budget takes longer than any in the gate.
+    variables = {**base, "VAULTFMT_SEED": str(seed), "VAULTFMT_PATIENCE": str(round(limit)), **dict(check.environment)}
     with log.open("wb") as out:
         process = subprocess.Popen(
-            command, shell=True, cwd=ROOT, env={**base, "VAULTFMT_SEED": str(seed), **dict(check.environment)}, stdin=subprocess.DEVNULL,
+            command, shell=True, cwd=ROOT, env=variables, stdin=subprocess.DEVNULL,
             stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
         try:
@@ -119,7 +121,7 @@ def run(check: Check, piece: int, base: Mapping[str, str], *, ends: float) -> Ro
     seconds = round(time.monotonic() - began)
     prefix = "".join(f"{name}={value} " for name, value in check.environment)
     if "{seed}" not in check.command and "swift-tests" in check.command:
-        prefix = f"VAULTFMT_SEED={seed} {prefix}"
+        prefix = f"VAULTFMT_SEED={seed} VAULTFMT_PATIENCE={round(limit)} {prefix}"
     shown = prefix + command.replace(str(RELEASED), "BINARY")
     name = check.name + (f" {piece + 1} of {check.pieces}" if check.pieces > 1 else "")
     print(f"{'ok' if failures == 0 else 'FAILED':8}{name:26}{cases:>10,} cases {seconds:>6} s  {log.relative_to(ROOT)}", flush=True)

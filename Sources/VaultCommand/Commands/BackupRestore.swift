@@ -32,9 +32,9 @@ struct BackupRestore {
             throw CommandFailure(
                 .noAccess, "a read-only slot cannot put a backup in the place of the vault; open it with a full slot")
         }
-        try requireOwners(of: opened)
         let isThere = try UserFiles.exists(path)
         if isThere { try requireSameVault(opened) }
+        try requireOwners(of: opened)
         let items = try requireSound(opened)
         if isThere { try nameSlots(of: opened) }
         let kept = isThere ? try nameForToday() : nil
@@ -93,18 +93,20 @@ struct BackupRestore {
                 + "to use it, give --vault \(TerminalText.path(backup))")
     }
 
-    /// A backup is older than what this machine remembers, but it has the same owners: anyone can make a vault with this
-    /// id for a public recipient.
+    /// A backup is older than what this machine remembers of the vault's place, but it has the same owners: whoever has a
+    /// factor from before a rotation could have changed it, and anyone can make a vault with this id for a public
+    /// recipient.
     private func requireOwners(of opened: Vault) throws {
         let machine = try ThisMachine.current()
-        do throws(VaultError) { try machine.check(opened) } catch {
+        do throws(VaultError) { try machine.checkBackup(opened, for: path) } catch {
             switch error.code {
-            case .rolledBack, .forked, .memoryDamaged: return
+            case .memoryDamaged: return
             case .foreignOwner:
                 throw CommandFailure(
                     .damaged,
-                    "the backup \(TerminalText.path(backup)) belongs to other owners than the vault that this machine knows; "
-                        + "if it is yours, from before a rotation, run 'vaultfmt anchor --accept' for it first")
+                    "the backup \(TerminalText.path(backup)) belongs to other owners than the vault that this machine knows, or is of another vault: "
+                        + "\(error.detail); if it is yours and its keys are to be in force again, put it in the vault's place with 'cp', and run "
+                        + "'vaultfmt anchor --accept' there", code: error.code)
             default: throw error
             }
         }

@@ -88,6 +88,9 @@ struct Move: ParsableCommand {
                 if !step.attributes.isEmpty { try transaction.update(step.key, attributes: step.attributes) }
             }
         }
+        for step in steps where step.key != step.item.key {
+            try ItemSelection.noteNewHolder(of: step.item.key, in: opened)
+        }
         if items.count > 1 { Terminal.note("moved \(items.count) items") }
     }
 

@@ -50,6 +50,7 @@ struct Remove: ParsableCommand {
             }
         }
         let (named, them) = items.count == 1 ? (what, "it") : ("\(removed) items", "them")
+        for item in items { try ItemSelection.noteNewHolder(of: item.key, in: opened) }
         Terminal.note(
             "removed \(named); 'vaultfmt undo' brings \(them) back until 'vaultfmt compact' is run; "
                 + "older copies of the file still contain \(them)")

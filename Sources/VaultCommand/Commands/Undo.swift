@@ -101,9 +101,20 @@ struct UndoOptions: ParsableArguments {
                 "this cannot be \(done): what was forgotten does not come back, and nothing else was changed then; "
                     + "'vaultfmt undo --steps NUMBER' goes back further")
         }
-        Terminal.note(
-            done == "undone"
-                ? "undone; 'vaultfmt redo' redoes the change" : "redone; 'vaultfmt undo' undoes the change")
+        let (way, back) = done == "undone" ? ("redo", "redoes") : ("undo", "undoes")
+        guard try canBeReverted(vault, machine, done) else {
+            return Terminal.note(
+                "\(done); the file was rewritten, because others could read an old record of what was moved, so that 'vaultfmt \(way)' cannot take this back, and removed items do not come back"
+            )
+        }
+        Terminal.note("\(done); 'vaultfmt \(way)' \(back) the change")
+    }
+
+    /// Whether the file still has the states that lead back: a change that narrows who can read an item rewrites it.
+    private func canBeReverted(_ vault: Vault, _ machine: Machine, _ done: String) throws -> Bool {
+        let plan = done == "undone" ? try machine.planRedo(of: vault) : try machine.planUndo(of: vault, steps: 1)
+        if case .step = plan { return true }
+        return false
     }
 
     private func isAllowed(_ step: UndoStep) throws -> Bool {

@@ -157,4 +157,10 @@ extension ItemSelection {
         guard items.count == 1, let item = items.first else { return "\(items.count) items" }
         return ItemText.summary(item.key, label: item.attributes.label)
     }
+
+    /// Says that a name which an item has given up is another item's now: two items can have one name after a merge.
+    static func noteNewHolder(of key: ItemKey, in vault: Vault) throws {
+        guard try vault.item(key) != nil else { return }
+        Terminal.note("\(ItemText.summary(key)) is now the other item that had this name")
+    }
 }

@@ -21,7 +21,14 @@ struct NarrowingOption: ParsableArguments {
                 return transaction.remnants
             }
         }
-        guard later else { return }
+        guard later else {
+            if !remnants.isEmpty {
+                Terminal.note(
+                    "the file was rewritten, so that those who could read the item until now cannot read its old record; 'vaultfmt undo' cannot go back to before this change"
+                )
+            }
+            return
+        }
         for remnant in remnants {
             Terminal.warning(
                 "an old record of \(ItemText.summary(remnant.key)) can still be read \(remnant.readers) until 'vaultfmt compact' is run"

@@ -316,8 +316,11 @@ final class ClonesTemplate: Sendable {
                 }
             } else if status == 64, said.contains("finish it with 'git commit' or 'git merge --abort'") {
                 try script("cd b; git merge --abort", in: place.path)
-            } else if status == 74, said.contains("untracked working tree files would be overwritten by merge") {
-                // Git's own words: a checkout was killed after it had written the file.
+            } else if status == 74,
+                said.contains("untracked working tree files would be overwritten by merge")
+                    || said.contains("git would overwrite 'in-a', which it does not track")
+            {
+                // Git's words, or those of `sync`: a checkout was killed in the middle of the file, or after it.
                 try script("cd b; rm -f in-a", in: place.path)
             } else {
                 throw Wrong("the next sync ends with \(status): \(said)")

@@ -41,6 +41,19 @@ struct GitAttackTests {
             """#)
     }
 
+    @Test("attributes that stopped a sync do so no more once the other side has taken them back")
+    func attributesTakenBack() throws {
+        try attack(
+            """
+            on a vaultfmt sync work.vault; on b git pull -q
+            echo 'work.vault text eol=crlf' >>b/.gitattributes
+            on b git commit -q -m attributes .gitattributes; on b git push -q
+            store a a2 A; ends 64 on a vaultfmt sync work.vault
+            on b git revert --no-edit HEAD >revert; on b git push -q
+            on a vaultfmt sync work.vault; on b git pull -q; has b a2 A
+            """)
+    }
+
     @Test(
         "attributes that would alter the vault stop sync before anything is committed; others change nothing",
         arguments: [

@@ -41,13 +41,26 @@ struct InterruptedMerge {
     func takeBack() throws {
         let noted = try Self.refs.map { try git.run(["rev-parse", "--quiet", "--verify", $0]) }
         guard noted.allSatisfy(\.isSuccess) else { return }
-        if GitRemote.isMerging(folder) {
-            guard try isOwn() else { return }
-            if try git.run(["commit", "-q", "--no-edit"]).isSuccess { return try forget() }
-            try git.require(["merge", "--abort"], "end the merge that was interrupted")
-        }
         let merged = try git.run(["merge-tree", "--write-tree"] + noted.map(\.line))
         guard let tree = merged.text.split(separator: "\n").first.map(String.init) else { return try forget() }
+        if GitRemote.isMerging(folder) {
+            guard try isOwn() else { return }
+            // A commit of an index that does not have the merge yet would take back everything that the other side did.
+            let index = try git.run(["write-tree"])
+            if index.isSuccess, index.line == tree {
+                if try git.run(["commit", "-q", "--no-edit"]).isSuccess { return try forget() }
+            } else if index.isSuccess {
+                // Something that somebody has staged since is theirs to commit or to take back.
+                let before = try git.require(["rev-parse", "--verify", noted[0].line + "^{tree}"], "find the tree")
+                guard index.line == before.line else {
+                    throw CommandFailure(
+                        .usage,
+                        "a merge was interrupted, and something has been staged since; finish it with 'git merge --abort', and sync again"
+                    )
+                }
+            }
+            try git.require(["merge", "--abort"], "end the merge that was interrupted")
+        }
         let changed = try names(["diff-tree", "-r", noted[0].line, tree])
             .intersection(names(["diff-tree", "-r", "HEAD", tree]))
         // An index that was not refreshed calls files different that only have other times.

@@ -54,7 +54,13 @@ struct SyncRound {
         try whileNobodyWrites(vault) {
             try requireBranch()
             try requireCommitted(id, as: name)
-            try add(name)
+            let isCommitted = try git.run(["rev-parse", "--quiet", "--verify", "HEAD:\(name)"])
+            let here = try hash(file.top + "/" + name)
+            do { try add(name) } catch {
+                // Attributes with which nothing can be committed may be those that the other side has taken back since.
+                guard isCommitted.isSuccess, isCommitted.line == here else { throw error }
+                return
+            }
             let pathspec = GitFile.pathspec(name)
             let status = try git.require(["status", "--porcelain", "--", pathspec], "compare the vault")
             guard !status.text.isEmpty else { return }
