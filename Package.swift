@@ -33,7 +33,7 @@ let measured: [Target] =
 let swift5: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
 // More than 30 targets, for these reasons: a C library is a target (4), C code cannot share one with Swift (5), each
-// layer and each product is a module (13), each layer has its tests (10), a program that a test starts is a target (7),
+// layer and each product is a module (14), each layer has its tests (10), a program that a test starts is a target (7),
 // and so is code in another Swift (4). What they share is in four more.
 let package = Package(
     name: "vaultfmt",
@@ -82,7 +82,7 @@ let package = Package(
             name: "VaultLocal", dependencies: ["VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CVaultShim"],
             swiftSettings: settings
         ),
-        // age's recipients and identities as keys of slots. The only module below the command that needs swift-crypto.
+        // age's recipients and identities as keys of slots. It needs swift-crypto.
         .target(
             name: "VaultAge",
             dependencies: [
@@ -115,16 +115,27 @@ let package = Package(
             ], path: "Sources/Keychain/Stores",
             swiftSettings: settings),
 
-        // A library, so that its parsers can be fuzzed; the program beside it only calls it.
+        // Other programs' files: what reads them into items, and writes items into them. Without a terminal or processes,
+        // so that its parsers can be fuzzed.
         .target(
-            name: "VaultCommand",
+            name: "VaultExchange",
             dependencies: [
-                "VaultBytes", "VaultFmt", "VaultLocal", "VaultAge", "CCSV", "CVaultShim", "CInterchange", "CVaultPage",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "VaultBytes", "VaultFmt", "VaultLocal", "CCSV", "CVaultShim", "CInterchange",
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
+            swiftSettings: settings + forSize),
+        // A library, so that tests can call its parts; the program beside it only calls it.
+        .target(
+            name: "VaultCommand",
+            dependencies: [
+                "VaultBytes", "VaultFmt", "VaultLocal", "VaultAge", "VaultExchange", "CVaultShim", "CInterchange",
+                "CVaultPage",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings + forSize),
         // The page that opens a vault in a browser, as Tools/page/assemble makes it of Sources/Page.
@@ -166,8 +177,8 @@ let package = Package(
         .testTarget(
             name: "VaultCommandTests",
             dependencies: [
-                "VaultCommand", "VaultCommandMain", "VaultAge", "VaultFmt", "VaultCrypto", "VaultBytes", "TestSupport",
-                "CTestSupport",
+                "VaultCommand", "VaultCommandMain", "VaultExchange", "ImportFuzzing", "VaultAge", "VaultFmt",
+                "VaultCrypto", "VaultBytes", "TestSupport", "CTestSupport",
             ],
             exclude: ["Programs/git_server.py", "Samples"],
             swiftSettings: settings),
@@ -189,14 +200,14 @@ let package = Package(
         .target(name: "CTestSupport", path: "Tests/Support/C", cSettings: strictC),
 
         // What Tools/fuzz feeds with bytes, and round-trip with seeds. Two targets: the tests of the library use the
-        // first, and the second needs the command with all that it depends on.
+        // first, and the second needs swift-crypto and the libraries of other programs' formats.
         .target(
             name: "Fuzzing", dependencies: ["TestSupport", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"],
             path: "Tests/Fuzzing", swiftSettings: settings),
         .target(
             name: "ImportFuzzing",
             dependencies: [
-                "Fuzzing", "TestSupport", "CTestSupport", "VaultCommand", "VaultAge", "VaultFmt", "VaultStore",
+                "Fuzzing", "TestSupport", "CTestSupport", "VaultExchange", "VaultAge", "VaultFmt", "VaultStore",
                 "VaultCrypto", "VaultBytes",
             ],
             path: "Tests/ImportFuzzing", swiftSettings: settings),

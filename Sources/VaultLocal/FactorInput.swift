@@ -62,18 +62,25 @@ package enum FactorInput {
     /// Reads a descriptor to its end and closes it. A standard descriptor is replaced with the null device instead, so
     /// that no other file gets its number.
     private static func spent(_ descriptor: Int32, name: String, limit: Int) throws(VaultError) -> Secret {
-        defer {
-            if descriptor > STDERR_FILENO {
-                close(descriptor)
-            } else {
-                let null = vault_open("/dev/null", O_RDWR, 0)
-                if null >= 0 {
-                    dup2(null, descriptor)
-                    close(null)
-                }
-            }
-        }
+        defer { discard(descriptor) }
         return try contents(descriptor, name: name, limit: limit)
+    }
+
+    /// Closes a descriptor. A standard descriptor is replaced with the null device instead.
+    package static func discard(_ descriptor: Int32) {
+        guard descriptor <= STDERR_FILENO else {
+            close(descriptor)
+            return
+        }
+        let null = vault_open("/dev/null", O_RDWR, 0)
+        guard null >= 0 else { return }
+        dup2(null, descriptor)
+        close(null)
+    }
+
+    /// Closes the descriptor that a path refers to, if it refers to one.
+    package static func discard(file path: String) {
+        if let descriptor = descriptor(path) { discard(descriptor) }
     }
 
     /// Returns the descriptor that a path refers to, if any.

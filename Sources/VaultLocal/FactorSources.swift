@@ -70,6 +70,14 @@ package struct FactorSources: Sendable {
         return GivenFactors(passphrase: passphrase, keyFile: keyFile, rawKey: nil)
     }
 
+    /// Closes the descriptors that the sources name, without reading them.
+    package func discardDescriptors() {
+        if let passphraseDescriptor { FactorInput.discard(passphraseDescriptor) }
+        for file in [passphraseFile, keyFile, rawKeyFile, twin.value("PASSPHRASE_FILE"), twin.value("KEY_FILE")] {
+            if let file { FactorInput.discard(file: file) }
+        }
+    }
+
     private func rawKey() throws(VaultError) -> Secret? {
         guard let rawKeyFile else { return nil }
         guard passphraseFile == nil, passphraseDescriptor == nil, keyFile == nil else {

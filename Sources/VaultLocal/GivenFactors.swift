@@ -86,17 +86,23 @@ package struct GivenFactors: ~Copyable {
 
     /// Calls `body` with each combination that a slot can require until a call does not throw `noSlotOpens`; if every
     /// call does, throws the first of these errors.
+    ///
+    /// A provider that fails, for want of a program or a device, keeps no other factor from being tried; its error is
+    /// thrown if none of them opens the vault.
     package borrowing func tryEach<R: ~Copyable>(
         _ body: (borrowing Factors, FactorKinds) throws(VaultError) -> R
     ) throws(VaultError) -> R {
-        var first: VaultError?
+        var (first, failed): (VaultError?, VaultError?)
         for kinds in try combinations() {
             do throws(VaultError) { return try body(try factors(kinds), kinds) } catch {
-                guard error.code == .noSlotOpens else { throw error }
-                first = first ?? error
+                switch error.code {
+                case .noSlotOpens: first = first ?? error
+                case _ where kinds.contains(.externalKey): failed = failed ?? error
+                default: throw error
+                }
             }
         }
-        throw first ?? VaultError(.noSlotOpens, "no factor is given")
+        throw failed ?? first ?? VaultError(.noSlotOpens, "no factor is given")
     }
 
     private borrowing func readKeyFile() throws(VaultError) -> KeyFile? {

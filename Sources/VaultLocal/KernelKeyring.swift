@@ -68,6 +68,14 @@ enum KernelKeyring {
         throw failure(result)
     }
 
+    /// Removes a vault's key if it was stored for this path; otherwise returns false. A copy of the vault elsewhere says
+    /// nothing about the key.
+    static func drop(vault: VaultID, unlockedAt path: String) throws(VaultError) -> Bool {
+        let entry = try read { payload in vault_key_find(description(vault), payload.baseAddress, payload.count) }
+        guard let entry, entry.path == path else { return false }
+        return try drop(vault: vault)
+    }
+
     /// Removes the keys that were stored for this path, whatever file is now at the path; returns their number.
     static func drop(path: String) throws(VaultError) -> Int {
         var dropped = 0

@@ -102,6 +102,14 @@ public struct Machine: Sendable {
     /// folder. The writer locks that file.
     package static func temporaryName(beside path: String) -> String { Temporary.name(beside: path, .system) }
 
+    /// Gives an open file the owner, group, mode and extended attributes of another one, which it is to replace. Throws
+    /// `cannotReplace` if one of them cannot be set, and `io`.
+    package static func copyAttributes(
+        from old: Int32, _ oldPath: String, to new: Int32, _ newPath: String
+    ) throws(VaultError) {
+        try FileAttributes.copy(from: old, oldPath, to: new, newPath)
+    }
+
     /// Removes the temporary files of killed writers next to a path; those of running writers are locked and are kept.
     package static func sweep(beside path: String) {
         // If the folder cannot be listed, an error occurs when something is written to it.
@@ -155,7 +163,7 @@ public struct Machine: Sendable {
     ) throws(VaultError) -> Vault {
         let options = withDevice(options)
         let vault = try Vault.open(path, factors: factors, options: options, place: watched)
-        dropKeptKeyIfGone(vault)
+        dropKeptKeyIfGone(vault, unlockedAt: vault.path)
         return vault
     }
 
@@ -172,17 +180,15 @@ public struct Machine: Sendable {
         let id = try Vault.id(at: path, place: place)
         guard let key = try KernelKeyring.find(vault: id) else { return nil }
         do throws(VaultError) { return try Vault.open(path, kept: key, of: id, options: options, place: place) } catch {
-            switch error.code {
-            // An older copy that is only read says nothing about the key.
-            case .noSuchSlot where place.watch == nil, .noSlotOpens where place.watch == nil: break
-            case .noSuchSlot:
-                // The slot was changed or removed, here or on another machine, so the key would open only older copies.
-                _ = try KernelKeyring.drop(vault: id)
-            case .noSlotOpens:
-                _ = try KernelKeyring.drop(vault: id)
+            guard error.code == .noSuchSlot || error.code == .noSlotOpens else { throw error }
+            // The slot was changed or removed, here or on another machine, so the key would open only older copies. An
+            // older copy that is read, here or elsewhere, says nothing about the key.
+            guard place.watch != nil,
+                try KernelKeyring.drop(vault: id, unlockedAt: try place.fileSystem.resolve(path))
+            else { return nil }
+            if error.code == .noSlotOpens {
                 announcer.warning(
                     "the key in the kernel keyring does not open \(TerminalText.path(path)), which is now locked")
-            default: throw error
             }
             return nil
         }
@@ -287,11 +293,17 @@ public struct Machine: Sendable {
         _ other: Vault, into vault: Vault, options: MergeOptions = MergeOptions(), takesDropped: Bool = false,
         at place: String? = nil, progress: ((UInt64, UInt64) -> Void)? = nil
     ) throws(VaultError) -> MergeReport {
-        if !takesDropped { try checkMerge(of: other, into: vault, at: place) }
-        let report = try vault.merge(other, options: options, progress: progress)
+        let path = place ?? vault.path
+        var merged: WatchedState?
+        // The copy can have changed since it was checked before.
+        let report = try vault.merge(other, options: options, progress: progress) { (seen) throws(VaultError) in
+            if !takesDropped { try memory.admit(seen, into: path, takesDropped: false) }
+            merged = seen
+        }
         // Only now: what was dropped must not come back because of a merge that failed.
-        if takesDropped, !options.isRehearsal {
-            try checkMerge(of: other, into: vault, takesDropped: true, at: place)
+        guard takesDropped, !options.isRehearsal, let merged else { return report }
+        do throws(VaultError) { try memory.admit(merged, into: path, takesDropped: true) } catch {
+            announcer.warning("everything was merged, but this machine goes on asking about it: \(error.description)")
         }
         return report
     }

@@ -91,7 +91,8 @@ package struct Memory: Sendable {
             }
         }
         nameSplitIDs(watched)
-        if try remember(watched, insteadOf: nil), same == nil {
+        // What was dropped at the vault's former place stays so at this one.
+        if try remember(watched, insteadOf: nil, dropped: same?.dropped ?? []), same == nil {
             announcer.note(
                 "this machine has not seen this vault before (generation \(watched.generation)); its state is remembered from now on"
             )
@@ -103,7 +104,11 @@ package struct Memory: Sendable {
 
     /// Stores a state that was compared with an entry. If it cannot be stored, issues a notice and returns false.
     /// Throws only if another process has in the meantime remembered a state that this one does not continue.
-    private func remember(_ watched: WatchedState, insteadOf compared: RememberedState?) throws(VaultError) -> Bool {
+    ///
+    /// `dropped`: changes that were dropped elsewhere, and that the state lacks.
+    private func remember(
+        _ watched: WatchedState, insteadOf compared: RememberedState?, dropped: [DroppedChanges] = []
+    ) throws(VaultError) -> Bool {
         do throws(VaultError) {
             // This comes first, because a state that is remembered but lost in a power failure would make a sound vault
             // look rolled back.
@@ -111,7 +116,7 @@ package struct Memory: Sendable {
             return try files.locked(lock) { () throws(VaultError) in
                 let now = try entry(of: watched)
                 if let now, now != compared, try !isNewer(watched, than: now) { return true }
-                try store(watched, dropped: now?.dropped ?? [])
+                try store(watched, dropped: now?.dropped ?? dropped)
                 return true
             }
         } catch {

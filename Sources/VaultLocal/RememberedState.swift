@@ -8,7 +8,7 @@ public struct RememberedState: Sendable {
     package let point: AnchorPoint
     /// The canonical path of the file; empty if the user accepted another vault there, so that the file can be anywhere.
     public let path: String
-    /// What the user dropped by accepting a state that lacks it.
+    /// The changes that the user dropped by accepting a state that lacks it.
     package let dropped: [DroppedChanges]
 
     package init(vault: VaultID, point: AnchorPoint, path: String, dropped: [DroppedChanges] = []) {

@@ -9,7 +9,7 @@ final class ReplicaFiles: Sendable {
     private let folder: String
     private let witness: ReplicaWitness?
     private let run: @Sendable () throws(VaultError) -> MachineRun?
-    /// What was read so far, by vault; files only grow.
+    /// The contents that were read so far, by vault; files only grow.
     private let known = Guarded<[Bytes16: Known]>([:])
     /// The ids of this process, which are in no file.
     let claimedByProcess = Guarded<Set<UInt64>>([])

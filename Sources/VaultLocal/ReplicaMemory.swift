@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// What stores ask the memory of replica ids.
+/// The questions that stores ask the memory of replica ids.
 extension ReplicaFiles: ReplicaMemory {
     /// Chooses and claims an id. If the system does not tell which run this is, or the memory cannot be written, the
     /// ids are those of this process.

@@ -3,7 +3,7 @@ internal import VaultBytes
 internal import VaultCrypto
 internal import VaultStore
 
-/// What this machine's memories of replica ids were last, in a file that no snapshot of a disk contains: it is in memory,
+/// The last states of this machine's memories of replica ids, in a file that no snapshot of a disk contains: it is in memory,
 /// and ends with the machine's boot or the user's last session (section 7.5).
 ///
 /// A file system that is put back to a snapshot while the machine runs has a memory of ids as it was then, with its inode

@@ -28,6 +28,8 @@ public enum UndoPlan: Sendable {
     case step(UndoStep)
     /// There is nothing to do: the vault has no earlier state, or no undo that could be redone.
     case nothing
+    /// Only this many changes can be undone.
+    case fewer(Int)
     /// The file no longer contains the earlier state, because it was compacted or rewritten at this time (milliseconds
     /// since 1970).
     case gone(Int64)
@@ -53,7 +55,7 @@ extension Machine {
         while taken.count < steps {
             guard let changes = entry.changes else { return .gone(entry.time) }
             guard let before = try states.before(entry), let visible = try states.visible(before) else {
-                return .nothing
+                return taken.isEmpty ? .nothing : .fewer(taken.count)
             }
             // An undo does not affect groups or slots, so changes that affect only those are skipped.
             if !changes.items.isEmpty || changes.keptVersions != nil { taken.append(entry) }

@@ -68,14 +68,19 @@ extension Machine {
     /// Removes the stored key if it no longer opens its slot in the vault, since it would open only older copies. Returns
     /// true if a key was removed.
     ///
-    /// Opening a vault does this as well; call it after slots were changed or removed.
+    /// Opening the vault where it was unlocked does this as well; call it after slots were changed or removed.
     @discardableResult
-    public func dropKeptKeyIfGone(_ vault: Vault) -> Bool {
+    public func dropKeptKeyIfGone(_ vault: Vault) -> Bool { dropKeptKeyIfGone(vault, unlockedAt: nil) }
+
+    /// Does the same, but if a path is given, only to a key that was stored for it: a copy elsewhere may be older.
+    @discardableResult
+    func dropKeptKeyIfGone(_ vault: Vault, unlockedAt path: String?) -> Bool {
         do throws(VaultError) {
             guard let key = try KernelKeyring.find(vault: vault.id), try !vault.isOpened(by: key) else {
                 return false
             }
-            return try KernelKeyring.drop(vault: vault.id)
+            guard let path else { return try KernelKeyring.drop(vault: vault.id) }
+            return try KernelKeyring.drop(vault: vault.id, unlockedAt: path)
         } catch {
             // Without a keyring, no key is stored.
             if error.code != .noKernelKeyring {

@@ -2,8 +2,8 @@ internal import CTestSupport
 internal import Fuzzing
 internal import Glibc
 internal import TestSupport
-internal import VaultCommand
 internal import VaultCrypto
+internal import VaultExchange
 internal import VaultFmt
 internal import VaultStore
 

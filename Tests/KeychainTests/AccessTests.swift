@@ -206,6 +206,15 @@ extension KeychainTests {
 
         @Test("stores internet passwords by the words that the command and other programs use")
         func words() throws {
+            // A text without a scheme is a server, and not all of them.
+            for server in ["one.example", "two.example"] {
+                try Keychain(server: server, protocolType: .https).set(server, key: "eve")
+            }
+            #expect(try Keychain(server: "one.example", protocolType: .https).get("eve") == "one.example")
+            #expect(try Keychain(server: "https://two.example", protocolType: .https).get("eve") == "two.example")
+            for server in ["one.example", "two.example"] {
+                try Keychain(server: server, protocolType: .https).removeAll()
+            }
             try Keychain(server: "https://example.org", protocolType: .https).set("1", key: "ann")
             let key = try ItemKey.internetPassword(server: "example.org", account: "ann", protocol: "https")
             #expect(try used.vault.item(key) != nil)

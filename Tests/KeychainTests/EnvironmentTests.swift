@@ -280,6 +280,17 @@ extension KeychainTests {
                     && FileManager.default.contentsOfDirectory(atPath: home.path) == ["none.vault"])
         }
 
+        @Test("goes on where nothing can be written to standard error", arguments: ["2>&-", "2>/dev/full"])
+        func noStandardError(redirection: String) throws {
+            let shell = URL(fileURLWithPath: "/bin/sh")
+            let script = "exec \"$0\" set k value \(redirection)"
+            let ended = try Started(
+                program: shell, ["-c", script, Started.program.path], ["HOME": home.path]
+            ).end()
+            #expect(ended.status == 0)
+            #expect(try run("get", "k").output == "value")
+        }
+
         @Test("is told where the disk refuses")
         func disk() throws {
             try Data().write(to: URL(fileURLWithPath: home.file(".config")))

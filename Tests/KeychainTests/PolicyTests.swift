@@ -100,6 +100,27 @@ extension KeychainTests {
             #expect(try plain.get("k") == "2" && asked.questions.all.isEmpty)
         }
 
+        @Test("is not lifted from a secret that stays, unless the user is asked")
+        func lifting() throws {
+            let asked = Asked()
+            Keychain.authenticate = { asked.ask($0) }
+            try guarded.set("1", key: "k")
+            let query: [String: Any] = [
+                kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "s",
+                kSecAttrAccount as String: "k",
+            ]
+            let open: [String: Any] = [kSecAttrAccessible as String: kSecAttrAccessibleWhenUnlocked]
+            asked.answer.store(false, ordering: .sequentiallyConsistent)
+            #expect(SecItemUpdate(query as CFDictionary, open as CFDictionary) == errSecAuthFailed)
+            Keychain.authenticate = nil
+            #expect(SecItemUpdate(query as CFDictionary, open as CFDictionary) == errSecInteractionNotAllowed)
+            Keychain.authenticate = { asked.ask($0) }
+            asked.answer.store(true, ordering: .sequentiallyConsistent)
+            #expect(SecItemUpdate(query as CFDictionary, open as CFDictionary) == errSecSuccess)
+            Keychain.authenticate = nil
+            #expect(try plain.get("k") == "1")
+        }
+
         @Test("is made with SecItem's access control too")
         func secItem() throws {
             let control = try #require(

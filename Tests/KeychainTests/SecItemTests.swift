@@ -26,6 +26,24 @@ extension KeychainTests {
 
         private func with(_ more: [String: Any]) -> [String: Any] { all.merging(more) { _, new in new } }
 
+        @Test("finds an internet password by the protocol that it was added with, Apple's code or the vault's word")
+        func codedWords() {
+            for name in ["https", "ssh", kSecAttrProtocolFTP as String, "of mine"] {
+                let query: [String: Any] = [
+                    kSecClass as String: kSecClassInternetPassword, kSecAttrServer as String: "h",
+                    kSecAttrAccount as String: "a", kSecAttrProtocol as String: name,
+                ]
+                let new = query.merging([kSecValueData as String: Data("1".utf8)]) { $1 }
+                #expect(SecItemAdd(new as CFDictionary, nil) == errSecSuccess)
+                #expect(SecItemAdd(new as CFDictionary, nil) == errSecDuplicateItem)
+                let changes = [kSecValueData as String: Data("2".utf8)]
+                #expect(SecItemUpdate(query as CFDictionary, changes as CFDictionary) == errSecSuccess, "\(name)")
+                let found = find(query.merging([kSecReturnData as String: true]) { $1 })
+                #expect(found.result as? Data == Data("2".utf8), "\(name)")
+                #expect(SecItemDelete(query as CFDictionary) == errSecSuccess, "\(name)")
+            }
+        }
+
         @Test("gives one item, all, or as many as are asked for")
         func limits() {
             let one = find([kSecClass as String: kSecClassGenericPassword, kSecReturnData as String: true])

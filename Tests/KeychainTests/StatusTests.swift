@@ -64,11 +64,9 @@ extension KeychainTests {
             let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
                 .deletingLastPathComponent().appendingPathComponent("Sources/Keychain/SecItem")
             var names: [String: OSStatus] = [:]
-            for file in ["Statuses.swift", "Statuses+Cryptography.swift"] {
-                let source = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
-                for match in source.matches(of: /public let (errSec\w+): OSStatus = (-?\d+)/) {
-                    names[String(match.output.1)] = OSStatus(match.output.2)
-                }
+            let source = try String(contentsOf: folder.appendingPathComponent("StatusConstants.swift"), encoding: .utf8)
+            for match in source.matches(of: /public let (errSec\w+): OSStatus = (-?\d+)/) {
+                names[String(match.output.1)] = OSStatus(match.output.2)
             }
             for (name, code) in names { #expect(SecCopyErrorMessageString(code, nil) != nil, "\(name)") }
             // Apple's numbers go on without a gap from -67585 to -67903.

@@ -338,6 +338,7 @@ RECIPIENTS: list[Entry] = [
         after="VAULTFMT_IDENTITY=bob.txt vaultfmt get deploy bot | grep -q t0ken",
     ),
     Line("vaultfmt slot list", says=["team", "recipients age1"]),
+    Line("vaultfmt slot list", says=["recipients age1"]),
     Line(
         "vaultfmt rekey --rotate --yes --keep-key-file backup.key",
         says=["opens for age1"],

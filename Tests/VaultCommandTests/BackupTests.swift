@@ -93,7 +93,8 @@ struct BackupTests {
     @Test("today's file is never lost: not if the folder cannot be synced, nor if the vault cannot be replaced")
     func failures() throws {
         for (call, isReplaced) in [
-            ("fsync:error=EIO:when=2", true), ("fsync:error=EIO:when=1", false), ("rename:error=EIO", false),
+            ("fsync:error=EIO:when=3", true), ("fsync:error=EIO:when=2", false), ("fsync:error=EIO:when=1", false),
+            ("rename:error=EIO", false),
         ] {
             let sandbox = try sandbox()
             let today = try sandbox.read("test.vault")
@@ -136,6 +137,46 @@ struct BackupTests {
         let today = try sandbox.read("test.vault")
         try sandbox.fails(65, "belongs to other owners", "restore", "--from", "yesterday.vault", "--yes")
         #expect(try sandbox.read("test.vault") == today)
+    }
+
+    @Test("whoever can open the vault's file today can open the restored one, and nobody else")
+    func attributes() throws {
+        let sandbox = try sandbox()
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: sandbox.vault)
+        try sandbox.okShell("python3 -c 'import os; os.setxattr(\"test.vault\", \"user.note\", b\"n\")'")
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o666], ofItemAtPath: sandbox.path("yesterday.vault"))
+        try sandbox.ok("restore", "--from", "yesterday.vault", "--yes")
+        var status = stat()
+        #expect(stat(sandbox.vault, &status) == 0 && status.st_mode & 0o7777 == 0o640)
+        #expect(
+            try sandbox.okShell("python3 -c 'import os; print(os.listxattr(\"test.vault\"))'").output
+                == "['user.note']\n")
+    }
+
+    @Test("if today's file is missing or damaged, every slot of the backup is named", arguments: [true, false])
+    func slotsOfBackup(isMissing: Bool) throws {
+        let sandbox = try sandbox()
+        if isMissing {
+            try FileManager.default.removeItem(atPath: sandbox.vault)
+        } else {
+            try sandbox.write("test.vault", [UInt8](repeating: 7, count: 4096))
+        }
+        let said = try sandbox.ok("restore", "--from", "yesterday.vault", "--yes").error
+        #expect(said.contains("every slot of the backup opens the vault again"), "\(said)")
+    }
+
+    @Test("what was given up stays so when the vault is moved")
+    func moved() throws {
+        let sandbox = try sandbox()
+        try sandbox.write("today.vault", try sandbox.read("test.vault"))
+        try sandbox.write("test.vault", try sandbox.read("yesterday.vault"))
+        try sandbox.ok("anchor", "--accept")
+        let moved = sandbox.path("moved.vault")
+        try FileManager.default.moveItem(atPath: sandbox.vault, toPath: moved)
+        #expect(try names(sandbox, vault: moved) == ["a", "b"])
+        try sandbox.fails(65, "--accept-dropped", "merge", moved, "today.vault")
+        #expect(try names(sandbox, vault: moved) == ["a", "b"])
     }
 
     @Test("a backup of another vault is not put where the vault was", arguments: [true, false])

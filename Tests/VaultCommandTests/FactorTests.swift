@@ -55,6 +55,39 @@ struct FactorTests {
         try sandbox.ok("list")
     }
 
+    @Test("a slot for the key file alone keeps nobody from typing the passphrase that goes with another key file")
+    func keyFileOfTwo() throws {
+        let sandbox = try Sandbox()
+        let (work, backup) = (try sandbox.write("work", "work".utf8), sandbox.path("backup"))
+        try sandbox.ok("create", "--key-file", work, "--kdf", "testing")
+        sandbox.environment["VAULTFMT_KEY_FILE"] = nil
+        try sandbox.write("backup", "backup".utf8)
+        try sandbox.ok("slot", "add", "--key-file", work, "--new-key-file", backup, "--kdf", "testing")
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        try sandbox.ok("list", "--key-file", backup)
+        let terminal = try PseudoTerminal(sandbox, "list", "--key-file", work)
+        try terminal.expect("Passphrase for")
+        try terminal.answerHidden(Sandbox.passphrase)
+        #expect(try terminal.finish() == 0)
+        try sandbox.fails(77, "no slot opens", "list", "--key-file", work, "--no-input")
+        // Commands that never ask show what they can.
+        sandbox.environment["VAULTFMT_KEY_FILE"] = work
+        for command in ["status", "inspect"] {
+            let quiet = try PseudoTerminal(sandbox, command)
+            #expect(try quiet.finish() != 75 && !quiet.screen.contains("Passphrase for"), "\(quiet.screen)")
+        }
+    }
+
+    @Test("a factor that is to be removed cannot come from the environment")
+    func removedAndGiven() throws {
+        let sandbox = try Sandbox()
+        let key = try sandbox.write("key", "key".utf8)
+        try sandbox.ok("create", "--key-file", key, "--kdf", "testing")
+        sandbox.environment["VAULTFMT_NEW_PASSPHRASE"] = "another"
+        try sandbox.fails(64, "also given as a new one", "rekey", "--key-file", key, "--remove-passphrase")
+        try sandbox.ok("list", "--key-file", key)
+    }
+
     @Test("U6: what opens a slot is said where it is made, and a factor can be taken away")
     func removal() throws {
         let sandbox = try Sandbox()

@@ -185,6 +185,40 @@ struct ItemTests {
         try sandbox.fails(64, "nothing to change", "update", "svc")
     }
 
+    @Test("show needs --reveal for a secret, under whatever name it is asked for")
+    func revealed() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "--label", "l", input: "hunter2".utf8)
+        try sandbox.write("f.txt", "attached".utf8)
+        try sandbox.ok("update", "svc", "--attach", sandbox.path("f.txt"))
+        for name in ["secret", "password", "Password", "f.txt", "file:f.txt"] {
+            try sandbox.fails(64, "--reveal", "show", "svc", "--field", name)
+            try sandbox.ok("show", "svc", "--field", name, "--reveal")
+        }
+        #expect(try sandbox.ok("show", "svc", "--field", "label").output == "l")
+        let before = try sandbox.ok("get", "svc", "--output", "-").output
+        #expect(before == "hunter2" && !FileManager.default.fileExists(atPath: sandbox.path("-")))
+    }
+
+    @Test("no attribute takes the place of the secret, and an export of nothing is none")
+    func noSecondSecret() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "hunter2".utf8)
+        for name in ["password", "Secret"] {
+            try sandbox.fails(64, "--secret-attribute", "update", "svc", "--attribute", "\(name)=other")
+        }
+        #expect(try sandbox.ok("get", "svc", "--field", "password").output == "hunter2")
+        try sandbox.fails(1, "no item matches", "export", "--service", "typo", "--output", sandbox.path("none.json"))
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("none.json")))
+        try sandbox.fails(1, "can be undone", "undo", "--steps", "99", "--yes")
+        // Once restored, an item has no earlier values, and nothing is damaged.
+        try sandbox.ok("set", "svc", input: "hunter3".utf8)
+        try sandbox.ok("undo", "--yes")
+        for _ in 0..<2 { #expect(try !sandbox.ok("forget", "svc", "--all", "--yes").error.contains("cannot be read")) }
+        try sandbox.ok("update", "svc", "--add-tag", "Work")
+        #expect(try sandbox.ok("update", "svc", "--remove-tag", "home").error.contains("has no tag 'home'"))
+    }
+
     @Test("an attribute too large for listings is still a field")
     func largeAttribute() throws {
         let sandbox = try Sandbox.withVault()

@@ -4,6 +4,7 @@ import Testing
 import VaultFmt
 
 @testable import VaultCommand
+@testable import VaultExchange
 
 @Suite("One-time codes")
 struct OneTimeTests {

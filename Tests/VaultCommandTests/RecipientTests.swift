@@ -22,6 +22,42 @@ struct RecipientTests {
         #expect(try sandbox.ok("get", "mail").output.contains("s3cret"))
     }
 
+    @Test("the recovery key opens the vault when the identity that the environment names is gone or fails")
+    func recoveryKey() throws {
+        let sandbox = try Sandbox()
+        let alice = try Key.alice(in: sandbox)
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        let key = sandbox.path("back")
+        try sandbox.ok("create", "--recipient", alice.recipient, "--recovery-key-file", key)
+        sandbox.environment["VAULTFMT_IDENTITY"] = sandbox.path("gone")
+        try sandbox.ok("list", "--key-file", key)
+        try sandbox.fails(66, "VAULTFMT_IDENTITY names", "list")
+        let plugin = try sandbox.write("plugin", "AGE-PLUGIN-NOTHERE-1QQPQXPZQRY\n".utf8)
+        sandbox.environment["VAULTFMT_IDENTITY"] = plugin
+        try sandbox.ok("list", "--key-file", key)
+        sandbox.environment["VAULTFMT_IDENTITY"] = alice.file
+        try sandbox.ok("list")
+        let other = try sandbox.write("other", "another key file".utf8)
+        try sandbox.ok("list", "--key-file", other)
+        try sandbox.fails(64, "give --new-passphrase-file", "salvage", "--output", sandbox.path("saved"))
+    }
+
+    @Test("a vault is not made if its recovery key cannot be written")
+    func recoveryKeyFails() throws {
+        let sandbox = try Sandbox()
+        let alice = try Key.alice(in: sandbox)
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        let key = sandbox.path("nothing/back")
+        #expect(
+            try sandbox.run("create", "--recipient", alice.recipient, "--recovery-key-file", key).status != 0)
+        #expect(!FileManager.default.fileExists(atPath: sandbox.vault))
+        // Nor is a key file left that opens nothing.
+        try sandbox.ok("create", "--recipient", alice.recipient, "--no-recovery")
+        try sandbox.fails(
+            73, "already exists", "create", "--recipient", alice.recipient, "--recovery-key-file", sandbox.path("b"))
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("b")))
+    }
+
     @Test("another identity opens nothing: exit 77, and the message says what the vault takes")
     func wrongIdentity() throws {
         let sandbox = try Sandbox()

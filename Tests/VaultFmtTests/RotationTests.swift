@@ -119,6 +119,26 @@ struct RotationTests {
         #expect(try Fast.openWritable(path, try Fast.rawKey(9)).dump().count == 25)
     }
 
+    @Test("does not bring back factors that were replaced after it was prepared")
+    func replacedMeanwhile() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try filled(path)
+        let other = try Fast.open(path)
+        var rotation = try vault.rotation()
+        _ = try rotation.keep(try Fast.rawKey())
+        try other.changeFactors(to: try Fast.rawKey(9))
+        let bytes = try contents(path)
+        #expect(refusal(rotation)?.code == .busy)
+        #expect(try contents(path) == bytes)
+        fails(.noSlotOpens) { _ = try Fast.openWritable(path, try Fast.rawKey()) }
+        // Nor does a change of factors by whoever opened the slot with the old ones.
+        fails(.busy, "open the vault again") { try vault.changeFactors(to: try Fast.rawKey(10)) }
+        try other.changeFactors(to: try Fast.rawKey(11))
+        try other.changeFactors(to: try Fast.rawKey(12))
+        #expect(try Fast.openWritable(path, try Fast.rawKey(12)).dump().count == 25)
+    }
+
     private func refusal(_ rotation: consuming Rotation) -> VaultError? {
         do throws(VaultError) { _ = try rotation.run() } catch { return error }
         return nil

@@ -119,6 +119,31 @@ struct TransactionTests {
         #expect(try Fast.open(path).verify().isSound)
     }
 
+    @Test("passes on an error of its caller's own as it is, and has changed nothing")
+    func rethrowing() throws {
+        struct Refusal: Error, Equatable { let reason: String }
+        let folder = try Folder()
+        let vault = try Fast.create(folder.file("a.vault"))
+        let key = try password("s", "a")
+        let before = vault.state.generation
+        #expect(throws: Refusal(reason: "no")) {
+            try vault.transaction(rethrowing: { transaction in
+                try transaction.add(key, secret: Secret(text: "1"))
+                throw Refusal(reason: "no")
+            })
+        }
+        #expect(throws: VaultError.self) {
+            try vault.transaction(rethrowing: { _ in _ = try vault.transaction { (_) throws(VaultError) in } })
+        }
+        #expect(vault.state.generation == before)
+        let count = try vault.transaction(rethrowing: { transaction in
+            try transaction.add(key, secret: Secret(text: "2"))
+            return 1
+        })
+        let isThere = try vault.item(key) != nil
+        #expect(count == 1 && isThere && vault.state.generation == before + 1)
+    }
+
     @Test("in which one change fails can go on without it: that change has done nothing")
     func oneFailure() throws {
         let folder = try Folder()

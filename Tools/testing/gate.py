@@ -51,6 +51,10 @@ def steps(seed: int) -> Iterator[Step]:
     )  # fmt: skip
     yield Step("rooms", "imports point down the layers, and no folders use each other", ["Tools/checks/rooms"])
     yield Step(
+        "statuses", "the constants of Apple's status codes are those of their table", ["Tools/checks/statuses", "--check"],
+        find=lines(r"^\S+: error: .*$", f"{REPEAT} --only statuses"),
+    )  # fmt: skip
+    yield Step(
         "mutants-fit", "the tables of planted bugs fit the sources", ["Tools/mutants", "check"],
         find=lines(r"^Tools/mutants: .*$", f"{REPEAT} --only mutants-fit"),
     )  # fmt: skip

@@ -24,7 +24,9 @@ public func vaultfmt_merge(
         } else {
             guard !takesDropped else {
                 throw VaultError(
-                    .invalidArgument, "takes_dropped requires a vault that was opened with vaultfmt_local_open")
+                    .invalidArgument,
+                    "takes_dropped requires a vault that this machine remembers: open it with vaultfmt_local_open or vaultfmt_open_unlocked"
+                )
             }
             found = try handle.vault.merge(copy, options: wanted)
         }
@@ -75,7 +77,7 @@ public func vaultfmt_settle(
     }
 }
 
-/// What identifies a value that is left to settle.
+/// The identity of a value that is left to settle.
 private struct ConflictID: Sendable {
     private let revision: UInt64
     private let replica: UInt64
@@ -158,7 +160,7 @@ extension Output {
         out.kind = note.number
         switch note {
         case .conflict(let key, _), .keptAgainstRemoval(let key), .withoutSecret(let key), .keptForSplitID(let key),
-            .earlierValuesDropped(let key), .takenInToSettle(let key), .notTakenIn(let key),
+            .earlierValuesDropped(let key), .takenInToSettle(let key),
             .removalNotCarriedOut(let key), .keptForDevice(let key):
             out.key = pointer(to: key, &arena)
         case .renamed(let key, let new), .sharedKey(let key, let new):
@@ -215,7 +217,7 @@ extension Output {
         }
         out.flags = UInt32(value.flags.rawValue)
         out.time = value.time
-        if let bytes = value.value { out.value = bytes.withUnsafeBytes { arena.append($0) } }
+        if let bytes = value.withValue({ arena.append($0) }) { out.value = bytes }
         if let key = value.key { out.key = pointer(to: key, &arena) }
         if let place = value.place ?? value.otherPlace { out.place = arena.append([self.place(place, &arena)]) }
         return out
@@ -256,7 +258,6 @@ extension MergeReport.Note {
             case .keptForSplitID: VAULTFMT_NOTE_KEPT_FOR_SPLIT_ID
             case .earlierValuesDropped: VAULTFMT_NOTE_EARLIER_VALUES_DROPPED
             case .takenInToSettle: VAULTFMT_NOTE_TAKEN_IN_TO_SETTLE
-            case .notTakenIn: VAULTFMT_NOTE_NOT_TAKEN_IN
             case .removalNotCarriedOut: VAULTFMT_NOTE_REMOVAL_NOT_CARRIED_OUT
             case .keptForDevice: VAULTFMT_NOTE_KEPT_FOR_DEVICE
             case .slotRemoved: VAULTFMT_NOTE_SLOT_REMOVED

@@ -93,13 +93,17 @@ enum Output {
     static func earlierValue(
         _ opened: consuming OpenedEarlierValue
     ) throws(VaultError) -> UnsafePointer<vaultfmt_earlier_value> {
-        let (value, attributes, group) = (opened.value, opened.attributes, opened.key.group)
+        let (value, attributes, group, device) = (opened.value, opened.attributes, opened.key.group, opened.device)
         let secret = opened.takeSecret()
         let lent = secret.withUnsafeBytes { bytes($0) }
         return try Block.make(holding: secret) { arena in
             var out = structure(value, attributes, &arena)
             out.secret = lent
             out.group = arena.append(group)
+            if let device {
+                out.is_device_bound = 1
+                fill(&out.device, device.bytes.bytes)
+            }
             return out
         }
     }

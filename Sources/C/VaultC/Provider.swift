@@ -71,12 +71,8 @@ struct CallersProvider: SlotFactor, @unchecked Sendable {  // The caller's point
         // A call made by the function may have left an error text.
         vaultfmt_internal_clear_error()
         guard status != 0 else { return }
-        let said = text.isEmpty ? "the provider \"\(provider)\" could not \(what)" : Self.line(text)
+        let said = text.isEmpty ? "the provider \"\(provider)\" could not \(what)" : onOneLine(text)
         throw VaultError(VaultError.Code(rawValue: status) ?? .io, said)
-    }
-
-    private static func line(_ text: String) -> String {
-        String(text.map { $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? " " : $0 })
     }
 }
 

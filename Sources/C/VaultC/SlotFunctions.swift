@@ -4,6 +4,7 @@
 public import CVaultFmt
 internal import VaultBytes
 internal import VaultFmt
+internal import VaultLocal
 
 @c @implementation
 public func vaultfmt_get_slots(
@@ -78,7 +79,9 @@ public func vaultfmt_slot_remove(
 ) -> vaultfmt_status {
     report?.pointee = nil
     return status {
-        let change = try Handle.vault(vault).vault.removeSlot(try Input.slotID(id))
+        let handle = try Handle.vault(vault)
+        let change = try handle.vault.removeSlot(try Input.slotID(id))
+        handle.machine?.dropKeptKeyIfGone(handle.vault)
         try report?.write(change)
     }
 }
@@ -91,7 +94,8 @@ public func vaultfmt_slot_change(
 ) -> vaultfmt_status {
     report?.pointee = nil
     return status {
-        let vault = try Handle.vault(vault).vault
+        let handle = try Handle.vault(vault)
+        let vault = handle.vault
         var slot: SlotID?
         if id != nil { slot = try Input.slotID(id) }
         let factors = try Input.factors(factors)
@@ -107,6 +111,7 @@ public func vaultfmt_slot_change(
         } else {
             change = try vault.changeFactors(of: slot, to: factors)
         }
+        handle.machine?.dropKeptKeyIfGone(vault)
         try report?.write(change)
     }
 }
@@ -142,7 +147,8 @@ public func vaultfmt_rotate(
 ) -> vaultfmt_status {
     report?.pointee = nil
     return status {
-        var rotation = try Handle.vault(vault).vault.rotation()
+        let handle = try Handle.vault(vault)
+        var rotation = try handle.vault.rotation()
         let all = try Input.elements(kept, count, "kept")
         for index in all.indices { _ = try rotation.keep(try Input.factors(all.baseAddress.map { $0 + index })) }
         for slot in try Input.elements(again, again_count, "again") {
@@ -150,6 +156,7 @@ public func vaultfmt_rotate(
             try rotation.keep(id, madeAgainBy: try CallersProvider(slot.provider))
         }
         let done = try rotation.run()
+        handle.machine?.dropKeptKeyIfGone(handle.vault)
         report?.pointee = try Output.report(nil, dropped: done.dropped, kept: done.copiedDeviceBound)
     }
 }

@@ -20,13 +20,24 @@ func status(_ body: () throws -> Void) -> vaultfmt_status {
 
 /// Stores an error's text and offset for this thread.
 private func keep(_ error: VaultError) -> vaultfmt_status {
-    var text = error.detail
+    // It can contain names of other people's items.
+    var text = onOneLine(error.detail)
     text.withUTF8 { text in
         text.withMemoryRebound(to: CChar.self) {
             vaultfmt_internal_set_error($0.baseAddress, $0.count, error.offset == nil ? 0 : 1, error.offset ?? 0)
         }
     }
     return error.code.rawValue
+}
+
+/// Returns a text with its control characters and line breaks replaced by spaces.
+func onOneLine(_ text: String) -> String {
+    String(
+        String.UnicodeScalarView(
+            text.unicodeScalars.map { scalar in
+                let category = scalar.properties.generalCategory
+                return [.control, .lineSeparator, .paragraphSeparator].contains(category) ? " " : scalar
+            }))
 }
 
 /// Returns the target of a required pointer.

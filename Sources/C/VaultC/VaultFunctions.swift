@@ -103,11 +103,11 @@ public func vaultfmt_open_unlocked(
     return status {
         let out = try given(vault, "vault")
         let options = try Input.openOptions(options)
-        guard let opened = try Machine(notices: { _ in }).openUnlocked(try Input.string(path, "path"), options: options)
-        else {
+        let machine = try Machine(notices: { _ in })
+        guard let opened = try machine.openUnlocked(try Input.string(path, "path"), options: options) else {
             throw VaultError(.noSlotOpens, "the vault has not been unlocked")
         }
-        out.pointee = Handle.owning(VaultHandle(opened))
+        out.pointee = Handle.owning(VaultHandle(opened, machine))
     }
 }
 

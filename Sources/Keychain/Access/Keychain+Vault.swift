@@ -25,7 +25,7 @@ extension Keychain {
     /// Locks the vault in use, wiping the keys of items that are accessible only when it is unlocked. Such items are
     /// still listed, but reading their secrets, and any change, fails with `Status.interactionNotAllowed`. Throws a
     /// `Status` if the vault was not open yet and cannot be opened.
-    public static func lock() throws { try vault.lock() }
+    public static func lock() throws { try call { () throws(KeychainFailure) in try VaultInUse.lock() } }
 
     /// Unlocks the vault with the factors from the environment. Throws `Status.param` for a vault set with
     /// `configure(vault:)`, which must be unlocked with its own `unlock`, and `authFailed` if the factors do not open

@@ -66,7 +66,8 @@ struct Options: Sendable {
         switch itemClass {
         case .genericPassword: place[SecKey.service] = service
         case .internetPassword:
-            place[SecKey.server] = server?.host
+            // A text without a scheme has no host, and means all servers to nobody.
+            place[SecKey.server] = server.map { $0.host ?? $0.absoluteString }
             place[SecKey.port] = server?.port
             place[SecKey.protocolType] = protocolType?.rawValue
             place[SecKey.authenticationType] = authenticationType.rawValue

@@ -48,16 +48,25 @@ struct ItemMatcher {
         for (row, value) in conditions {
             let known = ItemAttributes.value(row, item, key, types)
             if let known {
-                guard isSame(known, value) else { return false }
+                guard isSame(known, Self.asStored(value, row)) else { return false }
                 continue
             }
-            guard item.unreadAttributes > 0, let hidden = ItemAttributes.value(row, try whole(item), key, types),
-                isSame(hidden, value)
+            guard item.unreadAttributes > 0, item.isListed(row),
+                let hidden = ItemAttributes.value(row, try whole(item), key, types), isSame(hidden, value)
             else {
                 return false
             }
         }
         return true
+    }
+
+    /// Returns a value as an item has it that was added with it: a protocol or an authentication type given by the
+    /// vault's word has its code.
+    private static func asStored(_ value: AttributeValue, _ row: AttributeTable.Row) -> AttributeValue {
+        guard case .key(let field) = row.place, let coded = field.codedText, case .text(let text) = value else {
+            return value
+        }
+        return .text(coded.code(coded.word(text)))
     }
 
     private func isSame(_ left: AttributeValue, _ right: AttributeValue) -> Bool {
@@ -74,6 +83,14 @@ struct ItemMatcher {
         if folding.contains(.width) { options.insert(.widthInsensitive) }
         let folded = options.isEmpty ? text : text.folding(options: options, locale: nil)
         return folding.contains(.letterCase) ? folded.lowercased() : folded
+    }
+}
+
+extension Item {
+    /// Whether the item has the attribute of a row, of which the value may not have been read.
+    fileprivate func isListed(_ row: AttributeTable.Row) -> Bool {
+        guard case .attribute(let name) = row.place else { return true }
+        return attributes.attribute(name) != nil
     }
 }
 

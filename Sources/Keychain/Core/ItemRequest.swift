@@ -12,7 +12,7 @@ package struct ItemRequest {
         case named
     }
 
-    /// What to return.
+    /// The parts to return.
     package struct Returns: OptionSet, Sendable {
         package let rawValue: Int
 

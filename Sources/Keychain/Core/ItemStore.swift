@@ -37,7 +37,7 @@ package enum ItemStore {
         _ item: Item, of vault: Vault, to request: ItemRequest, _ matcher: ItemMatcher
     ) throws(KeychainFailure) -> FoundItem? {
         let isMatch = try matcher.accepts(item) { (item) throws(KeychainFailure) in try whole(item, vault) }
-        guard isMatch, try mayRead(item, request) else { return nil }
+        guard isMatch, try mayRead(item, request, isOpened: request.returns.contains(.data)) else { return nil }
         guard request.returns.contains(.data) else {
             return FoundItem(
                 request.returns.contains(.attributes) ? try whole(item, vault) : item, in: vault, secret: nil)
@@ -45,6 +45,8 @@ package enum ItemStore {
         return try vaultCall { () throws(VaultError) in
             let wantsAll = request.returns.contains(.attributes)
             guard let opened = wantsAll ? try vault.whole(item.key) : try vault.get(item.key) else { return nil }
+            // Otherwise, an empty password would look like one.
+            guard !opened.item.lacksSecret else { throw VaultError(.noSecret, "the item has no secret") }
             return FoundItem(opened.item, in: vault, secret: opened.secret.withUnsafeBytes { Data($0) })
         }
     }
@@ -52,7 +54,14 @@ package enum ItemStore {
     /// Returns the item with all its attributes, or with those that can be read without the key of its secret.
     private static func whole(_ item: Item, _ vault: Vault) throws(KeychainFailure) -> Item {
         guard item.unreadAttributes > 0 else { return item }
-        do throws(VaultError) { return try vault.whole(item.key)?.item ?? item } catch {
+        return try readable(item) { () throws(VaultError) in try vault.whole(item.key)?.item }
+    }
+
+    /// Returns what `open` returns; the item itself if it is gone, or if the key of its secret is not available.
+    private static func readable(
+        _ item: Item, _ open: () throws(VaultError) -> Item?
+    ) throws(KeychainFailure) -> Item {
+        do throws(VaultError) { return try open() ?? item } catch {
             guard [.locked, .notPermitted, .deviceBound, .noSecret].contains(error.code) else {
                 throw KeychainFailure(error)
             }
@@ -61,7 +70,10 @@ package enum ItemStore {
     }
 
     /// Asks for the approval that the item's access control requires; returns false if the item is to be skipped.
-    private static func mayRead(_ item: Item, _ request: ItemRequest) throws(KeychainFailure) -> Bool {
+    /// - `isOpened`: Whether the secret is read, or becomes readable.
+    private static func mayRead(
+        _ item: Item, _ request: ItemRequest, isOpened: Bool
+    ) throws(KeychainFailure) -> Bool {
         let policy = ItemAttributes.policy(item)
         guard policy != 0 else { return true }
         let refusal = KeychainFailure(.interactionNotAllowed, "the user must be asked before this item is read")
@@ -70,7 +82,7 @@ package enum ItemStore {
         case .fail: throw refusal
         case .allow: break
         }
-        guard request.returns.contains(.data) else { return true }
+        guard isOpened else { return true }
         guard let handler = Authentication.handler else { throw refusal }
         let question = Authentication.Question(
             place: item.key.service ?? item.key.server ?? "", account: item.key.account ?? "", policy: policy,
@@ -111,7 +123,23 @@ package enum ItemStore {
             throw KeychainFailure(.readOnlyAttribute, "the dates of an item cannot be changed")
         }
         try changeMatching(request) { (keys, transaction) throws(KeychainFailure) in
-            for key in keys { try change(key, changes, in: transaction) }
+            for key in keys {
+                try requireApproval(of: key, changes, request, transaction)
+                try change(key, changes, in: transaction)
+            }
+        }
+    }
+
+    /// Asks for the approval that an item's access control requires, if it is to be lifted while the secret stays.
+    private static func requireApproval(
+        of key: ItemKey, _ changes: ItemChanges, _ request: ItemRequest, _ transaction: Transaction
+    ) throws(KeychainFailure) {
+        guard changes.secret == nil, changes.accessibility != nil,
+            let item = try vaultCall({ () throws(VaultError) in try transaction.item(key) })
+        else { return }
+        guard try mayRead(item, request, isOpened: true) else {
+            throw KeychainFailure(
+                .interactionNotAllowed, "the user must be asked before this item's protection is changed")
         }
     }
 
@@ -179,6 +207,10 @@ package enum ItemStore {
         let item = try vaultCall { () throws(VaultError) in try transaction.item(key) }
         let attributes = changes.attributes(of: key.itemClass, changing: item)
         try vaultCall { () throws(VaultError) in
+            // After a merge, two items can have one key, and one of them is listed under another.
+            if newKey != key, let other = try transaction.item(newKey), other.id != item?.id {
+                throw VaultError(.duplicateItem, "the item already exists")
+            }
             try transaction.move(key, to: newKey)
             guard changes.secret != nil else {
                 return try transaction.update(newKey, attributes: attributes, accessibility: changes.accessibility)
@@ -223,7 +255,7 @@ package enum ItemStore {
             let item = try vaultCall({ () throws(VaultError) in try cursor.next() })
         {
             let isMatch = try matcher.accepts(item) { (item) throws(KeychainFailure) in
-                try vaultCall { () throws(VaultError) in try transaction.whole(item.key)?.item ?? item }
+                try readable(item) { () throws(VaultError) in try transaction.whole(item.key)?.item }
             }
             if isMatch { keys.append(item.key) }
         }
@@ -237,6 +269,8 @@ package enum ItemStore {
         var failure: KeychainFailure?
         do throws(KeychainFailure) {
             try writing { (vault) throws(VaultError) in
+                // This may be the second attempt.
+                failure = nil
                 try vault.transaction { (transaction) throws(VaultError) in
                     do throws(KeychainFailure) { try body(vault, transaction) } catch {
                         failure = error

@@ -5,7 +5,7 @@ package import VaultFmt
 /// reason.
 package struct KeychainFailure: Error, Sendable {
     package let status: Int32
-    /// What failed, without the vault's path. It may contain names, but never a secret.
+    /// The operation that failed, without the vault's path. It may contain names, but never a secret.
     package let reason: String
 
     package init(_ code: Code, _ reason: String) {

@@ -29,7 +29,9 @@ package enum Notices {
         }
         if let handler { return handler(line) }
         guard !isRepeated else { return }
-        FileHandle.standardError.write(Data("vaultfmt: \(line)\n".utf8))
+        // A program's standard error can be closed, full, or a pipe that nobody reads: the notice is lost then, and not the
+        // program.
+        do { try FileHandle.standardError.write(contentsOf: Data("vaultfmt: \(line)\n".utf8)) } catch {}
     }
 
     /// Holds a line back until `sayWaiting`: the handler may use the vault, which the caller has locked.

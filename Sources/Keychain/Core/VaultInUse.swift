@@ -48,7 +48,7 @@ package enum VaultInUse {
             try vault.refresh()
             return vault
         } catch {
-            guard [.noSlotOpens, .noSuchFile].contains(error.code) else {
+            guard [.noSlotOpens, .noSuchFile, .otherProcess].contains(error.code) else {
                 throw KeychainFailure(error)
             }
             guard let reopened = try reopen(vault) else { throw KeychainFailure(error) }
@@ -63,6 +63,12 @@ package enum VaultInUse {
         try VaultOpener().makeDevice()
         Notices.sayWaiting()
         return try reopen(vault)
+    }
+
+    /// Locks the vault, opened if necessary. Throws `param` within this thread's own transaction.
+    package static func lock() throws(KeychainFailure) {
+        let vault = try current()
+        try vaultCall { () throws(VaultError) in try vault.tryLock() }
     }
 
     /// Unlocks the vault with the factors from the environment. A vault set by the program must be unlocked by the
@@ -87,13 +93,17 @@ package enum VaultInUse {
             guard !state.isGiven else { return nil }
             // Another thread may have done so in the meantime.
             if let vault = state.vault, vault !== old { return vault }
-            return try open(&state, &notices)
+            return try open(&state, &notices, mayCreate: false)
         }
     }
 
-    private static func open(_ state: inout State, _ notices: inout [String]) throws(KeychainFailure) -> Vault {
+    /// `mayCreate`: Whether the default vault is created if it does not exist. One that was in use may be back in a
+    /// moment, and must not be replaced by an empty one.
+    private static func open(
+        _ state: inout State, _ notices: inout [String], mayCreate: Bool = true
+    ) throws(KeychainFailure) -> Vault {
         state.path = nil
-        var opener = try VaultOpener()
+        var opener = try VaultOpener(mayCreate: mayCreate)
         defer { notices = opener.notices }
         state.path = opener.machine.places.vault
         let vault = try opener.open()

@@ -11,9 +11,13 @@ struct VaultOpener {
     /// Notices about the files that were created, one line each, to be written once no lock is held.
     private(set) var notices: [String] = []
 
+    private let mayCreate: Bool
+
     private var places: Places { machine.places }
 
-    init() throws(KeychainFailure) {
+    /// `mayCreate`: Whether the default vault is created if it does not exist.
+    init(mayCreate: Bool = true) throws(KeychainFailure) {
+        self.mayCreate = mayCreate
         machine = try vaultCall { () throws(VaultError) in try Machine { Notices.wait($0.text) } }
     }
 
@@ -68,7 +72,7 @@ struct VaultOpener {
                     .authFailed, "\(error.description): the file specified in the environment does not exist")
             }
         }
-        guard places.isDefault else {
+        guard places.isDefault, isThere || mayCreate else {
             guard isThere else {
                 throw KeychainFailure(.noSuchKeychain, "no such file; create a vault with 'vaultfmt create'")
             }

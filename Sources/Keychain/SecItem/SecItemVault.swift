@@ -17,7 +17,7 @@ public enum SecItemVault {
     /// A vault that has not been opened yet is opened first. Returns `errSecSuccess`, or the reason it could not be
     /// opened.
     @discardableResult
-    public static func lock() -> OSStatus { status { () throws(KeychainFailure) in try VaultInUse.current().lock() } }
+    public static func lock() -> OSStatus { status { () throws(KeychainFailure) in try VaultInUse.lock() } }
 
     /// Unlocks the vault with the factors from the environment. Returns `errSecParam` for a vault set with `configure`,
     /// which must be unlocked with `Vault.unlock`.

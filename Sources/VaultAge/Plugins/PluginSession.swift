@@ -9,7 +9,7 @@ struct PluginSession: ~Copyable {
     private var stream: PluginStream
     /// The first error that the plugin reported.
     private(set) var reported: AgeError?
-    /// What became of a question that was not answered as the plugin needs it; nil if there was none.
+    /// The fate of a question that was not answered as the plugin needs it; nil if there was none.
     private var refusal: String?
     private var questions = 0
 

@@ -1,7 +1,7 @@
 internal import VaultCrypto
 public import VaultFmt
 
-/// What a slot of the provider `age` reveals: its stanza types to everyone, and its recipients to owners.
+/// The contents of a slot of the provider `age`: its stanza types to everyone, and its recipients to owners.
 public struct AgeSlot: Sendable {
     /// The types of its stanzas, in order, which show the kinds of its recipients. Empty if its parameters are
     /// malformed.

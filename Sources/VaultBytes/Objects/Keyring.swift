@@ -75,7 +75,7 @@ package struct Keyring: Equatable, Sendable {
     }
 
     /// Reads a body and checks what the keyring alone shows, and then that it has no unknown critical extension.
-    /// What takes the header and the vector to check comes later.
+    /// Checks that take the header and the vector come later.
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         keeping = try Keyring.keeping(bytes, &cursor)

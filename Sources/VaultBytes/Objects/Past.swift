@@ -1,4 +1,4 @@
-/// What an item has and does not show: values, and the siblings that concurrent changes left it in (section 5.3).
+/// The part of an item that is not shown: values, and the siblings that concurrent changes left it in (section 5.3).
 package struct Past: Equatable, Sendable {
     /// The properties of a value.
     package struct Flags: OptionSet, Hashable, Sendable {

@@ -1,4 +1,4 @@
-/// What a past must satisfy, alone and together with the item's entry.
+/// The rules that a past must satisfy, alone and together with the item's entry.
 extension Past {
     /// Checks the flags of the values.
     func checkFlags(_ cursor: Cursor) throws(FormatError) {

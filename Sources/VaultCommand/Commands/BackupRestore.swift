@@ -1,5 +1,6 @@
 import CVaultShim
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -36,7 +37,7 @@ struct BackupRestore {
         if isThere { try requireSameVault(opened) }
         try requireOwners(of: opened)
         let items = try requireSound(opened)
-        if isThere { try nameSlots(of: opened) }
+        try nameSlots(of: opened, isThere: isThere)
         let kept = isThere ? try nameForToday() : nil
         guard try isConfirmed || isWanted(opened, items, kept) else {
             throw CommandFailure.declined("nothing was restored")
@@ -93,9 +94,9 @@ struct BackupRestore {
                 + "to use it, give --vault \(TerminalText.path(backup))")
     }
 
-    /// A backup is older than what this machine remembers of the vault's place, but it has the same owners: whoever has a
-    /// factor from before a rotation could have changed it, and anyone can make a vault with this id for a public
-    /// recipient.
+    /// Requires that a backup has the owners of the vault, although it can be older than the state that this machine
+    /// remembers. Someone with a factor from before a rotation could have changed it, and anyone can make a vault with
+    /// this id for a public recipient.
     private func requireOwners(of opened: Vault) throws {
         let machine = try ThisMachine.current()
         do throws(VaultError) { try machine.checkBackup(opened, for: path) } catch {
@@ -105,8 +106,8 @@ struct BackupRestore {
                 throw CommandFailure(
                     .damaged,
                     "the backup \(TerminalText.path(backup)) belongs to other owners than the vault that this machine knows, or is of another vault: "
-                        + "\(error.detail); if it is yours and its keys are to be in force again, put it in the vault's place with 'cp', and run "
-                        + "'vaultfmt anchor --accept' there", code: error.code)
+                        + "\(error.detail); if it is yours and its keys are to be in force again, move the vault's file away, copy the backup "
+                        + "to its place, and run 'vaultfmt anchor --accept' there", code: error.code)
             default: throw error
             }
         }
@@ -127,13 +128,14 @@ struct BackupRestore {
 
     /// Names the slots of a backup that open it as they did then: the vault of today does not have them, or has them with
     /// other keys, factors or groups.
-    private func nameSlots(of opened: Vault) throws {
+    private func nameSlots(of opened: Vault, isThere: Bool) throws {
         let today: [SlotID: [UInt8]]
         let then: [SlotID: [UInt8]]
         do throws(VaultError) {
+            guard isThere else { return try warnOfSlots(of: opened) }
             (today, then) = (try Vault.slotContents(at: path), try Vault.slotContents(at: backup))
         } catch {
-            return
+            return try warnOfSlots(of: opened)
         }
         for slot in try opened.slots() where today[slot.id] != then[slot.id] {
             let what =
@@ -142,6 +144,13 @@ struct BackupRestore {
                 : "a slot that was changed since opens it again with its factors and groups of then"
             Terminal.warning("\(what): \(SlotText.short(slot))")
         }
+    }
+
+    /// Names all slots of a backup: which of them were removed or changed since, a missing or damaged file does not tell.
+    private func warnOfSlots(of opened: Vault) throws(VaultError) {
+        let slots = try opened.slots().map { SlotText.short($0) }.joined(separator: ", ")
+        Terminal.warning(
+            "every slot of the backup opens the vault again, also one that was removed or changed since: \(slots)")
     }
 
     private func isWanted(_ opened: Vault, _ items: Int, _ kept: String?) throws -> Bool {
@@ -177,8 +186,12 @@ struct BackupRestore {
         guard let kept else { return try new.finish() }
         let today = try lockToday()
         defer { close(today) }
+        // Whoever can open the vault today can do so afterwards, and nobody else.
+        try Machine.copyAttributes(from: today, path, to: new.descriptor, path)
+        // This can take long, and a second name keeps the vault from being rewritten.
+        try new.sync()
         try keepToday(as: kept)
-        do { try new.finish() } catch {
+        do { try new.finish(isPrivate: false) } catch {
             putBack(kept, today)
             throw error
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import VaultAge
 import VaultFmt
 import VaultLocal
@@ -106,19 +107,31 @@ struct Create: ParsableCommand {
     ) throws {
         let progress = Progress("creating")
         defer { progress.finish() }
+        guard let recoveryKeyFile else {
+            do { _ = try machine.create(at: path, factors: factors, options: options) } catch {
+                throw CommandFailure(error)
+            }
+            return
+        }
+        // The key file is created first: a vault or a slot without it would look as if it could be recovered.
+        let key = KeyFile.generate()
+        try NewFile.create(recoveryKeyFile, what: "key file", key)
+        var isCreated = false
         do {
             let made = try machine.create(at: path, factors: factors, options: options)
-            guard let recoveryKeyFile else { return }
-            let key = KeyFile.generate()
-            // The key file is created before its slot: a slot without its key would look like a way to recover the
-            // vault.
-            try NewFile.create(recoveryKeyFile, what: "key file", key)
+            isCreated = true
             try made.addSlot(try Factors(keyFile: try KeyFile(contents: key)), name: "recovery")
-            Terminal.note(
-                "created the key file \(TerminalText.path(recoveryKeyFile)), which also opens the vault; keep it elsewhere"
-            )
-        } catch let error as VaultError {
-            throw CommandFailure(error)
+        } catch {
+            // The file opens nothing, and must not be kept as if it did.
+            unlink(recoveryKeyFile)
+            let failure = CommandFailure(error)
+            guard isCreated else { throw failure }
+            throw CommandFailure(
+                failure.status,
+                "\(TerminalText.path(path)) was created, but without its recovery key: \(failure.message); add one with "
+                    + "'vaultfmt slot add --new-key-file'", code: failure.code)
         }
+        Terminal.note(
+            "created the key file \(TerminalText.path(recoveryKeyFile)), which also opens the vault; keep it elsewhere")
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -50,13 +51,16 @@ struct Forget: ParsableCommand {
         guard values != nil || item.hasPast else {
             return Terminal.note("\(ItemText.summary(item.key)) has no earlier values")
         }
-        let known = try EarlierValues.count(of: item, in: opened)
+        let known = try EarlierValues.readable(of: item, in: opened)?.count
         if known == nil, values == nil {
             Terminal.warning(
                 "the list of the item's earlier values cannot be read: forgetting it also gives up what a merge left to settle, here and, after the next merge, in every copy; "
                     + "if another copy is sound, put it in the place of this one instead")
         }
-        guard try isConfirmed(item, values, known) else { throw CommandFailure.declined("nothing was forgotten") }
+        // Those that the vault keeps no longer are not counted.
+        guard try isConfirmed(item, values, known == 0 ? nil : known) else {
+            throw CommandFailure.declined("nothing was forgotten")
+        }
         ControllingTerminal.end()
         let count = try Progress.during("writing") { try opened.forgetEarlierValues(of: item.key, values) }
         guard count > 0 else { return Terminal.note("\(ItemText.summary(item.key)) has no earlier values") }

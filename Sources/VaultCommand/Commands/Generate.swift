@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultAge
+import VaultExchange
 import VaultFmt
 import VaultLocal
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 
 /// `get`: prints one secret.
@@ -26,7 +27,10 @@ struct Get: ParsableCommand {
     @Flag(help: "Write a certificate, a key or an identity as PEM.")
     var pem = false
 
-    @Flag(help: "Print the current one-time code instead, like 'vaultfmt otp'.")
+    @Flag(help: "Write an Ed25519 key as ssh-keygen does.")
+    var openssh = false
+
+    @Flag(help: "Write the one-time code, like 'vaultfmt otp'.")
     var otp = false
 
     @Flag(help: "With --otp: wait for the next code if this one expires in less than 10 seconds.")
@@ -53,12 +57,15 @@ struct Get: ParsableCommand {
     @OptionGroup var vault: VaultOptions
 
     func validate() throws {
-        guard !otp || (field == nil && !pem && choice.earlier == nil) else {
-            throw ValidationError("--otp cannot be combined with --field, --pem or --earlier; leave one out")
+        guard !otp || (field == nil && !pem && !openssh && choice.earlier == nil) else {
+            throw ValidationError("--otp cannot be combined with --field, --pem, --openssh or --earlier; leave one out")
         }
         guard otp || !fresh else { throw ValidationError("--fresh requires --otp; add it") }
         guard !pem || (field == nil && !json) else {
             throw ValidationError("--pem cannot be combined with --field or --json; leave one out")
+        }
+        guard !openssh || (field == nil && !json && !pem) else {
+            throw ValidationError("--openssh cannot be combined with --pem, --field or --json; leave one out")
         }
         guard [field != nil && json, json && clip != nil].allSatisfy({ !$0 }) else {
             throw ValidationError("--json cannot be combined with --field or --clip; leave one out")
@@ -73,6 +80,7 @@ struct Get: ParsableCommand {
 
     func run() throws {
         try chosen.check()
+        let output = outputFile
         if let output { try NewFile.check(output, what: "file") }
         let opened = try vault.openVault()
         let item = try chosen.find(in: opened, mayAsk: !vault.access.noInput)
@@ -80,8 +88,11 @@ struct Get: ParsableCommand {
         if choice.earlier != nil { return try deliver(choice.value(of: item, field, in: opened), in: opened) }
         if json { return try writeJSON(try opened.open(item), opened) }
         if pem { return try deliver(try Self.pem(item.key, opened.open(item).secret)) }
+        if openssh { return try deliver(try Self.openSSH(item.key, item.attributes, opened.open(item).secret)) }
         try deliver(ItemField.value(field, of: item, in: opened))
     }
+
+    private var outputFile: String? { output == "-" ? nil : output }
 
     private static func pem(_ key: ItemKey, _ secret: borrowing Secret) throws -> Secret {
         guard let text = PEMText.text(key.itemClass, secret) else {
@@ -92,21 +103,33 @@ struct Get: ParsableCommand {
         return text
     }
 
+    private static func openSSH(_ key: ItemKey, _ attributes: Attributes, _ secret: borrowing Secret) throws -> Secret {
+        guard key.itemClass == .key, let text = OpenSSHText.text(secret, comment: attributes.label ?? "") else {
+            throw CommandFailure(
+                .noSuchItem,
+                "\(ItemText.summary(key)) is not an Ed25519 key; OpenSSH reads RSA and ECDSA keys with --pem")
+        }
+        return text
+    }
+
     private func deliver(_ value: borrowing Secret) throws {
         if let clip { return try Clipboard.copy(value, clearAfter: clip) }
-        if let output { return try NewFile.create(output, what: "file", value) }
+        if let output = outputFile { return try NewFile.create(output, what: "file", value) }
         try Output.deliver(value, force: force)
     }
 
     /// Delivers an earlier value in the same way as the current one.
     private func deliver(_ value: EarlierValue, in vault: Vault) throws {
-        guard json || pem else { return try deliver(ItemField.value(field, of: value, in: vault)) }
+        guard json || pem || openssh else { return try deliver(ItemField.value(field, of: value, in: vault)) }
         guard value.attribute == nil else {
-            guard json else { throw CommandFailure(.usage, "an attribute has no PEM form; leave out --pem") }
+            guard json else {
+                throw CommandFailure(.usage, "an attribute is no key; leave out \(pem ? "--pem" : "--openssh")")
+            }
             return try writeJSON(value, try vault.secret(of: value))
         }
         let whole = try vault.open(value)
         if pem { return try deliver(try Self.pem(whole.key, whole.secret)) }
+        if openssh { return try deliver(try Self.openSSH(whole.key, whole.attributes, whole.secret)) }
         var writer = JSONWriter(Output.standard())
         let (key, attributes) = (whole.key, whole.attributes)
         let secret = whole.secret.copy()

@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -53,9 +54,8 @@ struct Inspect: ParsableCommand {
     /// worth showing.
     private func readInside() -> (InsideView?, CommandFailure?) {
         do {
-            if let kept = try vault.access.openUnlocked(vault.path) { return (try InsideView(kept), nil) }
-            guard vault.access.factors.isAnythingGiven else { return (nil, nil) }
-            return (try InsideView(vault.openVault()), nil)
+            guard let opened = try vault.access.openAsGiven(vault.path) else { return (nil, nil) }
+            return (try InsideView(opened), nil)
         } catch {
             return (nil, CommandFailure(error))
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 
 /// `otp`: prints the current one-time code of an item.

@@ -1,4 +1,5 @@
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultAge
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -86,10 +87,17 @@ struct Rekey: ParsableCommand {
             opening.factors = GivenFactors(opening.factors, only: current.factors)
             if cost.isGiven { try changeCost(opened, current, opening.factors) }
         }
-        if rotate { try rotateKeys(opened, current, opening.factors) }
-        if try ThisMachine.current().dropKeptKeyIfGone(opened) {
-            Terminal.note("the vault is locked; unlock it with 'vaultfmt unlock'")
+        // The slot may have changed although nothing is rotated then.
+        try dropKeptKey(of: opened)
+        if rotate {
+            try rotateKeys(opened, current, opening.factors)
+            try dropKeptKey(of: opened)
         }
+    }
+
+    private func dropKeptKey(of opened: Vault) throws {
+        guard try ThisMachine.current().dropKeptKeyIfGone(opened) else { return }
+        Terminal.note("the vault is locked; unlock it with 'vaultfmt unlock'")
     }
 
     /// Rewraps the slot for new factors, and returns the factors that open it now.
@@ -101,6 +109,13 @@ struct Rekey: ParsableCommand {
         if newFactors.sources.isAnyGiven || !removesFactor {
             new = try newFactors.sources.creating(
                 "New passphrase for \(TerminalText.escaped(opened.path))", mayAsk: !vault.access.noInput)
+            // The environment can give them, too.
+            guard !(removePassphrase && new.passphrase != nil), !(removeKeyFile && new.keyFile != nil) else {
+                throw CommandFailure(
+                    .usage,
+                    "the factor to be removed is also given as a new one, by an option or the environment; leave out one of them"
+                )
+            }
             PassphraseStrength.remark(on: new)
         }
         if new.rawKey == nil {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -12,7 +13,7 @@ struct Salvage: ParsableCommand {
             the exit code is then 3. Records listed in an owner's commit take precedence. Records that no such commit \
             lists, and that the holder of a scoped slot could have forged, are reported as not proven and left out, \
             unless --include-unproven is given. Items of a change whose commit is damaged or cut off are recovered and \
-            listed. The new vault has a single slot, which opens with the same factors unless --new-… options set new ones.
+            listed. The new vault has a single slot, which opens with the same factors unless --new-… options set new ones; if an identity opens the damaged vault, they are required.
 
             Examples:
               vaultfmt salvage broken.vault --output recovered.vault
@@ -124,6 +125,18 @@ struct Salvage: ParsableCommand {
         }
     }
 
+    /// Returns the combinations of factors to try. An identity opens a vault, but a new one needs its recipients.
+    private func combinations(_ given: borrowing GivenFactors) throws -> [FactorKinds] {
+        let all = try whileOpening { try given.combinations() }
+        guard !newFactors.sources.isAnyGiven else { return all }
+        let usable = all.filter { !$0.contains(.externalKey) }
+        guard usable.isEmpty, !all.isEmpty else { return usable }
+        throw CommandFailure(
+            .usage,
+            "the new vault cannot have the recipients of the old one; give --new-passphrase-file or --new-key-file, and "
+                + "add recipients with 'vaultfmt slot add'")
+    }
+
     private func salvage(
         _ file: String, _ given: borrowing GivenFactors, to new: borrowing GivenFactors
     ) throws -> SalvageReport {
@@ -132,7 +145,7 @@ struct Salvage: ParsableCommand {
         let progress = Progress("salvaging")
         defer { progress.finish() }
         var firstFailure: VaultError?
-        for kinds in try whileOpening({ try given.combinations() }) {
+        for kinds in try combinations(given) {
             let factors = try whileOpening { try given.factors(kinds) }
             let newFactors = try whileOpening {
                 try self.newFactors.sources.isAnyGiven ? new.together() : given.factors(kinds)

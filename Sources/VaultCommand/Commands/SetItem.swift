@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -61,20 +62,23 @@ struct SetItem: ParsableCommand {
             try dated.keepDate(ofSecretOf: found, in: opened)
         }
         let changes = dated
+        var isThere = !isNew
         try narrowing.change(opened) { (transaction) throws(VaultError) in
-            if hasSecret || isNew {
+            // While the secret was typed, another process can have stored one.
+            isThere = try transaction.item(key) != nil
+            if hasSecret || (isNew && !isThere) {
                 try transaction.set(
                     key, secret: secret.secret, attributes: changes, accessibility: attributes.accessibility)
             } else {
                 try transaction.update(key, attributes: changes, accessibility: attributes.accessibility)
             }
         }
-        if isNew, let word = name.service, word.contains("*") {
+        if !isThere, let word = name.service, word.contains("*") {
             Terminal.note(
                 "\(TerminalText.quoted(word)) is the name of a new item: 'set' stores one secret, and takes no patterns"
             )
         }
-        report(key, isNew: isNew, isOther: key != named, hasSecret: hasSecret)
+        report(key, isNew: !isThere, isOther: key != named, hasSecret: hasSecret)
         if let found, hasSecret { reportExpiry(of: found, changes) }
     }
 
@@ -89,7 +93,7 @@ struct SetItem: ParsableCommand {
         )
     }
 
-    /// What was stored instead of a secret.
+    /// The values that were stored instead of a secret, in words.
     private var stored: String {
         let names = secrets.secretAttribute.map { TerminalText.quoted($0) }
         return ((oneTime.isGiven ? ["the one-time codes"] : []) + names).joined(separator: " and ")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -48,8 +49,7 @@ struct Show: ParsableCommand {
 
     /// Shows one field; a secret field requires --reveal.
     private func writeField(_ name: String, of item: Item, in opened: Vault) throws {
-        let flags = item.attributes.attribute(name)?.flags ?? []
-        guard reveal || (name != "secret" && flags.isDisjoint(with: [.sealed, .concealed])) else {
+        guard try reveal || !ItemField.isSecret(name, of: item) else {
             throw CommandFailure(
                 .usage, "\(TerminalText.quoted(name)) is secret; show it with --reveal, or write it with 'vaultfmt get'"
             )

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -41,9 +42,8 @@ struct Status: ParsableCommand {
     /// worth showing.
     private func readInside() -> (StatusView.Inside?, CommandFailure?) {
         do {
-            if let kept = try vault.access.openUnlocked(vault.path) { return (try StatusView.Inside(kept), nil) }
-            guard vault.access.factors.isAnythingGiven else { return (nil, nil) }
-            return (try StatusView.Inside(vault.openVault()), nil)
+            guard let opened = try vault.access.openAsGiven(vault.path) else { return (nil, nil) }
+            return (try StatusView.Inside(opened), nil)
         } catch {
             return (nil, CommandFailure(error))
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -34,6 +35,11 @@ struct Undo: ParsableCommand {
             for entry in step.entries { Terminal.note("undo: \(UndoText.change(entry))") }
             try options.carryOut(step, on: opened, machine, "undone")
         case .nothing: throw CommandFailure(.noSuchItem, "there is nothing to undo: the vault has no earlier state")
+        case .fewer(let count):
+            throw CommandFailure(
+                .noSuchItem,
+                "only \(count) \(count == 1 ? "change" : "changes") can be undone; 'vaultfmt undo --steps \(count)' does that"
+            )
         case .gone(let time):
             throw CommandFailure(
                 .noSuchItem,
@@ -65,7 +71,7 @@ struct Redo: ParsableCommand {
         case .step(let step):
             for entry in step.entries { Terminal.note("redo: \(UndoText.change(entry))") }
             try options.carryOut(step, on: opened, machine, "redone")
-        case .nothing, .gone:
+        case .nothing, .fewer, .gone:
             throw CommandFailure(
                 .noSuchItem, "there is nothing to redo: no change was undone, or another change has been made since")
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -90,6 +91,12 @@ struct Update: ParsableCommand {
             let whose = items.count == 1 ? ItemText.summary(items[0].key) : "none of the items"
             Terminal.note(
                 "\(whose) has \(items.count == 1 ? "no" : "an") attribute \(TerminalText.quoted(name)) to remove")
+        }
+        for tag in removeTag
+        where !items.contains(where: {
+            ItemPlace.tags(in: $0.attributes.string(AttributeName.tags) ?? "").contains(tag)
+        }) {
+            Terminal.note("\(items.count == 1 ? "the item has no" : "no item has the") tag \(TerminalText.quoted(tag))")
         }
         for (name, value) in try attributes.named() { reportReplaced(name, value, in: items) }
         for name in changes.remove { try reportKept(name, of: items, in: opened) }

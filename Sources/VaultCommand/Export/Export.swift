@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -176,7 +177,7 @@ struct Export: ParsableCommand {
         _ vault: Vault, _ target: KDBXTarget, to output: Output, _ values: inout Int, _ progress: Progress?,
         pause: () throws -> Void
     ) throws -> Int {
-        var kdbx = try KDBXExport(output, of: vault, key: target.key, cost: target.cost)
+        var kdbx = try KDBXExport(output, of: vault, key: target.key, cost: target.cost, warn: Terminal.warning)
         let leftOut = try forEach(vault, progress, pause) { item in try kdbx.prepare(item) }
         values = kdbx.leftOut.count
         let path = try self.vault.path
@@ -195,7 +196,7 @@ struct Export: ParsableCommand {
         let leftOut: Int
         switch format ?? .json {
         case .json:
-            var json = JSONExport(output, of: vault)
+            var json = JSONExport(output, of: vault, warn: Terminal.warning)
             try json.begin()
             leftOut = try forEach(vault, progress, pause) { item in try json.write(item) }
             values = json.leftOut.count
@@ -221,7 +222,7 @@ struct Export: ParsableCommand {
             var csv = CSVExport(output, of: vault)
             try csv.begin()
             leftOut = try forEach(vault, progress, pause) { item in try csv.write(item) }
-            csv.report()
+            if let omission = csv.omission { Terminal.warning(omission) }
         }
         try output.flush()
         return leftOut
@@ -254,6 +255,9 @@ struct Export: ParsableCommand {
                     "left out because \(reason): \(ItemText.summary(item.key, label: item.attributes.label))")
             }
             try body(try vault.open(item))
+        }
+        guard seen > 0 || !isFiltered else {
+            throw CommandFailure(.noSuchItem, "no item matches, so nothing was exported")
         }
         return leftOut
     }

@@ -1,5 +1,6 @@
 import CVaultShim
 import Glibc
+import VaultExchange
 import VaultLocal
 
 /// A new file for an export. It has mode 0600, never replaces an existing file, and gets its name only after the export

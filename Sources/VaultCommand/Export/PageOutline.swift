@@ -1,7 +1,8 @@
 import VaultFmt
 import VaultLocal
 
-/// What a page shows of a vault that it does not have: what the file reveals to anyone, without anything that is sealed.
+/// The outline of a vault for a page that does not have it: what the file reveals to anyone, without anything that is
+/// sealed.
 struct PageOutline {
     private let inspection: Inspection
     /// The kind of each stretch of the file, by its number in `Sources/Page/layout.js`, and its length in bytes.

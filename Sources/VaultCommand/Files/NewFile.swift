@@ -1,5 +1,6 @@
 import CVaultShim
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -75,9 +76,16 @@ struct NewFile: ~Copyable {
         throw exists(path, what)
     }
 
-    /// Syncs the contents, then the name.
-    consuming func finish() throws {
+    /// Syncs the contents.
+    borrowing func sync() throws {
         guard fsync(descriptor) == 0 else { throw failure(errno) }
+    }
+
+    /// Syncs the contents, then the name.
+    ///
+    /// `isPrivate`: whether it warns if others can read the file.
+    consuming func finish(isPrivate: Bool = true) throws {
+        try sync()
         let result = nameIt()
         guard result == 0 else { throw result == -EEXIST ? Self.exists(path, what) : failure(-result) }
         let synced = vault_sync_directory(UserFiles.parent(of: path))
@@ -86,7 +94,7 @@ struct NewFile: ~Copyable {
             throw CommandFailure(
                 .io, "\(what) \(name) was written, but its folder could not be synced: \(Descriptor.message(-synced))")
         }
-        warnIfReadable()
+        if isPrivate { warnIfReadable() }
     }
 
     private borrowing func nameIt() -> Int32 {

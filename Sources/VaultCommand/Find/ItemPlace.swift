@@ -1,3 +1,4 @@
+import VaultExchange
 import VaultFmt
 
 /// The folder and tags of an item, as far as the index contains them.

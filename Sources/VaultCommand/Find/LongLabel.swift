@@ -1,3 +1,4 @@
+import VaultExchange
 import VaultFmt
 
 /// Labels that are too long for the index, which contains at most 256 bytes of each attribute.

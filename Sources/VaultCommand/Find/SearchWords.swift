@@ -1,3 +1,4 @@
+import VaultExchange
 import VaultFmt
 
 /// Words to search for in an item's index entry and, if asked, in its notes; never in a secret.

@@ -1,4 +1,5 @@
 import Glibc
+import VaultExchange
 import VaultFmt
 
 /// The characters a password is drawn from, divided into kinds. A password contains at least one character of each

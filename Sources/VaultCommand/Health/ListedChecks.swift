@@ -1,4 +1,5 @@
 import VaultBytes
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -31,8 +32,13 @@ struct ListedChecks {
     }
 
     private func address(_ item: Item) -> Finding? {
-        let addresses = (item.attributes.string(AttributeName.address) ?? "").split(whereSeparator: \.isNewline)
-        guard let open = addresses.map(String.init).first(where: Self.isOpen) else { return nil }
+        var addresses = (item.attributes.string(AttributeName.address) ?? "").split(whereSeparator: \.isNewline)
+            .map(String.init)
+        // The key says the same if it has the whole address.
+        if let name = item.key[.protocol]?.text, let server = item.key.server {
+            addresses.append("\(name)://\(server)")
+        }
+        guard let open = addresses.first(where: Self.isOpen) else { return nil }
         return Finding(
             kind: .unencryptedAddress, items: [item],
             why: "\(TerminalText.quoted(open)) sends the password in cleartext")

@@ -1,4 +1,5 @@
 import CInterchange
+import VaultExchange
 import VaultFmt
 
 /// Estimates how hard a password is to guess: with libzxcvbn, which knows words, names, dates and keyboard patterns, or

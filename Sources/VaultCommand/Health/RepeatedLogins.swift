@@ -1,3 +1,4 @@
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -12,7 +13,7 @@ struct RepeatedLogins {
     private var order: [Login] = []
 
     mutating func look(at item: Item) {
-        guard let account = item.key.account, !account.isEmpty, let host = Self.host(of: item) else { return }
+        guard let account = TwinName.userName(item), !account.isEmpty, let host = Self.host(of: item) else { return }
         let login = Login(account: account.lowercased(), host: host)
         if items[login] == nil { order.append(login) }
         items[login, default: []].append(item)

@@ -1,4 +1,5 @@
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -18,7 +19,8 @@ struct SecretAges {
     /// Notes an item, whose earlier values are read later.
     mutating func look(at item: Item) {
         guard item.key.itemClass == .genericPassword || item.key.itemClass == .internetPassword else { return }
-        if oldest != nil || item.attributes.attribute(ChangeInterval.attribute) != nil { items.append(item) }
+        let isOfAge = oldest != nil && !ItemKind.holdsNoPassword(item)
+        if isOfAge || item.attributes.attribute(AttributeName.changeInterval) != nil { items.append(item) }
     }
 
     /// The findings, in the order of the items.
@@ -33,7 +35,7 @@ struct SecretAges {
     private func finding(_ item: Item, _ date: SecretDate) -> Finding? {
         if let due = ChangeInterval.due(item, since: date) {
             guard due < now else { return nil }
-            let every = TerminalText.escaped(item.attributes.string(ChangeInterval.attribute) ?? "")
+            let every = TerminalText.escaped(item.attributes.string(AttributeName.changeInterval) ?? "")
             return Finding(
                 kind: .old, items: [item],
                 why: "to be changed every \(every), due since \(Timestamp.short(due)) UTC; \(unchanged(date))",

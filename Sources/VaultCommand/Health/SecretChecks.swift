@@ -1,4 +1,5 @@
 import Crypto
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -79,6 +80,7 @@ final class SecretChecks {
     /// Whether a secret is a password that a person types or a site checks, rather than a note or a file.
     private static func isPassword(_ item: Item, _ bytes: UnsafeRawBufferPointer) -> Bool {
         guard item.key.itemClass == .genericPassword || item.key.itemClass == .internetPassword else { return false }
+        guard !ItemKind.holdsNoPassword(item) else { return false }
         return (1...256).contains(bytes.count) && !bytes.contains { $0 < 0x20 }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -97,15 +98,14 @@ struct CopyItems: ParsableCommand {
         }
         let target = try isNew ? create(at: to) : openOther(to, than: opened)
         ControllingTerminal.endSeries()
-        var session = ImportSession(
-            policy: onDuplicate, group: toGroup.map { .named($0) } ?? .own, participle: "copied",
-            isConfirmed: chosen.yes, mayAsk: !vault.access.noInput)
+        var session = ImportSession(policy: onDuplicate, group: toGroup.map { .named($0) } ?? .own)
+        let report = ImportReport(participle: "copied", isConfirmed: chosen.yes, mayAsk: !vault.access.noInput)
         let progress = Progress("copying", of: "items")
         defer { progress.finish() }
-        try session.run(&source, into: target, progress)
+        try session.run(&source, into: target, counted: { progress.count($0) }, accept: report.accept)
         progress.finish()
-        session.report(verb: "copied")
-        try session.refuseLosses(verb: "copied")
+        report.write(session, verb: "copied")
+        try report.refuseLosses(in: session, verb: "copied")
     }
 
     private static let doing = "copying several items"

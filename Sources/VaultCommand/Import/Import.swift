@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -76,8 +77,8 @@ struct Import: ParsableCommand {
         var reader = try SourceReader(source)
         let format = try format ?? SourceFormat(detecting: &reader)
         var opened = try format.open(reader, sourceOptions.access(vault.access))
-        var session = ImportSession(
-            policy: onDuplicate, group: groups.choice, isConfirmed: yes, mayAsk: !vault.access.noInput)
+        var session = ImportSession(policy: onDuplicate, group: groups.choice)
+        let report = ImportReport(participle: "imported", isConfirmed: yes, mayAsk: !vault.access.noInput)
         // Libraries and threads that the source needed have taken some of what was there when it was read.
         try SourceMemory.require(SourceMemory.base, for: TerminalText.quoted(source))
         let vault = try vault.openVault(writable: !dryRun)
@@ -85,20 +86,24 @@ struct Import: ParsableCommand {
             dryRun && Terminal.outputIsTerminal ? nil : Progress(dryRun ? "checking" : "importing", of: "items")
         defer { progress?.finish() }
         guard !dryRun else {
-            try session.rehearse(&opened, into: vault, output: .standard(), progress)
+            let output = Output.standard()
+            try session.rehearse(&opened, into: vault, counted: { progress?.count($0) }) { rehearsed in
+                try report.write(rehearsed, to: output)
+            }
+            try output.flush()
             progress?.finish()
-            session.report(verb: "would import")
-            try session.refuseDuplicates()
-            try session.warnOfExposed()
-            return try session.refuseLosses(verb: "would be imported")
+            report.write(session, verb: "would import")
+            try report.refuseDuplicates(of: session)
+            try report.warnOfExposed(in: session)
+            return try report.refuseLosses(in: session, verb: "would be imported")
         }
-        try session.run(&opened, into: vault, progress)
+        try session.run(&opened, into: vault, counted: { progress?.count($0) }, accept: report.accept)
         progress?.finish()
-        session.report(verb: "imported")
+        report.write(session, verb: "imported")
         if format.isPlaintext, source != "-", Terminal.errorIsTerminal {
             Terminal.note("\(TerminalText.quoted(source)) still contains these secrets in plaintext; delete it soon")
         }
-        if json { try session.writeJSON() }
-        try session.refuseLosses(verb: "imported")
+        if json { try ImportReport.writeJSON(session) }
+        try report.refuseLosses(in: session, verb: "imported")
     }
 }

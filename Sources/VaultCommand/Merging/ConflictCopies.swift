@@ -53,7 +53,7 @@ enum ConflictCopies {
         isConflictMark(middle) || isNumber(middle) || isComputer(middle, host: host)
     }
 
-    /// What a file name has between the two parts of another one.
+    /// The part of a file name that is between the two parts of another one.
     private static func middle(of other: String, beside name: String) -> Substring? {
         let (stem, suffix) = split(name)
         guard other != name, other.hasPrefix(stem), other.hasSuffix(suffix) else { return nil }

@@ -13,7 +13,7 @@ struct CopyOutcome {
     var isUnrelated = false
     /// Whether it was left in place because a person may have named it.
     var mayBeNamedByPerson = false
-    /// What follows the state of the copy that was merged: something of it may be missing.
+    /// The bytes after the state of the copy that was merged: something of it may be missing.
     var tail = TailState.clean
     /// Whether the vault has conflicts to settle, from this copy or from before.
     var leavesConflicts = false
@@ -34,7 +34,7 @@ struct CopyMerger {
     var isWatched = true
     /// Called for confirmation before anything from a branch under replaced keys is merged, with the path of the copy.
     var confirm: (MergeReport, _ copy: String) throws -> Bool = { _, _ in true }
-    /// What to do if a copy has other factors.
+    /// The way to open a copy that has other factors.
     var factorAdvice = "give them with --other-passphrase-file or --other-key-file"
 
     private struct OtherVault: Error {
@@ -52,7 +52,7 @@ struct CopyMerger {
         let path: String
         let state: StateID
         let mark: FileMark?
-        /// What follows its state, because its writer was interrupted or because it was not copied to its end.
+        /// The bytes after its state, because its writer was interrupted or because it was not copied to its end.
         let tail: TailState
         /// Whether a person could have named it; see `ConflictCopies.Candidate`.
         var mayBeNamedByPerson = false

@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -143,7 +144,7 @@ struct Merge: ParsableCommand {
         guard found.isEmpty else { throw CommandFailure(.incomplete, found.joined(separator: "; ")) }
     }
 
-    /// What keeps a merge from being complete.
+    /// The findings that keep a merge from being complete.
     private func findings(_ outcomes: [CopyOutcome], _ failed: [CopyOutcome], _ path: String) -> [String] {
         var found: [String] = []
         if !failed.isEmpty {

@@ -1,3 +1,4 @@
+import VaultExchange
 import VaultFmt
 
 extension JSONWriter {
@@ -67,7 +68,6 @@ extension JSONWriter {
         case .keptForSplitID(let key): try members("keptForSplitID", key)
         case .earlierValuesDropped(let key): try members("earlierValuesDropped", key)
         case .takenInToSettle(let key): try members("takenInToSettle", key)
-        case .notTakenIn(let key): try members("notTakenIn", key)
         case .removalNotCarriedOut(let key): try members("removalNotCarriedOut", key)
         case .keptForDevice(let key): try members("keptForDevice", key)
         case .slotRemoved(let id, let name): try members("slotRemoved", id, name)

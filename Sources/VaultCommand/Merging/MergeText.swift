@@ -1,3 +1,4 @@
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -70,8 +71,6 @@ enum MergeText {
             "had no room for all earlier values; the oldest were dropped: \(ItemText.summary(key))"
         case .takenInToSettle(let key):
             "values under the old keys, to settle or as earlier values: \(ItemText.summary(key))"
-        case .notTakenIn(let key):
-            "a value under the old keys belongs to another device or is damaged, so it was left out: \(ItemText.summary(key))"
         case .removalNotCarriedOut(let key): "removed under the old keys, so it was kept: \(ItemText.summary(key))"
         case .keptForDevice(let key):
             "belongs to another device and stays under a key that a former member of its group still has: \(ItemText.summary(key))"

@@ -1,3 +1,4 @@
+import VaultExchange
 import VaultFmt
 
 /// A seed for one-time codes as a person enters it, checked and converted into the form that items store: an `otpauth:`

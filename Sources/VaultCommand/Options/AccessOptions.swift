@@ -105,8 +105,9 @@ struct AccessOptions: ParsableArguments {
     /// retried twice.
     /// - `name`: The vault's name in the question, if it is not its path.
     /// - `unlessKept`: The result if the vault was unlocked while this process waited for its turn to ask.
+    /// - `asks`: If false, throws `PassphraseMissing` instead of asking.
     func withFactors<R: ~Copyable>(
-        _ path: String, called name: String? = nil, unlessKept: () throws -> R? = { nil },
+        _ path: String, called name: String? = nil, asks: Bool = true, unlessKept: () throws -> R? = { nil },
         _ body: (borrowing GivenFactors) throws -> R
     ) throws -> R {
         guard try UserFiles.exists(path) else {
@@ -117,18 +118,43 @@ struct AccessOptions: ParsableArguments {
         }
         let sources = factors.sources
         var given = try factors.read(mayAsk: !noInput)
-        let external = given.external
-        guard try sources.wantsPassphrase(path, beside: given, hasIdentityOption: !factors.identity.isEmpty) else {
-            do { return try AgeKeys.reporting(external) { try body(given) } } catch {
-                throw SlotAdvice.added(to: CommandFailure(error), path)
+        guard let spare = factors.spareIdentity(for: path, beside: given) else {
+            return try asking(sources, path, name, given, asks: asks, unlessKept, body)
+        }
+        if !given.isEmpty {
+            do { return try asking(sources, path, name, given.copy(), asks: asks, unlessKept, body) } catch {
+                guard CommandFailure(error).code == .noSlotOpens else { throw error }
             }
         }
+        do { given.external = try factors.identity(in: spare, mayAsk: asks && !noInput) } catch {
+            guard !asks, CommandFailure(error).status == .noAccess else { throw error }
+            throw PassphraseMissing()
+        }
+        return try asking(sources, path, name, given, asks: asks, unlessKept, body)
+    }
+
+    /// Calls `body` with the given factors, and asks for a passphrase if a slot needs one and none is given.
+    private func asking<R: ~Copyable>(
+        _ sources: FactorSources, _ path: String, _ name: String? = nil, _ given: consuming GivenFactors,
+        asks: Bool = true, _ unlessKept: () throws -> R? = { nil }, _ body: (borrowing GivenFactors) throws -> R
+    ) throws -> R {
+        let external = given.external
+        let need = try sources.passphraseNeed(path, beside: given)
+        if need != .yes {
+            do { return try AgeKeys.reporting(external) { try body(given) } } catch {
+                let failure = CommandFailure(error)
+                let mayGoOn = need == .ifNothingElseOpens && failure.code == .noSlotOpens && asks && !noInput
+                guard mayGoOn && Prompt.isPossible else { throw SlotAdvice.added(to: failure, path) }
+            }
+        }
+        guard asks else { throw PassphraseMissing() }
         ControllingTerminal.beginSeries()
         defer { ControllingTerminal.endSeries() }
         if !noInput, try ControllingTerminal.waitForTurn() == true, let kept = try unlessKept() { return kept }
+        let isAlone = given.isEmpty
         var tries = 1
         while true {
-            given.passphrase = try sources.ask(name ?? path, mayAsk: !noInput)
+            given.passphrase = try sources.ask(path, called: name, isAlone: isAlone, mayAsk: !noInput)
             do { return try AgeKeys.reporting(external) { try body(given) } } catch {
                 let failure = CommandFailure(error)
                 guard failure.code == .noSlotOpens, tries < Self.mostTries else {
@@ -137,6 +163,34 @@ struct AccessOptions: ParsableArguments {
             }
             tries += 1
             Terminal.note("wrong passphrase; try again")
+        }
+    }
+
+    /// Thrown where a passphrase would be asked for.
+    struct PassphraseMissing: Error {}
+
+    /// Opens a vault with a kept key or with the factors that are given, and never asks. Returns nil if neither can
+    /// open it.
+    func openAsGiven(_ path: String) throws -> Vault? {
+        if let kept = try openUnlocked(path) { return kept }
+        guard factors.isAnythingGiven else { return nil }
+        do {
+            return try withFactors(path, asks: false) { given in try open(path, with: given, writable: false) }
+        } catch is PassphraseMissing {
+            return nil
+        }
+    }
+
+    /// Opens a second vault for writing, with factors of its own.
+    func openOther(_ path: String, _ other: TargetFactorOptions) throws -> Vault {
+        var access = self
+        // These are the owners of the first vault.
+        access.owner = nil
+        if !other.isAnyGiven, let vault = try access.openUnlocked(path, writable: true, despiteFactors: true) {
+            return vault
+        }
+        return try asking(other.sources, path, nil, try other.read(mayAsk: !noInput)) { given in
+            try access.open(path, with: given, writable: true)
         }
     }
 
@@ -184,11 +238,17 @@ struct AccessOptions: ParsableArguments {
         return vault
     }
 
-    /// Whether this machine has opened a vault before.
+    /// Whether this machine has opened a vault before, as far as its memory can be read.
     static func isRemembered(_ path: String, _ machine: Machine) throws -> Bool {
         try whileOpening {
             let id = try Vault.id(at: path)
-            return try machine.remembered(id) != nil || machine.remembered(id, asOwner: false) != nil
+            do throws(VaultError) {
+                if try machine.remembered(id) != nil { return true }
+                return try machine.remembered(id, asOwner: false) != nil
+            } catch {
+                guard error.code == .memoryDamaged else { throw error }
+                return false
+            }
         }
     }
 
@@ -282,7 +342,7 @@ enum DeviceNeed {
     case create
 }
 
-/// What to do with the state that this machine remembers of a vault.
+/// The treatment of the state that this machine remembers of a vault.
 enum AnchorPolicy {
     /// Refuse a vault that does not continue the remembered state.
     case enforce

@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -32,7 +33,7 @@ struct AttributeOptions: ParsableArguments {
     var deviceNeed: DeviceNeed { accessibility?.isThisDeviceOnly == true ? .create : .ifThere }
 
     /// The attributes that the options take away.
-    var removed: [String] { rotateEvery == .never ? [ChangeInterval.attribute] : [] }
+    var removed: [String] { rotateEvery == .never ? [AttributeName.changeInterval] : [] }
 
     /// The attributes that are given.
     func values() throws -> Attributes {
@@ -43,6 +44,12 @@ struct AttributeOptions: ParsableArguments {
                     .usage,
                     "the seed for one-time codes must not be given as an argument, because other programs can read arguments; give --otp"
                 )
+            }
+            guard !["secret", "password"].contains(name.lowercased()) else {
+                throw CommandFailure(
+                    .usage,
+                    "the attribute \(TerminalText.quoted(name)) would be in the index, and in the place of the secret for others; "
+                        + "'vaultfmt set' changes the secret, and --secret-attribute stores a further one")
             }
             guard values[name] == nil else {
                 let several =
@@ -61,7 +68,7 @@ struct AttributeOptions: ParsableArguments {
         if case .every(let text, _)? = rotateEvery { interval = text }
         let options = [
             ("label", "label", label), ("comment", "comment", comment), ("description", "description", description),
-            ("rotate-every", ChangeInterval.attribute, interval),
+            ("rotate-every", AttributeName.changeInterval, interval),
         ]
         for (option, name, value) in options {
             guard let value else { continue }
@@ -94,7 +101,7 @@ struct AttributeOptions: ParsableArguments {
                 .usage,
                 "\(TerminalText.quoted(value)) is not a date; give one, such as expires=2026-12-31, or use --rotate-every \(every) if the secret should be changed regularly"
             )
-        case ChangeInterval.attribute where !isTime:
+        case AttributeName.changeInterval where !isTime:
             throw CommandFailure(.usage, "\(TerminalText.quoted(value)) is not an interval; give --rotate-every 90d")
         case AttributeName.check where value != "off":
             throw CommandFailure(

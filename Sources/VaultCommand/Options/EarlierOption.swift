@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 
 /// Selects an earlier value of one field of an item: 1 is the one before the current value, 2 the one before that.

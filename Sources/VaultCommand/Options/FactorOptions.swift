@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultAge
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -36,12 +37,47 @@ struct FactorOptions: ParsableArguments {
 
     private static let identityVariable = "VAULTFMT_IDENTITY"
 
-    /// The factors from the options and the environment.
+    /// The factors from the options and the environment, but for an identity that the environment names.
     func read(mayAsk: Bool) throws -> GivenFactors {
         var given = try whileOpening { try sources.read() }
-        let paths = identity.isEmpty ? Environment.nonEmpty(Self.identityVariable).map { [$0] } ?? [] : identity
-        if given.rawKey == nil, !paths.isEmpty { given.external = try IdentityFiles.factor(paths, mayAsk: mayAsk) }
+        if given.rawKey == nil, !identity.isEmpty {
+            given.external = try IdentityFiles.factor(identity, mayAsk: mayAsk)
+        }
         return given
+    }
+
+    /// The identity file that the environment names, if a slot of the vault can need it. Somebody names it once for all
+    /// vaults, so it is read and used only if nothing else that is given opens this one.
+    func spareIdentity(for path: String, beside given: borrowing GivenFactors) -> String? {
+        guard given.rawKey == nil, identity.isEmpty, let file = Environment.nonEmpty(Self.identityVariable) else {
+            return nil
+        }
+        do throws(VaultError) {
+            let isOfUse = try Vault.slots(at: path).contains { $0.isKnown && $0.factors.contains(.externalKey) }
+            return isOfUse ? file : nil
+        } catch {
+            // Of a damaged vault, the slots may be found when it is opened.
+            return file
+        }
+    }
+
+    /// Reads the identity file that the environment names.
+    func identity(in file: String, mayAsk: Bool) throws -> any SlotFactor {
+        guard try UserFiles.exists(file) else {
+            throw CommandFailure(
+                .noSuchFile,
+                "\(Self.identityVariable) names \(TerminalText.path(file)), which does not exist; "
+                    + "correct it, or give another factor, such as --key-file")
+        }
+        return try IdentityFiles.factor([file], mayAsk: mayAsk)
+    }
+
+    /// Closes the descriptors from which factors would be read.
+    func discardDescriptors() {
+        sources.discardDescriptors()
+        for file in identity + [Environment.nonEmpty(Self.identityVariable)].compactMap({ $0 }) {
+            FactorInput.discard(file: file)
+        }
     }
 
     var sources: FactorSources {

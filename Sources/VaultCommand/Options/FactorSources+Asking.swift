@@ -1,30 +1,34 @@
 import VaultFmt
 import VaultLocal
 
+/// Whether a passphrase is needed beside the factors that are given.
+enum PassphraseNeed {
+    case no, yes
+    /// A slot may need nothing else, and is tried first.
+    case ifNothingElseOpens
+}
+
 extension FactorSources {
-    /// Whether to ask for a passphrase: a slot needs one, and neither the options nor the environment provide it.
+    /// Returns whether a slot needs a passphrase that neither the options nor the environment provide.
     /// - `given`: The factors that the options and the environment provide.
-    /// - `hasIdentityOption`: Whether identities are given by an option, and are therefore meant for this vault.
-    func wantsPassphrase(
-        _ path: String, beside given: borrowing GivenFactors, hasIdentityOption: Bool = false
-    ) throws -> Bool {
-        if given.rawKey != nil || given.passphrase != nil { return false }
-        let all = try Vault.slots(at: path)
-        let slots = all.filter(\.isKnown).map(\.factors)
-        // Likewise, a slot that needs only an identity is tried before one that also needs a passphrase. If this vault
-        // has no such slot, an identity named by the environment is meant for other vaults.
-        if given.external != nil {
-            if slots.contains(.externalKey) { return false }
-            if slots.contains([.externalKey, .passphrase]) { return true }
-            if hasIdentityOption { return false }
+    func passphraseNeed(_ path: String, beside given: borrowing GivenFactors) throws -> PassphraseNeed {
+        if given.rawKey != nil || given.passphrase != nil { return .no }
+        var kinds: [FactorKinds] = given.external == nil ? [] : [.externalKey]
+        if let kind = try whileOpening({ try given.keyFileKind() }) { kinds.append(kind) }
+        guard !kinds.isEmpty else { return .yes }
+        let slots = try Vault.slots(at: path).filter(\.isKnown).map(\.factors)
+        guard kinds.contains(where: { slots.contains([$0, .passphrase]) }) else { return .no }
+        return kinds.contains(where: { slots.contains($0) }) ? .ifNothingElseOpens : .yes
+    }
+
+    /// Throws if no slot of the vault needs only a passphrase.
+    func requirePassphraseSlot(_ path: String) throws {
+        let slots = try Vault.slots(at: path)
+        guard slots.contains(where: { $0.isKnown && $0.factors == .passphrase }) else {
+            throw CommandFailure(
+                .noAccess,
+                "\(TerminalText.path(path)) does not open with a passphrase alone; \(SlotAdvice.text(slots))")
         }
-        // A slot that needs only the key file is tried first; the passphrase is asked for only if there is none.
-        if let kind = try whileOpening({ try given.keyFileKind() }) {
-            return !slots.contains(kind) && slots.contains([kind, .passphrase])
-        }
-        guard !slots.contains(.passphrase) else { return true }
-        throw CommandFailure(
-            .noAccess, "\(TerminalText.path(path)) does not open with a passphrase alone; \(SlotAdvice.text(all))")
     }
 
     /// Returns the factors for a slot that is being added or changed. If none are given, asks twice for a passphrase.
@@ -62,19 +66,22 @@ extension FactorSources {
         return passphrase
     }
 
-    /// What to give where nobody can be asked.
+    /// The options for use where nobody can be asked, in words.
     private var instead: String {
         let ways = ["\(twin.optionPrefix)passphrase-file"] + (twin.variable("PASSPHRASE").map { [$0] } ?? [])
         return "give \(ways.joined(separator: ", ")) or \(twin.optionPrefix)key-file"
     }
 
     /// Asks for the passphrase of the vault at `path`.
+    /// - `name`: The vault's name in the question, if it is not its path.
+    /// - `isAlone`: Whether no other factor is given. The vault must then have a slot that needs only a passphrase.
     /// - `mayAsk`: False with `--no-input`.
-    func ask(_ path: String, mayAsk: Bool) throws -> Secret {
+    func ask(_ path: String, called name: String? = nil, isAlone: Bool, mayAsk: Bool) throws -> Secret {
+        if isAlone { try requirePassphraseSlot(path) }
         guard mayAsk else {
             throw CommandFailure(.noAccess, "no passphrase is given, and --no-input forbids prompting; \(instead)")
         }
-        let passphrase = try Prompt.secret("Passphrase for \(TerminalText.escaped(path))", instead: instead)
+        let passphrase = try Prompt.secret("Passphrase for \(TerminalText.escaped(name ?? path))", instead: instead)
         guard passphrase.count > 0 else { throw CommandFailure(.noAccess, "no passphrase was typed; \(instead)") }
         return passphrase
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 

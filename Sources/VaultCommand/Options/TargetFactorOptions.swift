@@ -29,29 +29,10 @@ struct TargetFactorOptions: ParsableArguments {
         FactorSources(
             passphraseFile: toPassphraseFile, keyFile: toKeyFile, rawKeyFile: toRawKeyFile, twin: .other)
     }
-}
 
-extension AccessOptions {
-    /// Opens a second vault for writing, with factors of its own.
-    func openOther(_ path: String, _ other: TargetFactorOptions) throws -> Vault {
-        var access = self
-        // These are the owners of the first vault.
-        access.owner = nil
-        if !other.isAnyGiven, let vault = try access.openUnlocked(path, writable: true, despiteFactors: true) {
-            return vault
-        }
-        let sources = other.sources
+    func read(mayAsk: Bool) throws -> GivenFactors {
         var given = try whileOpening { try sources.read() }
-        if !other.toIdentity.isEmpty {
-            given.external = try IdentityFiles.factor(other.toIdentity, mayAsk: !noInput)
-        }
-        let asks = try sources.wantsPassphrase(path, beside: given, hasIdentityOption: !other.toIdentity.isEmpty)
-        if asks { given.passphrase = try sources.ask(path, mayAsk: !noInput) }
-        let external = given.external
-        do {
-            return try AgeKeys.reporting(external) { try access.open(path, with: given, writable: true) }
-        } catch {
-            throw SlotAdvice.added(to: CommandFailure(error), path)
-        }
+        if !toIdentity.isEmpty { given.external = try IdentityFiles.factor(toIdentity, mayAsk: mayAsk) }
+        return given
     }
 }

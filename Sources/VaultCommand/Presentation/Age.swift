@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 
 /// A duration in days, weeks, months or years: `90d`, `26w`, `6m`, `2y`.
 struct Age: ExpressibleByArgument {
@@ -6,7 +7,7 @@ struct Age: ExpressibleByArgument {
     let milliseconds: Int64
 
     /// The number of milliseconds in a day.
-    static let day: Int64 = 86_400_000
+    static let day = Timestamp.day
 
     init(days: Int64) { milliseconds = days * Self.day }
 

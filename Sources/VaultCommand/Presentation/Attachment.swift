@@ -1,11 +1,9 @@
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
 /// A file stored with an item: a sealed binary attribute (`Docs/import.md`).
 enum Attachment {
-    /// The largest attachment in bytes, which is the largest value of an attribute (specification, section 6.2).
-    static let longest = 16 << 20
-
     /// Reads a file and names the attribute after it.
     static func read(_ path: String) throws -> Attribute {
         let title = path.split(separator: "/").last.map(String.init) ?? path
@@ -14,7 +12,7 @@ enum Attachment {
             throw CommandFailure(
                 .usage, "the name of the file \(TerminalText.path(path)) is too long for an attachment; rename it")
         }
-        let bytes = try Descriptor.readFile(path, what: "file to attach,", limit: longest)
+        let bytes = try Descriptor.readFile(path, what: "file to attach,", limit: AttributeName.longestFile)
         return Attribute(name, secret: bytes, flags: [.sealed, .binary])
     }
 

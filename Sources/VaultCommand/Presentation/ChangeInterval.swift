@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 
 /// How often a secret is to be changed: an item's attribute `change-every`, a duration such as 90d.
@@ -6,8 +7,6 @@ enum ChangeInterval: ExpressibleByArgument, Equatable {
     case never
     /// As it was typed, and in milliseconds.
     case every(String, milliseconds: Int64)
-
-    static let attribute = "change-every"
 
     init?(argument: String) {
         if argument == "never" {
@@ -22,6 +21,8 @@ enum ChangeInterval: ExpressibleByArgument, Equatable {
     /// The time by which an item's secret should be changed, in milliseconds since 1970; nil if the item has no
     /// interval.
     static func due(_ item: Item, since changed: SecretDate) -> Int64? {
-        item.attributes.string(attribute).flatMap(Age.init(argument:)).map { changed.milliseconds + $0.milliseconds }
+        item.attributes.string(AttributeName.changeInterval).flatMap(Age.init(argument:)).map {
+            changed.milliseconds + $0.milliseconds
+        }
     }
 }

@@ -3,7 +3,7 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// What the system reveals about a vault file without a key.
+/// The facts that the system reveals about a vault file without a key.
 struct FileFacts {
     let bytes: UInt64
     /// Milliseconds since 1970.

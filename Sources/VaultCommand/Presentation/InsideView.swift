@@ -1,6 +1,6 @@
 import VaultFmt
 
-/// What a key holder can see of a vault.
+/// The view of a vault that a key holder has.
 struct InsideView {
     let statistics: Statistics
     let slots: [SlotInfo]

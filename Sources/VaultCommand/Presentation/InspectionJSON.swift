@@ -1,4 +1,5 @@
 import VaultAge
+import VaultExchange
 import VaultFmt
 
 extension JSONWriter {

@@ -1,4 +1,5 @@
 import VaultBytes
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -6,23 +7,41 @@ import VaultLocal
 enum ItemField {
     /// Returns the secret or, if a name is given, that field, attribute or attached file.
     static func value(_ name: String?, of item: Item, in vault: Vault) throws -> Secret {
-        if let name, name != "secret", let value = try listed(name, of: item) { return Secret(text: value) }
-        guard let name, name != "secret" else {
-            return try vault.open(item).takeSecret()
+        guard let name else { return try vault.open(item).takeSecret() }
+        guard let field = try resolved(name, of: item) else {
+            throw missing(name, try vault.open(item).item.attributes, names(of: item))
         }
+        if field == secret { return try vault.open(item).takeSecret() }
+        if let value = try listed(field, of: item) { return Secret(text: value) }
         // The attribute may have any size, and comes from the record if it is sealed.
-        if let value = try vault.attribute(name, of: item) { return value }
-        if let file = try vault.attribute(AttributeName.filePrefix + name, of: item) { return file }
-        let opened = try vault.open(item)
-        if let other = otherNames[name.lowercased()] {
-            if other == "secret" { return opened.takeSecret() }
-            if let value = try listed(other, of: item), !value.isEmpty { return Secret(text: value) }
-            if let value = try vault.attribute(other, of: item) { return value }
+        guard let value = try vault.attribute(field, of: item) else {
+            throw missing(name, item.attributes, names(of: item))
         }
-        throw missing(name, opened.item.attributes, names(of: item))
+        return value
     }
 
-    /// What other programs call the fields; an attribute of such a name comes first.
+    /// Whether a name means something that is shown only on request.
+    static func isSecret(_ name: String, of item: Item) throws -> Bool {
+        guard let field = try resolved(name, of: item) else { return false }
+        let flags = item.attributes.attribute(field)?.flags ?? []
+        return field == secret || !flags.isDisjoint(with: [.sealed, .concealed])
+    }
+
+    private static let secret = "secret"
+
+    /// Returns the field or attribute that a name means; nil if the item has none. An attached file is found without
+    /// its prefix, and a field by the name that other programs give it.
+    private static func resolved(_ name: String, of item: Item) throws -> String? {
+        if name == secret { return name }
+        if try listed(name, of: item) != nil { return name }
+        let file = AttributeName.filePrefix + name
+        if let own = [name, file].first(where: { item.attributes.attribute($0) != nil }) { return own }
+        guard let other = otherNames[name.lowercased()] else { return nil }
+        if other == secret || item.attributes.attribute(other) != nil { return other }
+        return try listed(other, of: item).flatMap { $0.isEmpty ? nil : other }
+    }
+
+    /// Other programs' names of the fields; an attribute of such a name comes first.
     private static let otherNames = [
         "user": "account", "username": "account", "user-name": "account", "login": "account", "password": "secret",
         "host": "server", "website": AttributeName.address, "address": AttributeName.address,
@@ -32,7 +51,7 @@ enum ItemField {
     /// Returns the bytes of an earlier value or, if a name is given, a time of it, or an attribute that the item had
     /// with an earlier secret.
     static func value(_ name: String?, of value: EarlierValue, in vault: Vault) throws -> Secret {
-        let own = value.attribute ?? "secret"
+        let own = value.attribute ?? secret
         guard let name, ![name, AttributeName.filePrefix + name].contains(own) else {
             return try vault.secret(of: value)
         }
@@ -71,7 +90,7 @@ enum ItemField {
 
     /// The names of an item's fields.
     static func names(of item: Item) -> [String] {
-        ["secret", "class"] + keyFields(item.key).map(\.name)
+        [secret, "class"] + keyFields(item.key).map(\.name)
             + ["group", "synchronizable", "accessible", "id", "created", "modified"]
             + (item.device == nil ? [] : ["device"])
     }

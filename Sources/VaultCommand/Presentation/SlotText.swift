@@ -1,3 +1,4 @@
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -76,7 +77,7 @@ enum SlotText {
         }
         for key in change.keptForDevices {
             Terminal.warning(
-                "kept under its old key, because it is bound to another device: \(ItemText.summary(key)); it gets a new key when that device changes it"
+                "kept under its old key, because it is bound to another device: \(ItemText.summary(key)); 'rekey --rotate' on that device gives it a new key"
             )
         }
     }

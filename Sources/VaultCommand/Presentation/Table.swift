@@ -1,5 +1,6 @@
 import Glibc
 import VaultBytes
+import VaultExchange
 import VaultLocal
 
 /// Rows for standard output: columns with a heading on a terminal, tab-separated without one otherwise.

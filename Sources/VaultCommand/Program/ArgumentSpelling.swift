@@ -62,9 +62,8 @@ enum ArgumentSpelling {
         return ![
             "--exact", "--multiline", "--no-lowercase", "--no-uppercase", "--no-digits", "--no-symbols",
             "--no-ambiguous", "--otp", "--fresh", "--address", "--no-input", "--json", "--force", "--allow-empty",
-            "--synchronizable", "--no-synchronizable",
-            "--yes", "--help",
-            "-h",
+            "--synchronizable", "--no-synchronizable", "--later", "--pem", "--openssh", "--pq", "--generate-identity",
+            "--yes", "--help", "-h",
         ].contains(
             word)
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import VaultExchange
 import VaultFmt
 
 /// Reports a failed command: writes one line to standard error, with the problem and the next step, and determines the
@@ -8,7 +9,7 @@ enum FailureReport {
     /// Reports an error and returns the exit code; help that was requested goes to standard output.
     static func conclude(_ error: any Error, arguments: [String]) -> ExitStatus {
         switch error {
-        case is CommandFailure, is VaultError: return report(CommandFailure(error))
+        case is CommandFailure, is ExchangeError, is VaultError: return report(CommandFailure(error))
         case is MissingCommand: return reportMissingCommand(arguments)
         default: break
         }

@@ -64,7 +64,7 @@ enum HelpTopics {
         Exit codes of vaultfmt:
 
           0    done
-          1    no such item, nothing found, or a duplicate on 'add'
+          1    no such item or slot, nothing found, or an item that already exists
           2    ambiguous: several items match
           3    done, but something is missing, not proven or left to settle; standard error names it;
                'check' found something
@@ -92,7 +92,7 @@ enum HelpTopics {
           VAULTFMT_KEY_FILE              the key file
           VAULTFMT_IDENTITY              a file of age identities, or an OpenSSH private key
           VAULTFMT_NEW_PASSPHRASE, VAULTFMT_NEW_PASSPHRASE_FILE, VAULTFMT_NEW_KEY_FILE
-                                         the same for the new factors of 'rekey', 'slot add' and 'salvage'
+                                         the same for the new factors of 'rekey', 'slot add', 'salvage' and KDBX files
           XDG_DATA_HOME                  the default vault is vaultfmt/default.vault in it (or in ~/.local/share)
           XDG_STATE_HOME                 vaultfmt/ in it (or in ~/.local/state) holds what this machine remembers
                                          about each vault, and the device file

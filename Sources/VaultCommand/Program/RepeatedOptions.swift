@@ -1,10 +1,13 @@
 /// Refuses an option that takes one value and is given twice: the argument parser would use the last value and silently
 /// ignore the others.
 enum RepeatedOptions {
+    /// The short forms of options that take a value.
+    private static let short = ["-f": "--vault", "-o": "--output"]
+
     /// - `arguments`: Normalized arguments, without the program's name.
     /// - Throws: `ExitStatus.usage`, naming the option.
     static func refuse(in arguments: [String]) throws {
-        let names = arguments.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }
+        let names = arguments.prefix { $0 != "--" }.map { short[$0] ?? $0 }.filter { $0.hasPrefix("--") }
             .map { String($0.prefix { $0 != "=" }) }
         let repeated = names.filter { name in names.count { $0 == name } > 1 }
         // Describing a command takes longer than parsing its arguments.

@@ -1,5 +1,6 @@
 import Glibc
 import VaultAge
+import VaultExchange
 import VaultFmt
 
 /// The command's exit codes (`vaultfmt help exit-codes`).
@@ -49,11 +50,6 @@ extension CommandFailure {
         CommandFailure(
             .noAccess, "\(outcome) because the answer was not yes; run the command again and answer y, or give --yes")
     }
-
-    /// Returns the failure for a damaged or invalid source.
-    static func damaged(_ place: String, _ what: String) -> CommandFailure {
-        CommandFailure(.damaged, "\(place): \(what)")
-    }
 }
 
 extension ExitStatus {
@@ -98,7 +94,7 @@ extension CommandFailure {
         self.init(status, "\(error.description); \(Self.advice(error, status))", code: error.code)
     }
 
-    private static func advice(_ error: VaultError, _ status: ExitStatus) -> String {
+    static func advice(_ error: VaultError, _ status: ExitStatus) -> String {
         switch error.code {
         case .notAVault: "give the path of a vault, or create one with 'vaultfmt create'"
         case .unsupportedVersion, .unsupportedCritical, .unsupportedForm, .readOnlyExtension:
@@ -179,6 +175,7 @@ extension CommandFailure {
     init(_ error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure
+        case let error as ExchangeError: self.init(error)
         case let error as VaultError: self.init(opened: error)
         case let error as AgeError: self.init(error, at: nil)
         default: self.init(.bug, "unexpected: \(error); this is a bug in vaultfmt: please report it")

@@ -1,30 +1,11 @@
 import CVaultShim
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
 /// The command's own operations on descriptors. Vaults are read and written by the library instead.
-enum Descriptor {
-    /// Writes all bytes; returns 0 or the error number.
-    static func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int32 {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let piece = UnsafeRawBufferPointer(rebasing: rest)
-            let count = Glibc.write(descriptor, piece.baseAddress, piece.count)
-            if count < 0 {
-                if errno == EINTR { continue }
-                if errno == EAGAIN {
-                    var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                    poll(&ready, 1, -1)
-                    continue
-                }
-                return errno
-            }
-            rest = rest.dropFirst(count)
-        }
-        return 0
-    }
-
+extension Descriptor {
     /// Whether a descriptor is open for reading.
     static func isReadable(_ descriptor: Int32) -> Bool {
         let flags = fcntl(descriptor, F_GETFL)
@@ -65,12 +46,6 @@ enum Descriptor {
         }
         defer { close(descriptor) }
         return try readAll(descriptor, name: name, limit: limit)
-    }
-
-    /// Returns the system's message for an error number.
-    static func message(_ number: Int32) -> String {
-        guard let text = strerror(number) else { return "error \(number)" }
-        return String(cString: text)
     }
 
     private static func grown(_ old: borrowing Secret, used: Int, to count: Int) -> Secret {

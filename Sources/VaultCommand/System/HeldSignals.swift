@@ -10,26 +10,55 @@ struct HeldSignals: ~Copyable {
     private let pipe: Pipe
     private var before: [(signal: Int32, action: sigaction)] = []
 
-    /// With `ignoringKeys`, Ctrl-C and Ctrl-\ are ignored because they are meant for another program. With
-    /// `notesResizing`, changes of the terminal's size are recorded too.
-    init(ignoringKeys: Bool = false, notesResizing: Bool = false) throws {
+    /// With `ignoringKeys`, Ctrl-C and Ctrl-\ are ignored because they are meant for another program. With `passesOn`, the
+    /// same signals from a process are not, and others that the program may expect are recorded, too. With
+    /// `notesResizing`, changes of the terminal's size are recorded.
+    ///
+    /// A signal that this process was started to ignore, as `nohup` does, stays ignored, here and in its children.
+    init(ignoringKeys: Bool = false, passesOn: Bool = false, notesResizing: Bool = false) throws {
         pipe = try Pipe()
         _ = fcntl(pipe.writing, F_SETFL, O_NONBLOCK)
         NotedSignal.descriptor = pipe.writing
         NotedSignal.ending.store(0, ordering: .relaxed)
-        for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD] + (notesResizing ? [SIGWINCH] : []) {
-            var new = sigaction()
+        let further = (passesOn ? [SIGUSR1, SIGUSR2] : []) + (notesResizing ? [SIGWINCH] : [])
+        for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD] + further {
+            let isIgnored = ignoringKeys && (signal == SIGINT || signal == SIGQUIT)
+            var new = Self.action(isIgnored ? (passesOn ? .ofKeys : .all) : .none)
             var old = sigaction()
-            if ignoringKeys && (signal == SIGINT || signal == SIGQUIT) {
-                // SIG_IGN would be inherited by the other program.
-                new.__sigaction_handler.sa_handler = { _ in }
-            } else {
-                new.__sigaction_handler.sa_handler = { NotedSignal.note($0) }
-            }
-            new.sa_flags = SA_RESTART
             sigaction(signal, &new, &old)
+            guard signal == SIGCHLD || signal == SIGWINCH || !Self.isIgnored(old) else {
+                sigaction(signal, &old, nil)
+                continue
+            }
             before.append((signal, old))
         }
+    }
+
+    /// Which signals of a number are ignored.
+    private enum Ignored {
+        case none, ofKeys, all
+    }
+
+    private static func action(_ ignored: Ignored) -> sigaction {
+        var action = sigaction()
+        action.sa_flags = SA_RESTART
+        switch ignored {
+        case .none: action.__sigaction_handler.sa_handler = { NotedSignal.note($0) }
+        // SIG_IGN would be inherited by the other program.
+        case .all: action.__sigaction_handler.sa_handler = { _ in }
+        case .ofKeys:
+            action.sa_flags |= SA_SIGINFO
+            action.__sigaction_handler.sa_sigaction = { signal, info, _ in
+                if let info, info.pointee.si_code == NotedSignal.fromKeys { return }
+                NotedSignal.note(signal)
+            }
+        }
+        return action
+    }
+
+    /// Whether an action is `SIG_IGN`, which is no function.
+    private static func isIgnored(_ action: sigaction) -> Bool {
+        unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     }
 
     deinit {
@@ -44,10 +73,8 @@ struct HeldSignals: ~Copyable {
 
     /// Records Ctrl-C and Ctrl-\ from now on: the program they were meant for has ended.
     borrowing func noteKeys() {
-        for signal in [SIGINT, SIGQUIT] {
-            var action = sigaction()
-            action.__sigaction_handler.sa_handler = { NotedSignal.note($0) }
-            action.sa_flags = SA_RESTART
+        for signal in [SIGINT, SIGQUIT] where before.contains(where: { $0.signal == signal }) {
+            var action = Self.action(.none)
             sigaction(signal, &action, nil)
         }
     }
@@ -71,6 +98,8 @@ struct HeldSignals: ~Copyable {
 /// The data used by the handler: an atomic and a pipe, both created in advance.
 private enum NotedSignal {
     nonisolated(unsafe) static var descriptor: Int32 = -1
+    /// The origin of a signal that the kernel sends, for keys among others (SI_KERNEL).
+    static let fromKeys: Int32 = 0x80
     static let ending = Atomic<Int32>(0)
 
     static func note(_ signal: Int32) {

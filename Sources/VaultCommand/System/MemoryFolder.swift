@@ -1,5 +1,6 @@
 import CVaultShim
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -63,6 +64,9 @@ struct MemoryFolder: ~Copyable {
         }
         return wiped
     }
+
+    /// A folder in memory in which other programs can make files; nil if there is none.
+    static var base: String? { bases.first(where: isInMemory) }
 
     private static var bases: [String] { [Environment.nonEmpty("XDG_RUNTIME_DIR"), "/dev/shm"].compactMap { $0 } }
 

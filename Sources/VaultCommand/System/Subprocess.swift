@@ -1,5 +1,6 @@
 import CVaultShim
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -52,6 +53,19 @@ enum Subprocess {
         let ended = waitpid(process, &status, WNOHANG)
         guard ended >= 0 else { return errno == EINTR ? nil : .unknown }
         return ended == 0 ? nil : Ending(status)
+    }
+
+    /// Returns how a program ended, or nil while it is running. If the program was stopped, for example because it
+    /// handles Ctrl-Z itself, this process stops as well, so that a shell notices; when it goes on, so does the program.
+    static func pollFollowingStops(_ process: pid_t) -> Ending? {
+        var status: Int32 = 0
+        let changed = waitpid(process, &status, WNOHANG | WUNTRACED)
+        guard changed >= 0 else { return errno == EINTR ? nil : .unknown }
+        guard changed != 0 else { return nil }
+        guard status & 0xFF == 0x7F else { return Ending(status) }
+        raise(SIGSTOP)
+        kill(process, SIGCONT)
+        return nil
     }
 
     /// Asks a program to exit, and kills it after two seconds.

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import VaultExchange
 
 /// The progress of a long operation, on standard error: shown only on a terminal, and only after more than a second.
 final class Progress: Sendable {

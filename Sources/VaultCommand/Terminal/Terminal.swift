@@ -1,4 +1,5 @@
 import Glibc
+import VaultExchange
 import VaultLocal
 
 /// Tells which standard descriptors are terminals, and writes lines to standard error.

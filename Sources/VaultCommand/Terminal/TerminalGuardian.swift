@@ -1,5 +1,6 @@
 import CVaultShim
 import Glibc
+import VaultExchange
 import VaultFmt
 
 /// A helper process that restores the terminal if this process is killed while echo is off. It also holds the lock of

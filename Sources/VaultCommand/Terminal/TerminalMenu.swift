@@ -127,7 +127,7 @@ enum Choice {
     case failed(Int32)
     case signal(Int32)
 
-    /// What interrupted the choice, if anything.
+    /// The event that interrupted the choice, if any.
     init(_ outcome: TerminalTurn.Outcome) {
         switch outcome {
         case .signal(let signal): self = .signal(signal)

@@ -9,7 +9,7 @@ extension Past.Place {
 
 /// A value that an item holds. Secret bytes stay sealed in their records.
 package struct HeldValue: Equatable, Sendable {
-    /// What it is. Boxed: a table of values is then small, and moving one is cheap.
+    /// The value itself. Boxed: a table of values is then small, and moving one is cheap.
     package indirect enum Content: Equatable, Sendable {
         /// A secret in an item's record, and the attributes of its time that were not sealed.
         case secret(RecordRef, attributes: [PageAttribute])

@@ -1,6 +1,6 @@
 package import VaultBytes
 
-/// What one change does to an item (specification, section 8.1).
+/// The effect of one change on an item (specification, section 8.1).
 package struct ItemEdit: Sendable {
     /// The fields that get a new value.
     package var written: [FieldName: HeldValue] = [:]
@@ -79,7 +79,7 @@ extension ItemState {
         return EditedItem(state: state, forgotten: gone)
     }
 
-    /// What is shown without being open gets a dot of its own when it is settled (M-5).
+    /// A value that is shown without being open gets a dot of its own when it is settled (M-5).
     private func withSettled(_ edit: ItemEdit, _ shown: ShownItem) -> [FieldName: HeldValue] {
         var written = edit.written
         for field in edit.settled where written[field] == nil {

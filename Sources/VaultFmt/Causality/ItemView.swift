@@ -1,7 +1,7 @@
 package import VaultBytes
 
-/// What each field of an item shows. It follows from the siblings, the open values and what is forgotten, and from no
-/// vector, so that no order of merges matters (specification, section 8.2).
+/// The values that the fields of an item show. They follow from the siblings, the open values and what is forgotten, and
+/// from no vector, so that no order of merges matters (specification, section 8.2).
 package struct ShownItem: Equatable, Sendable {
     /// The dot of the value of each field that the item shows: always a key and a place.
     package let fields: [FieldName: Dot]
@@ -11,7 +11,7 @@ package struct ShownItem: Equatable, Sendable {
     package func shows(_ name: ValueName) -> Bool { fields[name.field] == name.dot }
 }
 
-/// What an item shows, what is left to settle, and its earlier values.
+/// The values that an item shows, those that are left to settle, and its earlier values.
 package struct ItemView: Equatable, Sendable {
     package let shown: ShownItem
     /// The values that are left to settle, in ascending order (M-14).

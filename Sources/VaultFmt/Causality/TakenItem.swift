@@ -10,7 +10,7 @@ package struct TakenItem: Sendable {
 extension ItemState {
     /// Takes values of a branch under an old key into an item (M-27, M-29); nil if there is nothing to take.
     ///
-    /// What is shown changes nowhere. An item that only the branch has is made with its key and place, and all of its
+    /// Nothing that is shown changes. An item that only the branch has is made with its key and place, and all of its
     /// values are left to settle.
     ///
     /// `shown`: what the branch shows, with its limit.

@@ -56,6 +56,9 @@ public struct OpenedEarlierValue: ~Copyable {
     /// The attributes that the item had with an earlier secret, without the values of large ones:
     /// `Vault.attribute(_:of:)` reads those.
     public let attributes: Attributes
+    /// The device to which the value is bound; nil if every device can read it. A restored value is bound as the item
+    /// is then.
+    public let device: DeviceID?
     /// The secret, or the value of the sealed attribute.
     public var secret: Secret
 

@@ -70,7 +70,9 @@ extension RecordReading {
             (key, attributes) = ($0, $1)
         }
         guard let key else { throw Self.noBytes }
-        return OpenedEarlierValue(value: value, key: key, attributes: attributes, secret: secret)
+        let info = value.value.record.flatMap { entryCheck.view.compartment($0.compartment)?.info }
+        let device = info.flatMap { $0.isDeviceBound ? DeviceID($0.device) : nil }
+        return OpenedEarlierValue(value: value, key: key, attributes: attributes, device: device, secret: secret)
     }
 
     /// Returns the value that an attribute had with an earlier secret, whatever its size; nil if the item had no such

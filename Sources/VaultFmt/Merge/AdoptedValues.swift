@@ -26,11 +26,11 @@ struct AdoptedValues {
         self.records = records
     }
 
-    /// Returns a value whose records are in our file; nil if it cannot be opened here, because it belongs to another
-    /// device or is damaged.
+    /// Returns a value whose records are in our file. Throws if it is damaged, or belongs to another device and is not
+    /// brought as it is.
     ///
     /// `referrer`: the offset before which its records end.
-    func sealed(_ name: ValueName, _ value: HeldValue, before referrer: UInt64) throws(VaultError) -> HeldValue? {
+    func sealed(_ name: ValueName, _ value: HeldValue, before referrer: UInt64) throws(VaultError) -> HeldValue {
         do throws(VaultError) {
             switch (value.content, name.field) {
             case (.secret(let record, _), _): return try secret(name, value, record, referrer)
@@ -39,8 +39,7 @@ struct AdoptedValues {
             default: return value
             }
         } catch {
-            guard Transaction.cannotBeRead.contains(error.code) else { throw error }
-            guard error.code == .deviceBound, let records else { return nil }
+            guard error.code == .deviceBound, let records else { throw error }
             return try value.mapped { (record) throws(VaultError) in
                 guard let brought = try records.brought(record) else { throw error }
                 return brought

@@ -140,7 +140,7 @@ struct Adoption {
                 guard let item = candidates[id] else { continue }
                 let found = try taken(item) { () throws(VaultError) in try transaction.nextDot() }
                 guard let (taken, state, shown) = found else { continue }
-                try write(taken, item, state, shown, transaction, &report)
+                try write(taken, item, state, shown, transaction)
                 try add(item, &report)
             }
             // A change even if nothing is taken in: the hand-over lets the branch's machines go on.
@@ -173,8 +173,7 @@ struct Adoption {
     }
 
     private func write(
-        _ taken: TakenItem, _ item: Item, _ branchState: ItemState, _ view: ItemView?, _ transaction: Transaction,
-        _ report: inout MergeReport
+        _ taken: TakenItem, _ item: Item, _ branchState: ItemState, _ view: ItemView?, _ transaction: Transaction
     ) throws(VaultError) {
         let id = item.entry.id
         var state = taken.state
@@ -183,14 +182,14 @@ struct Adoption {
         let sealing = AdoptedValues(transaction, from: branch.core, id, to: id, device: device, records: records)
         for (name, dot) in taken.taken.sorted(by: { $0.value < $1.value }) {
             guard let value = branchState.values[name] else { continue }
-            let new = ValueName(name.field, dot)
-            guard let sealed = try sealing.sealed(name, value, before: max(item.referrer, item.entry.past?.offset ?? 0))
-            else {
-                report.notes.append(.notTakenIn(own[id]?.key ?? item.key))
-                state.drop(new)
-                continue
+            do throws(VaultError) {
+                let sealed = try sealing.sealed(
+                    name, value, before: max(item.referrer, item.entry.past?.offset ?? 0))
+                state.values[ValueName(name.field, dot)]?.content = sealed.content
+            } catch {
+                // The hand-over covers the whole branch, so what is left out now would never come in.
+                throw MergedItem.naming(error, item.key, inOurs: false)
             }
-            state.values[new]?.content = sealed.content
         }
         var compartment: UInt64 = 0
         if own[id] == nil, let place = state.place(state.shown()) {

@@ -213,7 +213,7 @@ struct Comparing {
     ]
 }
 
-/// What an item's entry shows, without the dots of a vector: another file gives ids other positions.
+/// The fields that an item's entry shows, without the dots of a vector: another file gives ids other positions.
 private struct ShownValues {
     struct Value {
         let held: HeldValue

@@ -37,6 +37,13 @@ public struct Conflict: Sendable {
         /// The bytes of a secret or an attribute; nil for another field, and for a value that cannot be read because its
         /// device's secret is missing or its record is damaged.
         public var value: Secret? { bytes.map { $0.secret.copy() } }
+
+        /// Calls `body` with the bytes of `value`, which are not copied for it; nil if it would be nil. The bytes are
+        /// valid only during the call.
+        package func withValue<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R? {
+            bytes.map { $0.secret.withUnsafeBytes(body) }
+        }
+
         /// The item's key with this value of the field `key`, in the default group; nil for another field.
         public var key: ItemKey? {
             guard case .key(let bytes) = held.content else { return nil }
@@ -88,15 +95,16 @@ extension Vault {
     /// Returns what merges have left to settle, sorted by item key. Throws the same errors as `items` and `get`, and
     /// `notPermitted` for a scoped slot.
     public func conflicts() throws(VaultError) -> [Conflict] {
-        var found: [Conflict] = []
-        var cursor = try items()
-        while let item = try cursor.next() {
-            guard item.needsSettling else { continue }
-            if let conflict = try withCore({ (core) throws(VaultError) in try core.conflict(in: item) }) {
+        // Between two calls, another thread could rewrite the file.
+        try withCore { (core) throws(VaultError) in
+            var found: [Conflict] = []
+            var cursor = ItemCursor(core, Query())
+            while let item = try cursor.next() {
+                guard item.needsSettling, let conflict = try core.conflict(in: item) else { continue }
                 found.append(conflict)
             }
+            return found
         }
-        return found
     }
 
     /// Returns what merges have left to settle in one item; nil if there is nothing. Throws `noSuchItem`, and the same

@@ -1,11 +1,11 @@
 internal import VaultBytes
-internal import VaultStore
+package import VaultStore
 
 extension Vault {
     /// Merges another copy of this vault into this one, in one commit or by replacing the file (specification, section
     /// 8). The other copy is only read; its newest state is used.
     ///
-    /// What is merged are the changes that each copy includes, and the vectors of the copies say which these are.
+    /// The changes that each copy includes are merged, and the vectors of the copies say which these are.
     /// Nothing is dropped: a losing value is left to settle (see `conflicts()`), and the report lists what has changed
     /// here. If the merge fails, both files are unchanged.
     ///
@@ -21,13 +21,21 @@ extension Vault {
     public func merge(
         _ other: Vault, options: MergeOptions = MergeOptions(), progress: ((UInt64, UInt64) -> Void)? = nil
     ) throws(VaultError) -> MergeReport {
+        try merge(other, options: options, progress: progress) { (_) throws(VaultError) in }
+    }
+
+    /// Does the same, and calls `admit` with the state of the other copy that is to be merged; if it throws, nothing is.
+    package func merge(
+        _ other: Vault, options: MergeOptions, progress: ((UInt64, UInt64) -> Void)?,
+        admit: (WatchedState) throws(VaultError) -> Void
+    ) throws(VaultError) -> MergeReport {
         guard id == other.id else {
             throw VaultError(
                 .invalidArgument, "a different vault (\(other.id)) cannot be merged with this one (\(id))")
         }
         guard other !== self else { return MergeReport(.same) }
         return try Self.holding([self, other]) { () throws(VaultError) in
-            try Merging(core, other.core, options, progress).run()
+            try Merging(core, other.core, options, progress).run(admit)
         }
     }
 
@@ -73,7 +81,7 @@ private struct Merging {
         self.progress = progress
     }
 
-    func run() throws(VaultError) -> MergeReport {
+    func run(_ admit: (WatchedState) throws(VaultError) -> Void) throws(VaultError) -> MergeReport {
         for core in [ours, theirs] {
             guard !core.isLocked else { throw VaultError(.locked, "the vault is locked") }
             guard core.isOwner else {
@@ -82,6 +90,7 @@ private struct Merging {
             }
         }
         try theirs.refresh()
+        try admit(theirs.store.watched)
         guard !options.isRehearsal else {
             try ours.refresh()
             try ours.refuseReadOnlyExtensions()
@@ -160,11 +169,17 @@ private struct Merging {
     private func takeTheirs(
         orUnite mine: MergeSide, _ its: MergeSide, split: [ReplicaID]
     ) throws(VaultError) -> MergeReport {
-        try takeTheirs { (damage) throws(VaultError) in
+        // What becomes of our slots can be read only while we have them.
+        let slots = try SlotMerge(mine, its).notes
+        var isUnited = false
+        var report = try takeTheirs { (damage) throws(VaultError) in
+            isUnited = true
             var report = try unite(mine, its, split: split)
             report.notes += damage.map { .copyDamaged($0) }
             return report
         }
+        if !isUnited { report.notes += slots }
+        return report
     }
 
     /// Puts their file in the place of ours, because theirs has seen all of ours, unless it is damaged: then ours

@@ -13,7 +13,7 @@ struct MergeEnd {
         self.progress = progress
     }
 
-    /// What a merge makes of slots and keyrings.
+    /// The slots and the keyring that a merge makes.
     struct Keys {
         let slots: SlotMerge
         let keyring: KeyringMerge

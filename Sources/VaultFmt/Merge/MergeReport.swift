@@ -45,8 +45,6 @@ public struct MergeReport: Sendable, Equatable {
         case earlierValuesDropped(ItemKey)
         /// Values of a branch under replaced keys were taken into an item, to be settled or as earlier values.
         case takenInToSettle(ItemKey)
-        /// A value of a branch under replaced keys could not be taken in: it belongs to another device, or is damaged.
-        case notTakenIn(ItemKey)
         /// A branch under replaced keys removed an item, which is kept.
         case removalNotCarriedOut(ItemKey)
         /// The item is for another device, so its secret remains sealed under a key that a former holder of its group's

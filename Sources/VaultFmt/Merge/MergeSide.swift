@@ -57,7 +57,7 @@ struct MergeSide {
 
     // MARK: slots
 
-    /// What the keyring knows of a slot.
+    /// The keyring's dots of a slot.
     struct SlotState {
         let made: Dot
         let changed: Dot

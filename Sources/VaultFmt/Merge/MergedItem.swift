@@ -91,7 +91,7 @@ struct MergedItem {
     }
 
     /// Returns the error with the item and the copy named if damage there is the cause; otherwise returns it unchanged.
-    private static func naming(_ error: VaultError, _ key: ItemKey, inOurs: Bool) -> VaultError {
+    static func naming(_ error: VaultError, _ key: ItemKey, inOurs: Bool) -> VaultError {
         guard [.authenticationFailed, .structureInvalid, .io].contains(error.code) else { return error }
         return VaultError(
             error.code,

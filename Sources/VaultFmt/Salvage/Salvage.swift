@@ -63,7 +63,7 @@ public struct SalvageReport: Sendable {
 
     /// The new vault, the path of its file before it was complete, and its path.
     package internal(set) var made: (vault: VaultID, path: String, target: String)?
-    /// What the newest commit that was found includes; nil if that is not known.
+    /// The contents of the newest commit that was found; nil if they are not known.
     var newest: AnchorPoint?
 
     /// Records that the caller has seen a state of the vault. Changes are missing if the newest commit does not include

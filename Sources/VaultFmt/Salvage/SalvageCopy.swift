@@ -188,39 +188,41 @@ struct SalvageCopy {
     private func sealed(
         _ kept: Kept, _ sealing: AdoptedValues
     ) throws(VaultError) -> [(field: FieldName, value: HeldValue)] {
-        switch kept.source {
-        case .held(let value, let end):
-            return try sealing.sealed(kept.name, value, before: end).map { [(kept.name.field, $0)] } ?? []
-        case .loose(let record):
-            do throws(VaultError) {
-                let content = try content(of: record)
-                let (key, attributes) = (content.key, content.attributes)
-                let compartment = try sealing.owners(of: .zero)
-                let date = Int64(record.identity.revision >> 16)
-                guard content.secret.count == 0, attributes.count > 0 else {
-                    let plain = Attributes(sorted: attributes.all.filter { !$0.flags.contains(.sealed) })
-                    return [
-                        (
-                            .secret,
-                            try sealing.sealed(content.secret, plain, of: key, in: compartment, replaced: date)
-                        )
-                    ]
-                }
-                // A sealed attribute that was replaced is in a record without a secret.
-                var values: [(field: FieldName, value: HeldValue)] = []
-                for attribute in attributes.all {
-                    let value = try sealing.sealed(attribute, of: key, in: compartment, replaced: date)
-                    values.append((.attribute(attribute.name), value))
-                }
-                return values
-            } catch {
-                _ = try Self.tolerated(error)
-                return []
+        do throws(VaultError) {
+            switch kept.source {
+            case .held(let value, let end):
+                return [(kept.name.field, try sealing.sealed(kept.name, value, before: end))]
+            case .loose(let record): return try sealed(record, sealing)
             }
+        } catch {
+            _ = try Self.tolerated(error)
+            return []
         }
     }
 
-    /// What a record of an item has.
+    /// Seals what a record that nothing refers to holds: a secret, or the sealed attributes that were replaced with it.
+    private func sealed(
+        _ record: SalvageScan.Record, _ sealing: AdoptedValues
+    ) throws(VaultError) -> [(field: FieldName, value: HeldValue)] {
+        let content = try content(of: record)
+        let (key, attributes) = (content.key, content.attributes)
+        let compartment = try sealing.owners(of: .zero)
+        let date = Int64(record.identity.revision >> 16)
+        guard content.secret.count == 0, attributes.count > 0 else {
+            let plain = Attributes(sorted: attributes.all.filter { !$0.flags.contains(.sealed) })
+            let value = try sealing.sealed(content.secret, plain, of: key, in: compartment, replaced: date)
+            return [(.secret, value)]
+        }
+        // A sealed attribute that was replaced is in a record without a secret.
+        var values: [(field: FieldName, value: HeldValue)] = []
+        for attribute in attributes.all {
+            let value = try sealing.sealed(attribute, of: key, in: compartment, replaced: date)
+            values.append((.attribute(attribute.name), value))
+        }
+        return values
+    }
+
+    /// The contents of an item's record.
     private struct Content: ~Copyable {
         let key: ItemKey
         let secret: Secret

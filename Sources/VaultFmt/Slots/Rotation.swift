@@ -18,10 +18,13 @@ public struct Rotation: ~Copyable {
     private let vault: Vault
     private var factors: [SlotID: FactorsBox] = [:]
     private let all: [SlotInfo]
+    /// The slots as they were when the rotation was prepared.
+    private let seen: [Slot]
 
-    fileprivate init(_ vault: Vault, _ all: [SlotInfo]) {
+    fileprivate init(_ vault: Vault, _ all: [SlotInfo], seen: [Slot]) {
         self.vault = vault
         self.all = all
+        self.seen = seen
     }
 
     /// The slots that would be dropped.
@@ -53,15 +56,19 @@ public struct Rotation: ~Copyable {
     }
 
     /// Rewrites the vault. At least one full slot must be kept (`lastSlot`). The handle continues with the new file.
+    ///
+    /// Throws `busy` if a slot was added, changed or removed since the rotation was prepared: the factors that were
+    /// given would open the vault again, although they have been replaced.
     public consuming func run(progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil) throws(VaultError)
         -> RotationReport
     {
-        let (factors, all) = (factors, all.map(\.id))
-        guard self.all.contains(where: { $0.isFull && factors[$0.id] != nil }) else { throw Self.noFullSlot }
+        let (factors, seen) = (factors, seen)
+        guard all.contains(where: { $0.isFull && factors[$0.id] != nil }) else { throw Self.noFullSlot }
         return try vault.withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
-                // A slot that the caller has not seen in the list must not be dropped.
-                guard core.store.header.slots.map({ SlotID($0.id) }) == all else {
+                // A slot that the caller has not seen in the list must not be dropped, nor made again for factors or
+                // recipients that it no longer has.
+                guard core.store.header.slots == seen else {
                     throw VaultError(
                         .busy, "the vault's slots have changed since the rotation was prepared: prepare it again")
                 }
@@ -168,7 +175,10 @@ public struct Rotation: ~Copyable {
 extension Vault {
     /// Prepares a rotation. Throws `notPermitted` unless an owner opened the vault.
     public func rotation() throws(VaultError) -> Rotation {
-        try withCore { (core) throws(VaultError) in try core.requireOwner() }
-        return Rotation(self, try slots())
+        let seen = try withCore { (core) throws(VaultError) in
+            try core.requireOwner()
+            return core.store.header.slots
+        }
+        return Rotation(self, try slots(), seen: seen)
     }
 }

@@ -171,8 +171,10 @@ extension Vault {
     /// the keys in it, later states too: of a full slot, until the keys are rotated; of a scoped slot, until it is
     /// removed or its grants change.
     ///
-    /// Throws `invalidArgument` for factors that open another slot, or for a slot that this version does not know;
-    /// otherwise the same errors as `addSlot`.
+    /// Throws `busy` if another program has replaced or removed the slot since this handle was opened, or since its
+    /// last change of the slot: of the factors that go on, some may have been replaced for a reason. Throws
+    /// `invalidArgument` for factors that open another slot, or for a slot that this version does not know; otherwise
+    /// the same errors as `addSlot`.
     @discardableResult
     public func changeFactors(
         of id: SlotID? = nil, to factors: borrowing Factors, cost: KDFCost? = nil, allowWeak: Bool = false,
@@ -180,16 +182,16 @@ extension Vault {
     ) throws(VaultError) -> SlotChange {
         let factors = FactorsBox(factors.copy())
         return try withCore { (core) throws(VaultError) in
-            let known = core.store.header.slots.map(\.id)
+            let seen = core.store.header.slots
             return try core.writing { () throws(VaultError) in
                 let store = core.store
                 let wanted = id?.bytes ?? store.slot.id
+                let before = seen.first { $0.id == wanted }
                 guard let index = store.header.slots.firstIndex(where: { $0.id == wanted }) else {
-                    guard known.contains(wanted) else { throw SlotEditing.noSuchSlot }
-                    throw VaultError(
-                        .busy, "another program has just replaced or removed this slot: open the vault again")
+                    throw before == nil ? SlotEditing.noSuchSlot : Self.replacedMeanwhile
                 }
                 let old = store.header.slots[index]
+                guard try Self.isUnchanged(old, since: before, core) else { throw Self.replacedMeanwhile }
                 guard !old.isOpaque else {
                     throw VaultError(
                         .invalidArgument, "this version does not support the kind or the factors of this slot")
@@ -202,6 +204,25 @@ extension Vault {
                     factors.factors.copy(), cost: inSlot, name: name, vault: store.vault, id: old.id)
                 return try Self.replace(index, new, core)
             }
+        }
+    }
+
+    private static let replacedMeanwhile = VaultError(
+        .busy, "another program has just replaced or removed this slot: open the vault again")
+
+    /// Returns whether a slot still has the factors that it had when this handle last saw it: of the slot that opened
+    /// the vault, those that opened it.
+    private static func isUnchanged(_ slot: Slot, since before: Slot?, _ core: VaultCore) throws(VaultError) -> Bool {
+        let store = core.store
+        guard slot.id == store.slot.id, store.slot.wrappingKey.count > 0 else {
+            return before?.commitment == slot.commitment
+        }
+        do throws(VaultError) {
+            _ = try SlotOpener.open(slot, store.header, wrappingKey: store.slot.wrappingKey.copy())
+            return true
+        } catch {
+            guard error.code == .authenticationFailed else { throw error }
+            return false
         }
     }
 

@@ -29,7 +29,7 @@ extension Transaction {
         let item = try existing(key)
         let opened = try opened(try Self.current(value, among: try allEarlierValues(of: item)))
         guard let attribute = value.attribute else { return try set(item.key, secret: opened.secret) }
-        let restored = Attribute(attribute, secret: opened.secret.copy(), flags: value.flags)
+        let restored = Attribute(attribute, secret: opened.takeSecret(), flags: value.flags)
         try update(item.key, attributes: AttributeChanges(set: Attributes([restored])))
     }
 

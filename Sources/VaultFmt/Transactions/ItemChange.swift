@@ -21,7 +21,7 @@ struct ItemChange {
     var losesPast = false
     /// Values that lose and get a dot of this change, by their new names: the names that they had.
     var kept: [ValueName: ValueName] = [:]
-    /// What else happens to the item's values: they are settled, forgotten or added.
+    /// Further effects on the item's values: they are settled, forgotten or added.
     var edit = ItemEdit()
 
     init(_ old: Item) {

@@ -19,6 +19,21 @@ extension Vault {
         }
     }
 
+    /// Runs changes as `transaction` does, with a body that throws errors of its own.
+    ///
+    /// If `body` throws, nothing changes and its error is thrown on as it is. Throws the same errors as `transaction`.
+    public func transaction<R>(rethrowing body: (Transaction) throws -> R) throws -> R {
+        var failure: (any Error)?
+        do throws(VaultError) {
+            return try transaction { (transaction) throws(VaultError) in
+                do { return try body(transaction) } catch {
+                    failure = error
+                    throw VaultError(.invalidArgument, "the body of the transaction failed")
+                }
+            }
+        } catch { throw failure ?? error }
+    }
+
     /// Adds an item. Throws `duplicateItem` if the key exists, and the same errors as `transaction`.
     public func add(
         _ key: ItemKey, secret: borrowing Secret, attributes: Attributes = .init(),

@@ -14,22 +14,24 @@ extension Vault {
     ///
     /// Items are read in batches, on several threads, into memory that is reused and wiped. If an item's key is not
     /// available, `body` is passed the reason; a damaged item ends the scan with `authenticationFailed` or
-    /// `structureInvalid`. `body` may use the vault.
+    /// `structureInvalid`. `body` may use the vault; if the vault's keys are replaced meanwhile, here or by another
+    /// thread, the scan can end with `busy`.
     public func forEachSecret(
         matching query: Query = Query(), _ body: (Item, ScannedSecret) throws(VaultError) -> Void
     ) throws(VaultError) {
-        let (leafReader, reader, tree, whole, workers) = try withCore { (core) throws(VaultError) in
+        let (leafReader, reader, tree, whole, workers, epoch) = try withCore { (core) throws(VaultError) in
             (
                 LeafReader(core.store.tree, check: core.entryCheck, query: query),
                 ScanReader(file: core.store.file, sealing: core.store.sealing, bodyStart: core.store.header.bodyStart),
                 core.store.tree,
-                TreeTally(core.store.tree, core.store.state.commit, core.entryCheck), Workers(core.store.threads)
+                TreeTally(core.store.tree, core.store.state.commit, core.entryCheck), Workers(core.store.threads),
+                core.store.header.epoch
             )
         }
         var tally = whole
         var leaves = tree.leaves(from: leafReader.prefix)
         var parts: [ScanPart] = []
-        var keys = ScanKeys()
+        var keys = ScanKeys(epoch: epoch)
         var window = 1
         var isLast = false
         while !isLast {
@@ -57,10 +59,19 @@ extension Vault {
     /// Returns the number of leaves to read at a time, which limits the memory for their contents.
     private static func mostLeaves(_ workers: Workers) -> Int { min(max(workers.count * 32, 64), 256) }
 
-    fileprivate func compartmentKey(_ number: UInt64) throws(VaultError) -> Result<SecretBox, VaultError> {
+    /// `known`: what is known of the key, if the scan has met the compartment before.
+    fileprivate func compartmentKey(
+        _ number: UInt64, epoch: Bytes32, known: Result<SecretBox, VaultError>? = nil
+    ) throws(VaultError) -> Result<SecretBox, VaultError> {
         try withCore { (core) throws(VaultError) -> Result<SecretBox, VaultError> in
             guard let compartment = core.view.compartment(number) else {
-                return .failure(VaultError(.structureInvalid, "an item's compartment does not exist"))
+                guard core.store.header.epoch != epoch else {
+                    return .failure(VaultError(.structureInvalid, "an item's compartment does not exist"))
+                }
+                if core.isLocked { return .failure(VaultError(.locked, "the vault is locked")) }
+                // The items are those of before, and so are their compartments.
+                return known
+                    ?? .failure(VaultError(.busy, "the vault's keys were replaced while it was read: read it again"))
             }
             do throws(VaultError) { return .success(try core.compartments.key(compartment, core.context)) } catch {
                 guard [.deviceBound, .notPermitted, .locked].contains(error.code) else { throw error }
@@ -79,16 +90,20 @@ struct ScanReader: Sendable {
 
 /// The keys of the compartments that a scan has encountered, or the reasons why they are not available.
 struct ScanKeys: Sendable {
+    /// The epoch in which the scan began.
+    let epoch: Bytes32
     private var known: [UInt64: Result<SecretBox, VaultError>] = [:]
+
+    init(epoch: Bytes32) { self.epoch = epoch }
 
     func key(_ number: UInt64) -> Result<SecretBox, VaultError>? { known[number] }
 
     mutating func find(_ number: UInt64, _ vault: Vault) throws(VaultError) {
-        known[number] = try vault.compartmentKey(number)
+        known[number] = try vault.compartmentKey(number, epoch: epoch, known: known[number])
     }
 
     mutating func renew(_ vault: Vault) throws(VaultError) {
-        for number in known.keys { try find(number, vault) }
+        for number in Array(known.keys) { try find(number, vault) }
     }
 }
 
@@ -97,7 +112,7 @@ struct ScanKeys: Sendable {
 final class ScanPart: Sendable {
     private struct State: ~Copyable {
         var leaves: ArraySlice<PageRef> = []
-        var keys = ScanKeys()
+        var keys = ScanKeys(epoch: .zero)
         var items: [Item] = []
         var isLast = false
         /// The error that prevented reading further items.

@@ -62,11 +62,17 @@ package struct StateFinder {
         let found = try findState()
         if found.tail == .clean { return found }
         // Another process is writing, or was writing a moment ago.
-        let wasLocked = try file.isLockedByAnother()
+        let wasLocked = mayBeLocked()
         let again = try findState()
-        let isLocked = try file.isLockedByAnother()
+        let isLocked = mayBeLocked()
         guard again.tail != .clean, wasLocked || isLocked else { return again }
         return Found(state: again.state, frame: again.frame, tail: .writeInProgress, incomplete: again.incomplete)
+    }
+
+    /// Whether another process has the writer's lock, or that cannot be found out: some file systems know no locks, and
+    /// the state is readable there as well.
+    private func mayBeLocked() -> Bool {
+        do throws(VaultError) { return try file.isLockedByAnother() } catch { return true }
     }
 
     private func findState() throws(VaultError) -> Found {

@@ -158,18 +158,6 @@ final class RealFile: FileHandle {
 
     func adopt(attributesOf other: any FileHandle) throws(VaultError) {
         guard let other = other as? RealFile else { return }
-        let theirs = try other.status()
-        let ours = try status()
-        if theirs.st_uid != ours.st_uid || theirs.st_gid != ours.st_gid {
-            guard fchown(descriptor, theirs.st_uid, theirs.st_gid) == 0 else {
-                throw VaultError(
-                    .cannotReplace,
-                    "\(other.path) has an owner or group that cannot be set on a new file")
-            }
-        }
-        guard fchmod(descriptor, theirs.st_mode & 0o7777) == 0 else {
-            throw SystemCall.error(errno, "set the mode of", path)
-        }
-        try ExtendedAttributes.copy(from: other.descriptor, to: descriptor, path: other.path)
+        try FileAttributes.copy(from: other.descriptor, other.path, to: descriptor, path)
     }
 }

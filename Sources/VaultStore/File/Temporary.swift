@@ -38,12 +38,15 @@ package enum Temporary {
     /// files.
     private static func isTemporary(_ sibling: String, of name: String) -> Bool {
         var rest = sibling[...]
-        while rest.hasPrefix("."), rest.dropLast(8).hasSuffix(".vaultfmt-") {
+        while rest.hasPrefix("."), rest.utf8.suffix(8).allSatisfy(isDigit), rest.dropLast(8).hasSuffix(".vaultfmt-") {
             rest = rest.dropFirst().dropLast(8 + ".vaultfmt-".count)
             if rest == name { return true }
         }
         return false
     }
+
+    /// Whether a byte is a digit of those that `name(beside:)` writes: other names are people's own.
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) }
 
     /// Removes files left by an interrupted replacement. A file whose writer is still running is locked, and is kept.
     package static func removeStale(beside path: String, _ fileSystem: any FileSystem) throws(VaultError) {

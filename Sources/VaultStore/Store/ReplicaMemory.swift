@@ -18,7 +18,7 @@ package struct ReplicaClaim: Sendable {
     }
 }
 
-/// What a writer remembers about the replica ids that it has used (section 7.5).
+/// A writer's memory of the replica ids that it has used (section 7.5).
 ///
 /// `VaultLocal` keeps this on disk for all programs of a machine. A program without such a memory uses
 /// `ProcessReplicas`.

@@ -43,7 +43,7 @@ package struct WatchedState {
     package let path: String
     /// Whether this handle itself made the state durable.
     let isSynced: Bool
-    /// What comes after it in the file.
+    /// The bytes after it in the file.
     package var tail = TailState.clean
 
     package var generation: UInt64 { state.commit.generation }

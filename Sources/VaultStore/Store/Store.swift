@@ -19,7 +19,8 @@ package final class Store {
     private let searchesWholeFile: Bool
 
     package internal(set) var file: any FileHandle {
-        didSet { (fileIdentity, knownVector) = (nil, nil) }
+        // What another program has put there is not synced, even if its bytes are those of before.
+        didSet { (fileIdentity, knownVector, synced) = (nil, nil, nil) }
     }
     /// The file's identity, determined when first needed; it does not change while the file is open.
     var fileIdentity: FileIdentity?

@@ -18,8 +18,8 @@ extension Store {
             if try file.lock() {
                 do throws(VaultError) {
                     if try !isReplaced() {
-                        try prepare(check)
-                        return
+                        if try prepare(check) { return }
+                        continue
                     }
                     file.unlock()
                 } catch {
@@ -49,10 +49,16 @@ extension Store {
         file.unlock()
     }
 
-    /// Moves to the newest state and removes the tail. The caller holds the lock.
-    private func prepare(_ check: () throws(VaultError) -> Void) throws(VaultError) {
+    /// Moves to the newest state and removes the tail. The caller holds the lock. Returns false if meanwhile a program
+    /// that knows no lock has put another file in this one's place, which is not locked.
+    private func prepare(_ check: () throws(VaultError) -> Void) throws(VaultError) -> Bool {
         sweep()
+        let locked = file
         _ = try refresh()
+        guard file === locked else {
+            locked.unlock()
+            return false
+        }
         if tail == .writeInProgress {
             // No other process can be writing now, so look for the newest state.
             let found = try finder.newest()
@@ -61,7 +67,7 @@ extension Store {
         }
         try check()
         switch tail {
-        case .clean, .writeInProgress: return
+        case .clean, .writeInProgress: return true
         case .torn: break
         case .incomplete(let generation): try setAside("incomplete-\(generation)", to: incomplete?.commit.end)
         case .damaged:
@@ -71,6 +77,7 @@ extension Store {
                 at: state.commit.end)
         }
         try cutTail()
+        return true
     }
 
     /// Saves a damaged tail as `FILE.damaged-G`, and truncates it. If the vector of the newest state is damaged,

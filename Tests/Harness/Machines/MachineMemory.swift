@@ -65,7 +65,9 @@ extension MachinesModel {
     /// A machine has accepted a state, or made it.
     func remember(_ state: Int, at path: String, asOwner: Bool, in memory: inout MachineMemory) {
         guard let entry = memory[path, asOwner: asOwner] else {
-            memory[path, asOwner: asOwner] = MachineEntry(state: state)
+            // What was dropped at another place of the vault is dropped here, too.
+            memory[path, asOwner: asOwner] = MachineEntry(
+                state: state, dropped: newest(memory, asOwner)?.dropped ?? [:])
             return
         }
         // What only compacts is no news, unless it is later.

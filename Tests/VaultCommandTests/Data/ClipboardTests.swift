@@ -44,7 +44,7 @@ struct ClipboardTests {
         #expect(run.error.contains("cleared in 2 s if unchanged"))
         #expect(try sandbox.read("given") == Array("hunter2".utf8))
         try waitForBoard(sandbox, nil)
-        #expect(try sandbox.read("calls") == Array("wl-copy --help\nwl-copy \nwl-copy --clear\n".utf8))
+        #expect(try sandbox.read("calls") == Array("wl-copy --help\nwl-copy --type text/plain\nwl-copy --clear\n".utf8))
     }
 
     @Test("H8: a wl-copy that can mark secrets is told to, so that histories leave them out")
@@ -57,7 +57,7 @@ struct ClipboardTests {
         sandbox.environment["WAYLAND_DISPLAY"] = "wayland-0"
         try sandbox.ok("get", "svc", "--clip=1")
         try waitForBoard(sandbox, nil)
-        #expect(try sandbox.read("calls") == Array("wl-copy --sensitive\nwl-copy --clear\n".utf8))
+        #expect(try sandbox.read("calls") == Array("wl-copy --sensitive --type text/plain\nwl-copy --clear\n".utf8))
     }
 
     @Test("H8: a clipboard that cannot be read back is cleared", arguments: ["exit 1", "head -c 20000000 /dev/zero"])

@@ -3,6 +3,7 @@ import Testing
 import VaultFmt
 
 @testable import VaultCommand
+@testable import VaultExchange
 
 /// Sources that were made to do harm, or that say something that other programs do not.
 @Suite("import: sources that want much memory, and what they do not say")

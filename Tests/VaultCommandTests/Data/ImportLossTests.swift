@@ -1,4 +1,5 @@
 import Foundation
+import ImportFuzzing
 import Testing
 import VaultCommand
 import VaultFmt

@@ -1,4 +1,5 @@
 import Foundation
+import ImportFuzzing
 import Testing
 import VaultCommand
 
@@ -57,6 +58,21 @@ struct ImportOpenSSHTests {
             try other.ok("import", sandbox.path("sealed"), "--source-passphrase-file", passphrase)
             #expect(try other.ok("get", "--class", "key").bytes == sandbox.ok("get", "--class", "key").bytes)
         }
+    }
+
+    @Test("an Ed25519 key goes back to OpenSSH in the only form that all its versions read")
+    func goesBack() throws {
+        let sandbox = try Sandbox.withVault()
+        try makeKey(sandbox, "ed25519", 256)
+        try sandbox.ok("import", "key")
+        try sandbox.ok("get", "--class", "key", "--label", "me@here", "--openssh", "--output", sandbox.path("back"))
+        let (own, back) = (
+            try run(sandbox, "ssh-keygen", "-y", "-f", sandbox.path("key")),
+            try run(sandbox, "ssh-keygen", "-y", "-f", sandbox.path("back"))
+        )
+        #expect(back == own)
+        try sandbox.ok("set", "svc", input: "x".utf8)
+        try sandbox.fails(1, "not an Ed25519 key", "get", "svc", "--openssh")
     }
 
     @Test("a wrong passphrase is exit 77, too many rounds 78, no ssh-keygen 69; nothing is imported, nothing is left")

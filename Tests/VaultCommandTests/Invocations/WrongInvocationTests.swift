@@ -35,7 +35,8 @@ struct WrongInvocationTests {
         for line in [
             ["export", "--service", "svc", "--service", "two"], ["list", "--sort=name", "--sort", "modified"],
             ["set", "svc", "ann", "--label", "A", "--label", "B"],
-            ["get", "svc", "--field", "account", "--field", "id"],
+            ["get", "svc", "--field", "account", "--field", "id"], ["export", "-o", "a.json", "--output", "b.json"],
+            ["merge", "-f", "a.vault", "-f", "b.vault", "c.vault"],
         ] {
             let run = try sandbox.run(line, input: Array("new".utf8))
             #expect(run.status == 64 && run.error.contains("is given twice"), "\(line): \(run.error)")

@@ -184,6 +184,24 @@ struct GitProtocolTests {
         #expect(run.output == "username=u\npassword=p\n")
     }
 
+    @Test("a login that an import numbered is given under its own user name, and erasing it leaves the other")
+    func numbered() throws {
+        try sandbox.write(
+            "twins.csv",
+            "name,url,username,password\nG,https://h.example/,mira,one\nG,https://h.example/,mira,two\n".utf8)
+        try sandbox.ok("import", "twins.csv")
+        let place = "protocol=https\nhost=h.example\n"
+        let given = try helper("get", place + "username=mira\n\n")
+        #expect(given == "username=mira\npassword=one\n")
+        #expect(try helper("get", place + "\n").hasPrefix("username=mira\npassword="))
+        // After success, git stores what it was given: nothing changes.
+        _ = try helper("store", place + "username=mira\npassword=two\n\n")
+        #expect(try sandbox.ok("list").lines.count == 2)
+        #expect(try helper("get", place + "username=mira\n\n") == given)
+        _ = try helper("erase", place + "username=mira\npassword=two\n\n")
+        #expect(try sandbox.ok("list").lines.count == 1 && helper("get", place + "\n") == given)
+    }
+
     @Test("unknown operations and attributes are ignored, and so is a request without a place")
     func ignored() throws {
         #expect(try helper("frobnicate", "protocol=https\nhost=h\n") == "")

@@ -4,6 +4,7 @@ import Testing
 import VaultFmt
 
 @testable import VaultCommand
+@testable import VaultExchange
 
 @Suite("run --mask: secrets in what a program writes")
 struct MaskTests {
@@ -279,6 +280,40 @@ struct EnvironmentFileTests {
         sandbox.environment["X"] = "vaultfmt:a/b/c"
         try sandbox.fails(64, "the variable 'X': ", "run", "--", "touch", "started")
         #expect(!FileManager.default.fileExists(atPath: sandbox.path("started")))
+    }
+
+    @Test("signals reach the program, those that were ignored stay so, and a script needs no #!")
+    func signals() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "hunter2".utf8)
+        let script = try sandbox.write(
+            "script",
+            "trap 'echo got INT; exit 5' INT; trap 'echo got USR1; kill -INT $PPID' USR1\nkill -USR1 $PPID\nwhile :; do sleep 1; done\n"
+                .utf8)
+        chmod(script, 0o700)
+        let run = try sandbox.run("run", "--mask", "--env", "A=vaultfmt:svc", "--", script)
+        #expect(run.status == 5 && run.output.contains("got USR1") && run.output.contains("got INT"), "\(run.output)")
+        let ignoring = try sandbox.run(
+            [
+                "-c", "trap '' HUP; exec \"$0\" \"$@\"", Child.binary, "run", "--mask", "--env", "A=vaultfmt:svc", "--",
+                "/bin/sh", "-c", "grep SigIgn /proc/self/status",
+            ], program: "/bin/sh")
+        let mask = try #require(
+            ignoring.output.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0, radix: 16) })
+        #expect(ignoring.status == 0 && mask & 1 == 1, "\(ignoring.output)")
+    }
+
+    @Test("a program that is started without secrets does not inherit the descriptor of a factor")
+    func unreadFactor() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.write("pass", "typed here".utf8)
+        let run = try sandbox.run(
+            [
+                "-c", "exec \"$0\" run --passphrase-fd 7 -- /bin/sh -c 'read x <&7; echo \"$x\"' 7<\"$1\"",
+                Child.binary,
+                sandbox.path("pass"),
+            ], program: "/bin/sh")
+        #expect(!run.output.contains("typed here"), "\(run.output)")
     }
 
     @Test("--confirm asks before the program gets secrets")

@@ -2,6 +2,7 @@ import Testing
 import VaultFmt
 
 @testable import VaultCommand
+@testable import VaultExchange
 
 /// The decrypted contents of a vault's KDBX export, for tests that change what another program would.
 struct ExportedContents {

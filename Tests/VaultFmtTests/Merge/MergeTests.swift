@@ -452,6 +452,23 @@ struct MergeTests {
         try expectSound(first)
     }
 
+    @Test("names the slots that the other file brings in the place of ours")
+    func slotsOfTheirFile() throws {
+        let copies = try Copies { vault in try vault.put(try key("a"), "a") }
+        let scoped = try copies.ours.addSlot(try Fast.rawKey(7), name: "ci", grantedGroups: [""]).id
+        #expect(try copies.theirs.merge(copies.ours).notes == [.slotTaken(scoped, name: "ci")])
+        try copies.ours.put(try key("b", group: "one"), "b")
+        try copies.ours.setGrants(of: scoped, to: ["one"])
+        try copies.ours.renameSlot(scoped, to: "build")
+        let changed = try copies.theirs.merge(copies.ours)
+        #expect(changed.outcome == .theirs)
+        #expect(changed.notes.contains(.slotLostGroups(scoped, name: "build", groups: [""])))
+        #expect(changed.notes.contains(.slotGainedGroups(scoped, name: "build", groups: ["one"])))
+        #expect(changed.notes.contains(.slotChanged(scoped, name: "build")))
+        try copies.ours.removeSlot(scoped)
+        #expect(try copies.theirs.merge(copies.ours).notes == [.slotRemoved(scoped, name: "build")])
+    }
+
     @Test("takes a slot of one side, and each grant by itself")
     func otherSlot() throws {
         let copies = try Copies { vault in
@@ -479,7 +496,8 @@ struct MergeTests {
         let copies = try Copies { vault in try vault.put(try key("a", group: "g"), "0") }
         let scoped = try copies.ours.addSlot(try Fast.rawKey(7), grantedGroups: ["g"]).id
         _ = try copies.theirs.merge(copies.ours)
-        try copies.ours.setGrants(of: scoped, to: [])
+        try copies.ours.put(try key("b", group: "one"), "b")
+        try copies.ours.setGrants(of: scoped, to: ["one"])
         _ = try copies.theirs.addSlot(try Fast.rawKey(8), grantedGroups: ["g"])
         try copies.theirs.put(try key("b", group: "g"), "theirs")
         let held = try copies.memory.open("theirs", with: try Fast.rawKey(7))

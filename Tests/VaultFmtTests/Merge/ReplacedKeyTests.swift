@@ -101,6 +101,35 @@ struct ReplacedKeyTests {
         #expect(try copies.ours.earlierSecrets(of: try key("a")).filter { $0 == "first" }.count == 1)
     }
 
+    @Test(
+        "that has a damaged value is refused, because the hand-over would cover it; a sound copy comes in whole (R-8.26)"
+    )
+    func damaged() throws {
+        let copies = try copies("a", "b")
+        try copies.theirs.put(try key("a"), "1")
+        try copies.theirs.put(try key("b"), "1")
+        try copies.ours.rotate()
+        let (before, sound) = (try copies.memory.bytes("ours"), try copies.memory.bytes("theirs"))
+        // That of the newest change would be left with it.
+        let record = try #require(try copies.theirs.item(try key("a"))).entry.record
+        var bytes = sound
+        bytes[Int(record.offset) + 60] ^= 1
+        copies.memory.files.put("damaged", bytes)
+        let damaged = try copies.memory.open("damaged")
+        fails(.authenticationFailed, "cannot be read in the other copy") {
+            try copies.ours.merge(damaged, options: accepting)
+        }
+        #expect(try copies.memory.bytes("ours") == before)
+        try copies.ours.merge(copies.theirs, options: accepting)
+        for name in ["a", "b"] { #expect(try copies.ours.toSettle(try key(name)) == [.secret: ["1"]]) }
+        // Or the value is set anew there.
+        let again = try copies.memory.open("damaged")
+        try again.put(try key("a"), "2")
+        try copies.ours.merge(again, options: accepting)
+        #expect(try copies.ours.toSettle(try key("a"))[.secret]?.contains("2") == true)
+        try expectSound(copies.ours)
+    }
+
     @Test("of which something is forgotten here does not bring it back")
     func forgotten() throws {
         let copies = try copies()

@@ -34,6 +34,19 @@ def test_a_vault_is_a_mapping(vault: Vault) -> None:
     assert len(vault) == 0 and list(vault) == [] and vault.generation == before + 1
 
 
+def test_reading_and_changing_is_one_transaction(vault: Vault) -> None:
+    before = vault.generation
+    assert vault.setdefault("a", b"1") == b"1" and vault.setdefault("a", b"2") == b"1"
+    assert vault.pop("b", None) is None and vault.generation == before + 1
+    with pytest.raises(KeyError):
+        vault.pop("b")
+    with vault.transaction():
+        assert vault.setdefault("b", b"2") == b"2" and vault.pop("a") == b"1"
+    assert vault.popitem() == (GenericPassword("b"), b"2")
+    with pytest.raises(KeyError):
+        vault.popitem()
+
+
 @pytest.mark.parametrize("text", [*ODD, "nul\x00inside"], ids=ascii)
 def test_names_and_secrets_of_any_characters(vault: Vault, text: str) -> None:
     vault[text, text] = text.encode()

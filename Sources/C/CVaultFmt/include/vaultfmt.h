@@ -660,8 +660,9 @@ typedef struct vaultfmt_earlier_value {
     size_t unread_attribute_count;
     vaultfmt_bytes secret;                /* the secret, or the value of the sealed attribute; NULL in a list */
     uint32_t flags;                       /* of an attribute: VAULTFMT_ATTRIBUTE_...; of a secret: 0 */
-    uint32_t reserved;
+    uint32_t is_device_bound;             /* 1: only `device` can read the value; 0 in a list */
     vaultfmt_bytes group;                 /* the access group that the item was in when it had the value; NULL in a list */
+    uint8_t device[16];                   /* zeros if the value is bound to no device, and in a list */
 } vaultfmt_earlier_value;
 
 /* Wipes and frees an earlier value. One thread. */
@@ -694,8 +695,9 @@ vaultfmt_status vaultfmt_get_earlier_attribute(
 
 /* Restores an item's secret, or a sealed attribute, from an earlier value; nothing else of the item changes. The current
    value becomes an earlier value; the restored one is not listed while the item has it. If the item was in another group
-   when it had the value (`group` of vaultfmt_get_earlier_value), scoped slots can now read it that could not then. Can
-   return VAULTFMT_NO_SUCH_ITEM and the errors of a commit. Any thread. */
+   when it had the value (`group` of vaultfmt_get_earlier_value), scoped slots can now read it that could not then; if the
+   value was bound to a device and the item no longer is, every device can. Can return VAULTFMT_NO_SUCH_ITEM and the errors
+   of a commit. Any thread. */
 vaultfmt_status vaultfmt_restore(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id);
 
 /* Forgets earlier values of an item: the `count` values in `ids`, or all of them if `ids` is NULL and `count` is 0. No
@@ -972,7 +974,6 @@ enum {
     VAULTFMT_NOTE_KEPT_FOR_SPLIT_ID = 5,       /* two writers used one replica id, so the item was kept */
     VAULTFMT_NOTE_EARLIER_VALUES_DROPPED = 6,  /* there was no room for the oldest earlier values */
     VAULTFMT_NOTE_TAKEN_IN_TO_SETTLE = 7,      /* values under old keys were taken in */
-    VAULTFMT_NOTE_NOT_TAKEN_IN = 8,            /* a value under old keys belongs to another device, or is damaged */
     VAULTFMT_NOTE_REMOVAL_NOT_CARRIED_OUT = 9, /* removed under old keys, so it was kept */
     VAULTFMT_NOTE_KEPT_FOR_DEVICE = 10,        /* another device's item stays under a key that a former holder may have */
     VAULTFMT_NOTE_SLOT_REMOVED = 11,
@@ -1019,8 +1020,8 @@ typedef struct vaultfmt_merge_report {
 } vaultfmt_merge_report;
 
 /* Merges another copy of a vault into it, in one commit or not at all; the copy is only read. Open it with vaultfmt_open,
-   so that it is not compared with what this machine remembers of the vault. If the vault was opened with vaultfmt_local_open,
-   a copy with changes that were dropped on this machine is refused with VAULTFMT_FORKED unless `takes_dropped` is 1. `options`
+   so that it is not compared with what this machine remembers of the vault. If the vault was opened with vaultfmt_local_open
+   or vaultfmt_open_unlocked, a copy with changes that were dropped on this machine is refused with VAULTFMT_FORKED unless `takes_dropped` is 1. `options`
    and `report` may be NULL. Returns VAULTFMT_INVALID_ARGUMENT for another vault, or within a transaction; _NOT_PERMITTED
    for a scoped slot; _FOREIGN_OWNER for a copy that was continued under other keys, unless `accepts_old_keys` is 1;
    _NO_SLOT_OPENS if the available factors could not open the result. Can also return the errors of reading either copy and

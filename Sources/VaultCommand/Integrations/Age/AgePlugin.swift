@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import VaultAge
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -103,9 +104,13 @@ private final class ServedVaults {
                 "there is no vault \(TerminalText.path(path)); if it was moved, create the identity file again")
         }
         var given = try access.factors.read(mayAsk: false)
-        guard try access.factors.sources.wantsPassphrase(path, beside: given) else {
+        if given.isEmpty, let spare = access.factors.spareIdentity(for: path, beside: given) {
+            given.external = try access.factors.identity(in: spare, mayAsk: false)
+        }
+        guard try access.factors.sources.passphraseNeed(path, beside: given) == .yes else {
             return try opened(path, given)
         }
+        if given.isEmpty { try access.factors.sources.requirePassphraseSlot(path) }
         var tries = 1
         while true {
             let again = tries > 1 ? "Wrong passphrase; try again. " : ""

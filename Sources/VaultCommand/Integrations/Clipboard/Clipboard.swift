@@ -1,5 +1,6 @@
 import CVaultShim
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -80,7 +81,7 @@ enum ClipboardTool: String {
     /// Replaces the contents of the clipboard.
     func put(_ secret: borrowing Secret) throws {
         switch self {
-        case .wayland: try run(Self.canMarkSensitive() ? ["--sensitive"] : [], secret)
+        case .wayland: try offer(secret)
         case .x11: try run(["-selection", "clipboard", "-in"], secret)
         case .tmux: try loadBuffer(secret)
         case .terminal:
@@ -95,6 +96,14 @@ enum ClipboardTool: String {
             defer { close(descriptor) }
             try Self.write(secret, to: descriptor)
         }
+    }
+
+    /// Offers a secret through wl-copy. It keeps what it offers in a file, whose type it would have guessed by another
+    /// program.
+    private func offer(_ secret: borrowing Secret) throws {
+        let isText = secret.withUnsafeBytes { String(validating: $0, as: UTF8.self) != nil }
+        let arguments = (try Self.canMarkSensitive() ? ["--sensitive"] : []) + (isText ? ["--type", "text/plain"] : [])
+        try run(arguments, secret, settings: MemoryFolder.base.map { ["TMPDIR": $0] } ?? [:])
     }
 
     /// Empties the clipboard. A terminal's clipboard is emptied through standard output, which was opened while the
@@ -141,11 +150,11 @@ enum ClipboardTool: String {
         }
     }
 
-    private func run(_ arguments: [String], _ secret: borrowing Secret) throws {
+    private func run(_ arguments: [String], _ secret: borrowing Secret, settings: [String: String] = [:]) throws {
         guard let path = Subprocess.find(rawValue) else {
             throw CommandFailure(.io, "\(rawValue) is no longer installed; install it again")
         }
-        let code = try Subprocess.feed(path, arguments, secret)
+        let code = try Subprocess.feed(path, arguments, secret, settings: settings)
         guard code == 0 else {
             throw CommandFailure(.io, "\(rawValue) failed (exit \(code)); is the display reachable?")
         }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CVaultShim
 import Crypto
 import Glibc
+import VaultExchange
 import VaultFmt
 
 /// Clears a secret from the clipboard: a separate process of this program waits for the delay to pass; it knows only a

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -87,7 +88,7 @@ struct DockerCredential: ParsableCommand {
         var writer = JSONWriter(Output.standard(), isOnOneLine: true)
         try writer.object { writer in
             try writer.member("ServerURL", server)
-            try writer.member("Username", item.key.account ?? "")
+            try writer.member("Username", TwinName.userName(item) ?? "")
             try writer.member("Secret", secret)
         }
         try writer.finish()
@@ -110,7 +111,7 @@ struct DockerCredential: ParsableCommand {
         while let item = try cursor.next() {
             guard let server = item.attributes.string(Self.serverAttribute) else { continue }
             if let known = names[server], known.modified > item.modified { continue }
-            names[server] = (item.key.account ?? "", item.modified)
+            names[server] = (TwinName.userName(item) ?? "", item.modified)
         }
         var writer = JSONWriter(Output.standard(), isOnOneLine: true)
         let sorted = names.sorted { $0.key < $1.key }

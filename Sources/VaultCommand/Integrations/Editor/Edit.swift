@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 
 /// `edit`: changes a secret, a field or a whole item in an editor.

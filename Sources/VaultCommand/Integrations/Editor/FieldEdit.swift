@@ -1,3 +1,4 @@
+import VaultExchange
 import VaultFmt
 import VaultLocal
 

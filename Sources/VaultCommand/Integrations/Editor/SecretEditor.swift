@@ -1,4 +1,5 @@
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -70,7 +71,7 @@ enum SecretEditor {
                 Subprocess.end(process)
                 return .interrupted
             }
-            if let code = Subprocess.poll(process)?.code { return code == 0 ? .done : .failed(code) }
+            if let code = Subprocess.pollFollowingStops(process)?.code { return code == 0 ? .done : .failed(code) }
         }
     }
 

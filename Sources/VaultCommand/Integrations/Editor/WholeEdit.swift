@@ -1,3 +1,4 @@
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -142,7 +143,16 @@ struct WholeEdit: ~Copyable {
             guard seen.insert((isField ? "" : "attribute ") + entry.name).inserted else {
                 throw ItemTemplate.Fault(line: line, message: "\(TerminalText.quoted(entry.name)) occurs twice")
             }
-            guard let value = entry.value else { return }
+            let name = entry.name
+            guard let value = entry.value else {
+                guard isField || attributes.attribute(name) != nil else {
+                    throw ItemTemplate.Fault(
+                        line: line,
+                        message: "the item has no \(TerminalText.quoted(name)) whose value could stay; "
+                            + "under a new name, write the value")
+                }
+                return
+            }
             guard isField else {
                 let old = attributes.attribute(entry.name)?.secret
                 if let old, old.equals(value) { return }

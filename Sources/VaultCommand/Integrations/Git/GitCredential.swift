@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -69,7 +70,9 @@ struct GitCredential: ParsableCommand {
             if request.knowsAuthenticationTypes && isOffered { suitable.append(item) }
         }
         // Prefer the newest item for the place as a whole; otherwise use the newest for a part of it.
-        let rank = { (item: Item) in (place.isExact(item.key) ? 1 : 0, item.modified, item.revision) }
+        let rank = { (item: Item) in
+            (place.isExact(item.key) ? 1 : 0, place.isNamed(item.key) ? 1 : 0, item.modified, item.revision)
+        }
         guard let best = suitable.max(by: { rank($0) < rank($1) }) else { return }
         try answer(try opened.open(best))
     }
@@ -77,7 +80,7 @@ struct GitCredential: ParsableCommand {
     private func answer(_ opened: borrowing OpenedItem) throws {
         let output = Output.standard()
         let attributes = opened.item.attributes
-        let account = opened.item.key.account ?? ""
+        let account = TwinName.userName(opened.item) ?? ""
         if let scheme = attributes.string(Self.schemeAttribute) {
             try output.line("capability[]=authtype")
             try Self.write("authtype", Secret(text: scheme), to: output)
@@ -135,14 +138,13 @@ struct GitCredential: ParsableCommand {
     ) throws {
         let opened = try vault.openVault(writable: true)
         var (key, changes) = (try place.key(authenticationType: scheme), changes)
-        for item in try place.items(in: opened) where place.isExact(item.key) {
-            guard (item.attributes.string(Self.schemeAttribute) ?? "") == scheme,
-                (item.key.account ?? "").utf8.elementsEqual((key.account ?? "").utf8)
-            else { continue }
-            if try isUnchanged(item, secret, changes, opened) { return }
-            key = item.key
-            break
+        // An import can have brought several items of one user name.
+        let known = try place.items(in: opened).filter { item in
+            place.isExact(item.key) && (item.attributes.string(Self.schemeAttribute) ?? "") == scheme
+                && (TwinName.userName(item) ?? "").utf8.elementsEqual((key.account ?? "").utf8)
         }
+        if try known.contains(where: { try isUnchanged($0, secret, changes, opened) }) { return }
+        if let item = known.first(where: { place.isNamed($0.key) }) ?? known.first { key = item.key }
         try changes.keepDate(ofSecretOf: try opened.item(key), unlessNew: secret, in: opened)
         try opened.set(key, secret: secret, attributes: changes)
     }
@@ -162,12 +164,12 @@ struct GitCredential: ParsableCommand {
     // MARK: erase
 
     /// Removes all items for the place. If a password is given, only items with that password are removed, because
-    /// another process may have stored a newer one.
+    /// another process may have stored a newer one; otherwise, only those whose account is the user name itself.
     private func erase(_ request: borrowing GitRequest, _ place: GitPlace) throws {
         let wanted = request.credential.copied() ?? request.password.copied()
         let opened = try vault.openVault(writable: true)
         var doomed: [ItemKey] = []
-        for item in try place.items(in: opened) {
+        for item in try place.items(in: opened) where wanted != nil || place.isNamed(item.key) {
             guard let scheme = item.attributes.string(Self.schemeAttribute) else {
                 if request.credential == nil, try hasSecret(item, wanted, opened) { doomed.append(item.key) }
                 continue

@@ -1,3 +1,4 @@
+import VaultExchange
 import VaultFmt
 
 /// The place named by a request from git, expressed in the fields of internet passwords.
@@ -35,14 +36,22 @@ struct GitPlace {
     /// Returns the items that may be given to git for this place. A field that the request leaves out matches any
     /// value.
     func items(in vault: Vault) throws -> [Item] {
-        var query = Query(itemClass: .internetPassword, [.server: .text(server)])
-        query[.account] = username.map { .text($0) }
+        let query = Query(itemClass: .internetPassword, [.server: .text(server)])
         var found: [Item] = []
         var cursor = try vault.items(matching: query)
         while let item = try cursor.next() {
+            guard isNamed(item.key) || isUser(TwinName.userName(item)) else { continue }
             if matches(item.key), item.attributes[DockerCredential.serverAttribute] == nil { found.append(item) }
         }
         return found
+    }
+
+    /// Whether an item's account is the user name of the request, without a suffix of ours.
+    func isNamed(_ key: ItemKey) -> Bool { isUser(key.account) }
+
+    private func isUser(_ name: String?) -> Bool {
+        guard let username else { return true }
+        return (name ?? "").utf8.elementsEqual(username.utf8)
     }
 
     private func matches(_ key: ItemKey) -> Bool {

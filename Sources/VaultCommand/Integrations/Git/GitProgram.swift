@@ -19,7 +19,7 @@ struct GitProgram {
     struct Answer {
         let code: Int32
         let text: String
-        /// What git wrote to standard error. It is not part of the output: a remote can make git warn.
+        /// The text that git wrote to standard error. It is not part of the output: a remote can make git warn.
         let errors: String
 
         var isSuccess: Bool { code == 0 }

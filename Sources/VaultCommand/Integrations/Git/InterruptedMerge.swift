@@ -14,7 +14,7 @@ struct InterruptedMerge {
 
     init(_ file: GitFile, folder: String) { (git, top, self.folder) = (file.git, file.top, folder) }
 
-    /// What git merges, while it does; both are refs, so that git keeps the commits.
+    /// The two commits that git merges, while it does; both are refs, so that git keeps the commits.
     private static let refs = ["refs/worktree/vaultfmt-merge/before", "refs/worktree/vaultfmt-merge/target"]
 
     /// Lets git merge a commit, and notes it until that has ended.
@@ -55,7 +55,7 @@ struct InterruptedMerge {
                 guard index.line == before.line else {
                     throw CommandFailure(
                         .usage,
-                        "a merge was interrupted, and something has been staged since; finish it with 'git merge --abort', and sync again"
+                        "a merge was interrupted, and something has been staged since; end the merge with 'git reset', which keeps every file, and sync again"
                     )
                 }
             }

@@ -217,7 +217,10 @@ struct SyncRound {
             if remote.isNew { try setUpstream() }
             return true
         }
-        let refused = answer.text.split(separator: "\n").filter { $0.hasPrefix("!\t") }
+        // Of "!", the names of the refs and git's words, only these say why: a branch can be named "unlock".
+        let refused = answer.text.split(separator: "\n").compactMap { line in
+            line.hasPrefix("!\t") ? line.split(separator: "\t", maxSplits: 2).dropFirst(2).first : nil
+        }
         let isRace = refused.contains { line in
             line.contains("[rejected]")
                 || (line.contains("[remote rejected]")
@@ -378,7 +381,7 @@ struct SyncRound {
 
     /// Writes a version of a vault to a file.
     ///
-    /// What git stores is the vault itself, unless a filter replaces it, as LFS does.
+    /// Git stores the vault itself, unless a filter replaces it, as LFS does.
     func extract(_ entry: GitEntry, _ name: String, to copy: String) throws {
         let forms = [["cat-file", "blob", entry.id], ["cat-file", "--filters", "--path=\(name)", entry.id]]
         for form in forms {

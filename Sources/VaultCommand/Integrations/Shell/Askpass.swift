@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -42,7 +43,8 @@ struct Askpass: ParsableCommand {
         guard Environment.value("SSH_ASKPASS_PROMPT") != "confirm" else {
             throw CommandFailure(.usage, "this question must be answered by a person")
         }
-        let question = prompt.joined(separator: " ")
+        // Our own name for the command sets the question off by "--".
+        let question = (prompt.first == "--" ? prompt.dropFirst() : prompt[...]).joined(separator: " ")
         guard !question.contains("(yes/no") else {
             throw CommandFailure(.usage, "this question must be answered by a person")
         }

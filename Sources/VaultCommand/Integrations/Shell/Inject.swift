@@ -1,6 +1,7 @@
 import ArgumentParser
 import CVaultShim
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 

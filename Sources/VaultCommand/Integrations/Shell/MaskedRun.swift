@@ -1,5 +1,6 @@
 import CVaultShim
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -17,7 +18,7 @@ enum MaskedRun {
     static func run(
         _ command: [String], _ environment: consuming SecretEnvironment, hiding values: MaskedValues
     ) throws -> Outcome {
-        let signals = try HeldSignals(ignoringKeys: true, notesResizing: true)
+        let signals = try HeldSignals(ignoringKeys: true, passesOn: true, notesResizing: true)
         let relays = try Relays(values)
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -57,7 +58,7 @@ enum MaskedRun {
         var ending: Subprocess.Ending?
         var isTold = false
         while true {
-            if ending == nil, let ended = Subprocess.poll(process) {
+            if ending == nil, let ended = Subprocess.pollFollowingStops(process) {
                 ending = ended
                 signals.noteKeys()
             }
@@ -66,7 +67,8 @@ enum MaskedRun {
             switch (event, ending) {
             case (.output, _), (.signal(SIGCHLD), _): break
             case (.signal(SIGWINCH), _): relays.resize()
-            case (.signal(let signal), nil): pass(signal, to: process)
+            // This process ends as the program does then. Keys such as Ctrl-C reach the program directly.
+            case (.signal(let signal), nil): kill(process, signal)
             case (.signal, let ending?):
                 try relays.finish()
                 return ending
@@ -80,11 +82,6 @@ enum MaskedRun {
         }
     }
 
-    /// Passes on to the program any signal that would end this process; this process then ends in the same way. Keys
-    /// such as Ctrl-C reach the program directly.
-    private static func pass(_ signal: Int32, to process: pid_t) {
-        if signal == SIGTERM || signal == SIGHUP { kill(process, signal) }
-    }
 }
 
 /// The relays from the program's output to this process's output.
@@ -111,7 +108,7 @@ private struct Relays {
     /// Sets the program's terminals to the size of this process's terminals.
     func resize() { for relay in all { relay.channel.copySize(from: relay.target) } }
 
-    /// What ended a wait.
+    /// The event that ended a wait.
     enum Event {
         case output
         case signal(Int32)

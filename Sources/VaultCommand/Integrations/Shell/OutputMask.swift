@@ -1,3 +1,4 @@
+import VaultExchange
 import VaultFmt
 
 /// The values to mask in a program's output, and their replacement.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultExchange
 import VaultFmt
 
 /// `read`: writes the secret named by a reference.
@@ -44,7 +45,7 @@ struct Read: ParsableCommand {
     private func writeAWS(_ opened: borrowing OpenedItem) throws {
         let secret = opened.secret.copy()
         let attributes = opened.item.attributes
-        guard let account = opened.item.key.account, !account.isEmpty, SecretText.isUTF8(secret) else {
+        guard let account = TwinName.userName(opened.item), !account.isEmpty, SecretText.isUTF8(secret) else {
             throw CommandFailure(
                 .usage, "--aws requires an item whose account is an access key ID and whose secret is text")
         }

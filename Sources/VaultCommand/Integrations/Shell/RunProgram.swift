@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -55,6 +56,8 @@ struct RunProgram: ParsableCommand {
         try requireConsent(plan.secret, program)
         var environment = SecretEnvironment()
         var secrets: [SharedSecret] = []
+        // A descriptor with a factor is closed when it is read; the program must not inherit it unread either.
+        if plan.secret.isEmpty { vault.access.factors.discardDescriptors() }
         let opened = plan.secret.isEmpty ? nil : try vault.openVault()
         for variable in plan.variables { secrets += try environment.add(variable, from: opened) }
         ControllingTerminal.end()

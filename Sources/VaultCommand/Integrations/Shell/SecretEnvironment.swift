@@ -1,5 +1,6 @@
 import CVaultShim
 import Glibc
+import VaultExchange
 import VaultFmt
 import VaultLocal
 
@@ -150,7 +151,14 @@ struct SecretEnvironment: ~Copyable {
     consuming func spawn(_ command: [String], _ actions: inout posix_spawn_file_actions_t, _ process: inout pid_t)
         -> Int32
     {
-        withVectors(command) { posix_spawnp(&process, command.first ?? "", &actions, nil, $0, $1) }
+        let program = command.first ?? ""
+        let failure = withVectors(command) { posix_spawnp(&process, program, &actions, nil, $0, $1) }
+        guard failure == ENOEXEC, let path = program.contains("/") ? program : Subprocess.find(program) else {
+            return failure
+        }
+        // A script without "#!", which execvpe, too, leaves to the shell.
+        let words = ["/bin/sh", path] + command.dropFirst()
+        return withVectors(words) { posix_spawn(&process, words[0], &actions, nil, $0, $1) }
     }
 
     /// Passes the arguments and variables to a closure in the form the system calls take.

@@ -75,13 +75,14 @@ def earlier_value(structure: Any) -> EarlierValue:
 class OpenedEarlierValue(Lent):
     """An earlier value with its bytes, in memory that is wiped when the `with` in which it is used ends. `secret`, which is
     the secret or the attribute's value, works as in `OpenedItem`. `group` is the access group that the item was in when it
-    had the value.
+    had the value, and `device` the device, in hexadecimal, to which the value is bound; None if every device can read it.
     """
 
     def __init__(self, structure: Any) -> None:
         super().__init__(ffi.gc(structure, lib.vaultfmt_earlier_value_free))
         self.value = earlier_value(structure)
         self.group = to_text(structure.group)
+        self.device = bytes(structure.device).hex() if structure.is_device_bound else None
 
 
 @dataclasses.dataclass(frozen=True)

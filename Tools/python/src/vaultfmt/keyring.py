@@ -133,7 +133,11 @@ class VaultKeyring(KeyringBackend):
             raise errors.KeyringError(f"the secret for {service!r} is no text") from None
 
     def _reading(self, body: Callable[[Vault], Result]) -> Result:
-        return self._with_vault(body)
+        try:
+            return self._with_vault(body)
+        except (LimitExceeded, InvalidArgument) as error:
+            # No item can have such a name.
+            raise errors.KeyringError(str(error)) from error
 
     def _writing(self, body: Callable[[Vault], None]) -> None:
         self._with_vault(body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, TypedDict
 
 from ._library import Arguments, c_string, check, ffi, lib, local_options, path_bytes, to_bytes, to_text
@@ -273,6 +273,26 @@ class Vault(MutableMapping[KeyLike, bytes]):
     def __len__(self) -> int:
         return self.statistics().items
 
+    def pop(self, key: KeyLike, *default: Any) -> Any:  # type: ignore[override]
+        """Removes an item and returns its secret, in one transaction: what is returned is what was removed."""
+        with self._in_transaction():
+            return super().pop(key, *default)
+
+    def popitem(self) -> tuple[KeyLike, bytes]:
+        """Removes an item and returns its key and secret. Raises KeyError if there is none."""
+        for key in self:
+            with suppress(NoSuchItem):
+                return key, self.pop(key)
+        raise KeyError("the vault has no items")
+
+    def setdefault(self, key: KeyLike, default: Any = None) -> Any:  # type: ignore[override]
+        """Returns an item's secret; if there is no such item, adds it with this secret, in one transaction."""
+        with self._in_transaction():
+            return super().setdefault(key, default)
+
+    def _in_transaction(self) -> AbstractContextManager[Any]:
+        return self.transaction() if entered_handle(self) is None else nullcontext()
+
     def clear(self) -> None:
         """Removes all items in one transaction."""
         keys = list(self)
@@ -414,6 +434,9 @@ class Vault(MutableMapping[KeyLike, bytes]):
     def restore(self, key: KeyLike, value: EarlierValue) -> None:
         """Restores an item's secret, or a sealed attribute, from an earlier value; nothing else of the item changes. The
         current value becomes an earlier value, and the restored one is not listed while the item has it.
+
+        If the item was in another group when it had the value (`OpenedEarlierValue.group`), scoped slots can now read it that
+        could not then; if the value was bound to a device and the item no longer is, every device can.
         """
         with Arguments() as arguments:
             check(lib.vaultfmt_restore(self._vault, key_structure(_key(key), arguments), value.structure(arguments)))

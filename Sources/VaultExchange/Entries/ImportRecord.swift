@@ -1,0 +1,94 @@
+package import VaultFmt
+
+/// An item read from a source.
+package struct ImportRecord: ~Copyable {
+    /// Its position in the source, for messages: "line 12", "byte 345".
+    package let place: String
+    package let key: ItemKey
+    package let secret: Secret
+    package var attributes: Attributes
+    /// An identifier by which the item can be recognized in a later export of the same source, if there is one. It is
+    /// also stored as an attribute.
+    package var origin: String
+    /// The key that the item had in the vault, if one of our exports records it.
+    package var formerKey: ItemKey?
+    /// Whether a second entry of the same name is a second item, which gets another name. In our own exports and in PEM,
+    /// names are exact.
+    var mayHaveTwins: Bool
+    package var accessibility = Accessibility.whenUnlocked
+    /// Milliseconds since 1970; nil means now.
+    package var created: Int64?
+    package var modified: Int64?
+    /// The earlier values of the item, oldest first.
+    package var earlier: [Earlier] = []
+
+    /// An earlier value with its secret, which cannot be read back from a new item.
+    package struct Earlier {
+        package let value: NewEarlierValue
+        package let secret: SharedSecret
+        /// When it was set in the source, in milliseconds since 1970.
+        package let modified: Int64
+
+        package init(value: NewEarlierValue, secret: SharedSecret, modified: Int64) {
+            self.value = value
+            self.secret = secret
+            self.modified = modified
+        }
+    }
+
+    package init(
+        place: String, key: ItemKey, secret: consuming Secret, attributes: Attributes = Attributes(),
+        origin: String = "",
+        mayHaveTwins: Bool = true
+    ) {
+        self.place = place
+        self.key = key
+        self.secret = secret
+        self.attributes = attributes
+        self.origin = origin
+        self.mayHaveTwins = mayHaveTwins
+    }
+}
+
+extension ImportRecord {
+    /// The text of the attribute `secret-changed`, if the earlier values show that the secret is older than the item's
+    /// last change; nil if they do not.
+    var secretDate: String? {
+        guard key.account != nil, SecretDate.stated(attributes) == nil, let modified else { return nil }
+        var oldest = modified
+        for value in earlier.reversed() {
+            guard value.secret.secret.equals(secret) else { break }
+            oldest = min(oldest, SecretDate.stated(value.value.attributes) ?? value.modified)
+        }
+        return oldest / Timestamp.day < modified / Timestamp.day ? Timestamp.text(oldest) : nil
+    }
+}
+
+extension ImportRecord {
+    /// Whether the attribute `secret-changed` is that of an earlier secret: a program that does not know it has changed the
+    /// secret since.
+    var hasDateOfEarlierSecret: Bool {
+        guard let stated = SecretDate.stated(attributes) else { return false }
+        for value in earlier.reversed() where !value.secret.secret.equals(secret) {
+            return SecretDate.stated(value.value.attributes) == stated
+        }
+        return false
+    }
+}
+
+/// A source that items can be imported from.
+package protocol ImportSource: ~Copyable {
+    /// Passes each item to `take`, in source order.
+    /// - Returns: Descriptions of whatever the vault would not contain, one line each.
+    mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [Omission]
+}
+
+/// Calls the library and adds the place in the source to its errors. If an item does not fit into a vault, the error
+/// blames the source, not the command's usage.
+package func importing<R: ~Copyable>(_ place: String, _ body: () throws -> R) throws -> R {
+    do {
+        return try body()
+    } catch let error as VaultError {
+        throw ExchangeError(error).at(place)
+    }
+}

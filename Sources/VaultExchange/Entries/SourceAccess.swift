@@ -1,0 +1,56 @@
+package import VaultFmt
+
+/// How a source is opened, and how much of it is read.
+package struct SourceAccess {
+    package let factors: any SourceFactors
+    package var limits: SourceLimits
+    /// Whether entries are read that the source's program has in its recycle bin.
+    package var includesRecycleBin: Bool
+    /// Called with remarks on the source, one line each.
+    package var remark: (String) -> Void
+
+    package init(
+        _ factors: any SourceFactors, limits: SourceLimits = SourceLimits(), includesRecycleBin: Bool = false,
+        remark: @escaping (String) -> Void = { _ in }
+    ) {
+        self.factors = factors
+        self.limits = limits
+        self.includesRecycleBin = includesRecycleBin
+        self.remark = remark
+    }
+}
+
+/// The limits on the work that a source may require.
+package struct SourceLimits {
+    /// The limits on Argon2, as for vaults.
+    package var derivation = ReaderLimits()
+    /// The maximum number of rounds of AES-KDF or PBKDF2.
+    package var rounds = KDBX.Limit.rounds
+    /// The maximum number of bcrypt rounds that an OpenSSH key may require. A hundred rounds take about a second.
+    package var bcryptRounds: UInt32 = 512
+    /// The maximum size in bytes of all attachments together, and of an entry; nil if it follows from the size of the
+    /// source.
+    package var memory: Int?
+
+    package init() {}
+}
+
+/// The means of opening an encrypted source. A front end asks its user, reads files and starts programs; a reader only
+/// says what it needs.
+package protocol SourceFactors {
+    /// Calls `open` with the passphrase of the source, or with nil if only a key file is given. `open` throws
+    /// `ExchangeError.Code.noAccess` if the passphrase is wrong, and can be called again with another one.
+    ///
+    /// `source`: the name of the source in messages.
+    func withPassphrase<R: ~Copyable>(for source: String, _ open: (borrowing Secret?) throws -> R) throws -> R
+
+    /// Returns the contents of the key file, or nil if none is given.
+    func keyFile() throws -> Secret?
+
+    /// Returns an encrypted OpenSSH private key (the text of its PEM block) without encryption, or nil if the passphrase
+    /// does not open it or it is damaged. `limit`: the maximum length of the result in bytes; `place`: its place in the
+    /// source, for messages.
+    func decryptedOpenSSH(
+        _ key: borrowing Secret, _ passphrase: borrowing Secret, limit: Int, _ place: String
+    ) throws -> Secret?
+}

@@ -1,0 +1,543 @@
+import VaultBytes
+package import VaultFmt
+import VaultLocal
+
+/// The treatment of an item that already exists in the vault.
+package enum DuplicatePolicy: String, CaseIterable {
+    case fail
+    case skip
+    case replace
+    case keepBoth = "keep-both"
+    case updateNewer = "update-newer"
+}
+
+/// Imports the items of a source into a vault: all of them in one transaction, or none. It decides what becomes of each
+/// item; a front end asks and reports.
+package struct ImportSession {
+    package let policy: DuplicatePolicy
+    package let group: GroupChoice
+    package private(set) var tally = ImportTally()
+    /// The parts of the source that the vault does not get.
+    package private(set) var omissions: [Omission] = []
+    /// The number of identifiers that were left out because they are those of other items.
+    private var foreignOrigins = 0
+    /// The groups that scoped slots can read.
+    private var readable: Set<String> = []
+    /// Items that get the source's secrets in such a group, although neither the source nor the user named it: the first
+    /// few, and how many there are.
+    package private(set) var exposed: (items: [ItemKey], count: Int) = ([], 0)
+    private var twins = Twins()
+    /// The items of the vault by their origin, loaded when first needed.
+    private var origins: [String: ItemKey]?
+    private var room = EntryRoom()
+    /// The number of earlier values that the vault keeps.
+    private var limit = 0
+
+    package init(policy: DuplicatePolicy, group: GroupChoice = .own) {
+        self.policy = policy
+        self.group = group
+    }
+
+    /// Imports everything.
+    ///
+    /// `counted`: called with the number of items so far. `accept`: called with the whole import before it becomes
+    /// durable; if it throws, nothing is imported.
+    package mutating func run(
+        _ source: inout some ImportSource & ~Copyable, into vault: Vault, counted: (Int) -> Void,
+        accept: (borrowing ImportSession) throws -> Void
+    ) throws {
+        limit = vault.keptVersions
+        readable = try Self.groupsOfScopedSlots(vault)
+        try vault.transaction(rethrowing: { transaction in
+            omissions = try source.read { record in
+                try put(record, into: transaction)
+                try room.note(tally.seen)
+                counted(tally.seen)
+            }
+            omissions += foreignOriginsLost
+            try accept(self)
+        })
+    }
+
+    /// The effect that an import would have on one item.
+    package struct Rehearsed {
+        package let decision: Decision
+        /// The label in the source.
+        package let label: String?
+        /// The names of the attributes that the item would get.
+        package let attributes: [String]
+        /// The changes of an existing item, and its parts that stay despite the source, in words; empty if there are
+        /// none.
+        package let remarks: String
+    }
+
+    /// Passes on what `run` would do to each item, without changing anything. Refuses whatever `run` would refuse before it
+    /// calls `accept`.
+    package mutating func rehearse(
+        _ source: inout some ImportSource & ~Copyable, into vault: Vault, counted: (Int) -> Void,
+        each: (Rehearsed) throws -> Void
+    ) throws {
+        var seen: [ItemKey: (modified: Int64?, contents: UInt64)] = [:]
+        // The names that entries before have given up.
+        var freed: Set<ItemKey> = []
+        limit = vault.keptVersions
+        readable = try Self.groupsOfScopedSlots(vault)
+        omissions = try source.read { record in
+            let (key, contents) = (record.key, twins.contents(of: record))
+            let decision = try importing(record.place) { () throws -> Decision in
+                try vault.rehearseAdding(
+                    secretBytes: record.secret.count, attributes: record.attributes,
+                    accessibility: record.accessibility,
+                    group: key.group, created: record.created, modified: record.modified)
+                for earlier in record.earlier {
+                    try vault.rehearseAdding(
+                        secretBytes: earlier.secret.count, attributes: earlier.value.attributes,
+                        accessibility: record.accessibility,
+                        group: key.group, created: earlier.value.replaced, modified: earlier.modified)
+                }
+                return try decide(
+                    record, known: { () throws(VaultError) in try Self.origins(of: try vault.items()) },
+                    isKnown: { key throws(VaultError) in
+                        if seen[key] != nil { return true }
+                        return freed.contains(key) ? false : try vault.item(key) != nil
+                    },
+                    origin: { key throws(VaultError) in
+                        seen[key] != nil ? nil : try vault.item(key)?.attributes.string(AttributeName.origin)
+                    },
+                    compare: { key, name throws(VaultError) in
+                        if let last = seen[key] {
+                            return last.contents == contents
+                                ? .none : Self.isNewer(record.modified, than: last.modified)
+                        }
+                        guard let old = try vault.whole(key) else { return .newer }
+                        return try Self.compare(record, old, name)
+                    })
+            }
+            note(decision, record)
+            if let old = decision.old, decision.changes, old != decision.target { freed.insert(old) }
+            freed.remove(decision.target)
+            let before = try decision.changes ? vault.item(decision.old ?? decision.target) : nil
+            tally.note(decision, record, Self.remarks(on: record, before, decision))
+            let earlier = try importing(record.place) {
+                try earlierValues(of: record, decision, whole: { key throws(VaultError) in try vault.whole(key) }) {
+                    key throws(VaultError) in
+                    try vault.earlierValues(of: key)
+                } open: { value throws(VaultError) in
+                    try vault.secret(of: value)
+                }
+            }
+            tally.earlierValues += earlier.added.count
+            tally.droppedEarlierValues += earlier.dropped
+            tally.displacedEarlierValues += earlier.displaced
+            if decision.action != .copy { seen[decision.target] = (record.modified, contents) }
+            let dropsOrigin = try importing(record.place) {
+                try hasForeignOrigin(record, decision) { () throws(VaultError) in try Self.origins(of: vault.items()) }
+            }
+            let attributes = try ImportedAttributes.changes(
+                of: record, to: decision.target, before, decision.changeOfAttributes, dropsOrigin: dropsOrigin)
+            try each(
+                Rehearsed(
+                    decision: decision, label: record.attributes.label, attributes: attributes.set.names,
+                    remarks: Self.remarks(on: record, before, decision)))
+            try room.note(tally.seen)
+            counted(tally.seen)
+        }
+        omissions += foreignOriginsLost
+    }
+
+    /// The loss of identifiers that are those of other items.
+    private var foreignOriginsLost: [Omission] {
+        guard foreignOrigins > 0 else { return [] }
+        let whose = foreignOrigins == 1 ? "that of another item" : "those of other items"
+        let items = foreignOrigins == 1 ? "1 item" : "\(foreignOrigins) items"
+        return [
+            .loss("the attribute 'origin' of \(items), because it is \(whose), which imports find by it")
+        ]
+    }
+
+    /// Returns the groups that scoped slots can read.
+    private static func groupsOfScopedSlots(_ vault: Vault) throws(VaultError) -> Set<String> {
+        Set(try vault.slots().flatMap { $0.groups ?? [] })
+    }
+
+    /// Notes an item that an entry was found to be by its identifier or name, and that others can read where it is: a
+    /// source that was imported before may have put it there.
+    private mutating func noteExposed(_ decision: Decision) {
+        guard decision.changes, !decision.renamesOnly, let asked = decision.asked,
+            readable.contains(decision.target.group),
+            !asked.group.utf8.elementsEqual(decision.target.group.utf8)
+        else { return }
+        if exposed.items.count < 5 { exposed.items.append(decision.target) }
+        exposed.count += 1
+    }
+
+    /// The number of entries of the source that were left out.
+    package var omitted: Int { omissions.reduce(0) { $0 + $1.entries } }
+
+    // MARK: deciding
+
+    /// The treatment of an item, and its key.
+    package struct Decision {
+        package let action: Action
+        package let target: ItemKey
+        /// The item that is replaced, if its key differs.
+        var old: ItemKey?
+        /// The key that the source and the options ask for; of items that are changed only.
+        var asked: ItemKey?
+        /// Whether the item gets another name or group, and nothing else changes.
+        var renamesOnly = false
+
+        var adds: Bool { [.add, .keepBoth, .replace, .update].contains(action) }
+        /// Whether an existing item is changed.
+        var changes: Bool { action == .replace || action == .update }
+
+        var changeOfAttributes: ImportedAttributes.Change {
+            switch action {
+            case .add, .keepBoth, .replace: .replaceAll
+            case .update: renamesOnly ? .name : .merge
+            case .skip, .duplicate, .unchanged, .copy, .keep: .none
+            }
+        }
+    }
+
+    package enum Action: String {
+        case add, replace, skip, duplicate, update, unchanged
+        /// An earlier entry of the source is equal in everything.
+        case copy
+        case keepBoth = "keep-both"
+        /// The item in the vault was changed later, or the source has no time for it.
+        case keep
+    }
+
+    /// How an item of the source differs from the one in the vault.
+    private enum Difference {
+        case none, newer, older
+        /// Only the name or the group differs, and the source's is to hold.
+        case name
+        /// The source does not record which is newer.
+        case unknown
+    }
+
+    /// How the name that an item will have differs from the one it has.
+    private enum Naming {
+        case same, renamed
+        /// It loses the number that tells it from another item, which had the name.
+        case freed
+        /// It is in another group, because the user asks for that.
+        case moved
+    }
+
+    /// `known`: the vault's items by origin. `isKnown`: whether an item with the given key exists. `origin`: the origin
+    /// of the item of the vault that has the given key. `compare`: how the record compares with the item that has the
+    /// given key.
+    private mutating func decide(
+        _ record: borrowing ImportRecord, known: () throws(VaultError) -> [String: ItemKey],
+        isKnown: (ItemKey) throws(VaultError) -> Bool, origin: (ItemKey) throws(VaultError) -> String?,
+        compare: (_ old: ItemKey, Naming) throws(VaultError) -> Difference
+    ) throws(VaultError) -> Decision {
+        let key = try group.key(record.key, record.attributes)
+        var old: ItemKey?
+        // Of our own exports, an entry's identifier is its item's id, unless the item has one of another program.
+        let isIdentified =
+            record.formerKey == nil || record.attributes.string(AttributeName.origin) == record.origin
+        if policy != .keepBoth, !record.origin.isEmpty, isIdentified {
+            if origins == nil { origins = try known() }
+            // An item that has since been removed, or that this import has moved, is looked up by its key.
+            if let found = origins?[record.origin], try isKnown(found), twins.isFree(found) { old = found }
+        }
+        if policy != .keepBoth, old == nil, let former = record.formerKey {
+            let found = try group.key(former, record.attributes)
+            if try isKnown(found), twins.isFree(found) { old = found }
+        }
+        var name = key
+        if let old {
+            twins.note(old, record)
+        } else if record.mayHaveTwins {
+            switch try twins.verdict(on: key, record) {
+            case .copy: return Decision(action: .copy, target: key)
+            case .new(let own): name = own
+            }
+        }
+        let isTaken = try isKnown(name)
+        guard let found = old ?? (isTaken ? name : nil) else {
+            return Decision(action: name == key ? .add : .keepBoth, target: name)
+        }
+        let target = try target(of: found, named: name, isKnown)
+        var policy = policy
+        if old == nil, policy == .updateNewer || policy == .replace {
+            let isTaken =
+                record.mayHaveTwins && twins.hasTaken(found) || record.formerKey != nil && !twins.isFree(found)
+            // Neither is an older version of the other, whatever their times, and even if they are equal today.
+            if try isTaken ? true : Self.areTwoEntries(record.origin, origin(found)) { policy = .keepBoth }
+        }
+        if policy != .keepBoth { twins.match(found) }
+        switch policy {
+        case .replace: return Decision(action: .replace, target: target, old: found, asked: key)
+        case .skip: return Decision(action: .skip, target: found)
+        case .fail: return Decision(action: .duplicate, target: found)
+        case .updateNewer:
+            let name: Naming =
+                if target == found { .same } else if target.group != found.group { .moved } else {
+                    TwinName.isTwin(found, of: target) ? .freed : .renamed
+                }
+            switch try compare(found, name) {
+            case .none: return Decision(action: .unchanged, target: found)
+            case .name:
+                return Decision(action: .update, target: target, old: found, asked: key, renamesOnly: true)
+            case .newer: return Decision(action: .update, target: target, old: found, asked: key)
+            case .older, .unknown: return Decision(action: .keep, target: found)
+            }
+        case .keepBoth: break
+        }
+        // A certificate, key or identity with the same key is the same item.
+        guard key.account != nil else { return Decision(action: .skip, target: key) }
+        for number in twins.number(after: key)...Twins.most {
+            if let other = try TwinName.key(key, String(number)), try !isKnown(other) {
+                twins.note(other, record)
+                twins.note(number, of: key)
+                return Decision(action: .keepBoth, target: other)
+            }
+        }
+        throw VaultError(.limitExceeded, "there are \(Twins.most) items with the same name")
+    }
+
+    /// Notes which item an entry has made, changed or renamed.
+    private mutating func note(_ decision: Decision, _ record: borrowing ImportRecord) {
+        guard decision.adds else { return }
+        twins.take(decision.target)
+        noteExposed(decision)
+        guard let old = decision.old, old != decision.target else { return }
+        twins.release(old)
+        twins.note(decision.target, record)
+    }
+
+    /// Returns the key of an item that exists, once the source has changed it: its name in the source may be another one.
+    /// If another item has that name, it gets a suffix, as entries of one name do; an item that has such a suffix keeps it.
+    private mutating func target(
+        of found: ItemKey, named name: ItemKey, _ isKnown: (ItemKey) throws(VaultError) -> Bool
+    ) throws(VaultError) -> ItemKey {
+        let named = try group.movesItems ? name : name.replacing(group: found.group)
+        guard found.itemClass == name.itemClass, named != found else { return found }
+        guard try isKnown(named) else { return named }
+        if named.group == found.group, TwinName.isTwin(found, of: named) { return found }
+        for number in twins.number(after: named)...Twins.most {
+            guard let twin = try TwinName.key(named, String(number)) else { return found }
+            if twin == found { return found }
+            if try !isKnown(twin) {
+                twins.note(number, of: named)
+                return twin
+            }
+        }
+        return found
+    }
+
+    /// Whether two identifiers are of different entries of one program, such as entries of two of its databases.
+    private static func areTwoEntries(_ one: String, _ other: String?) -> Bool {
+        guard let other, let program = one.firstIndex(of: ":") else { return false }
+        return one != other && other.hasPrefix(one[...program])
+    }
+
+    private static func origins(of cursor: consuming ItemCursor) throws(VaultError) -> [String: ItemKey] {
+        var origins: [String: ItemKey] = [:]
+        var doubled: Set<String> = []
+        var cursor = cursor
+        while let item = try cursor.next() {
+            guard let origin = item.attributes.string(AttributeName.origin) else { continue }
+            if origins.updateValue(item.key, forKey: origin) != nil { doubled.insert(origin) }
+        }
+        // Which of two items is meant, nobody knows, and the source of one of them may have been made for that.
+        for origin in doubled { origins[origin] = nil }
+        return origins
+    }
+
+    /// Compares an item with the one in the vault. Attributes that the source does not have belong only to the vault
+    /// and do not count as differences.
+    private static func compare(
+        _ record: borrowing ImportRecord, _ old: borrowing OpenedItem, _ name: Naming
+    ) throws(VaultError) -> Difference {
+        let item = old.item
+        let isSame = record.secret.equals(old.secret) ? hasAll(of: record.attributes, item) : false
+        let difference = isNewer(record.modified, than: item.modified)
+        guard isSame else { return difference }
+        switch name {
+        case .same: return .none
+        case .moved, .freed: return .name
+        case .renamed: return difference == .newer ? .name : difference
+        }
+    }
+
+    private static func hasAll(of attributes: Attributes, _ item: Item) -> Bool {
+        func has(_ attributes: Attributes) -> Bool {
+            attributes.all.allSatisfy {
+                // The vault's own item need not state what the vault knows of it.
+                let known = item.attributes.attribute($0.name)
+                return known == $0 || known == nil && $0.name == SecretDate.attribute
+            }
+        }
+        if has(attributes) { return true }
+        // What does not fit into the item was combined when it was imported.
+        do throws(ExchangeError) {
+            let changes = try attributes.fitting(into: item.attributes)
+            return changes.remove.isEmpty && has(changes.set)
+        } catch { return false }
+    }
+
+    private static func isNewer(_ modified: Int64?, than other: Int64?) -> Difference {
+        guard let modified, let other else { return .unknown }
+        return modified > other ? .newer : .older
+    }
+
+    /// Whether a source gives an item the identifier by which a later import finds another one, be it of the vault or of
+    /// this source: that one's secrets would then be put here, or neither would be found.
+    private mutating func hasForeignOrigin(
+        _ record: borrowing ImportRecord, _ decision: Decision, known: () throws(VaultError) -> [String: ItemKey]
+    ) throws(VaultError) -> Bool {
+        guard decision.adds, let origin = record.attributes.string(AttributeName.origin) else { return false }
+        if origins == nil { origins = try known() }
+        guard origin != record.origin, let other = origins?[origin], other != decision.target, other != decision.old
+        else {
+            origins?[origin] = decision.target
+            return false
+        }
+        foreignOrigins += 1
+        return true
+    }
+
+    // MARK: putting
+
+    private mutating func put(_ record: consuming ImportRecord, into transaction: Transaction) throws {
+        let place = record.place
+        let decision = try importing(place) { () throws -> Decision in
+            try decide(
+                record, known: { () throws(VaultError) in try Self.origins(of: try transaction.items()) },
+                isKnown: { key throws(VaultError) in try transaction.item(key) != nil },
+                origin: { key throws(VaultError) in
+                    try transaction.item(key)?.attributes.string(AttributeName.origin)
+                },
+                compare: { key, name throws(VaultError) in
+                    guard let old = try transaction.whole(key) else { return .newer }
+                    return try Self.compare(record, old, name)
+                })
+        }
+        let target = decision.target
+        note(decision, record)
+        let earlier = try importing(place) {
+            try earlierValues(of: record, decision, whole: { key throws(VaultError) in try transaction.whole(key) }) {
+                key throws(VaultError) in
+                try transaction.earlierValues(of: key)
+            } open: { value throws(VaultError) in
+                try transaction.open(value).takeSecret()
+            }
+        }
+        // What the source says of an existing item never lets anyone read more of it than before.
+        let before = try decision.changes ? importing(place) { try transaction.item(decision.old ?? target) } : nil
+        tally.note(decision, record, Self.remarks(on: record, before, decision))
+        let dropsOrigin = try importing(place) {
+            try hasForeignOrigin(record, decision) { () throws(VaultError) in
+                try Self.origins(of: transaction.items())
+            }
+        }
+        var changes = try ImportedAttributes.changes(
+            of: record, to: target, before, decision.changeOfAttributes, dropsOrigin: dropsOrigin)
+        let old = decision.old ?? target
+        switch decision.action {
+        case .add, .keepBoth:
+            if record.hasDateOfEarlierSecret { changes.set[SecretDate.attribute] = nil }
+            if changes.set.count < Format.Limit.attributes, let date = record.secretDate {
+                changes.set.set(Attribute(SecretDate.attribute, Array(date.utf8)))
+            }
+            try importing(place) {
+                try transaction.add(
+                    target, secret: record.secret, attributes: changes.set, accessibility: record.accessibility,
+                    created: record.created, modified: record.modified)
+            }
+        case .update where decision.renamesOnly:
+            try importing(place) {
+                if !changes.isEmpty { try transaction.update(old, attributes: changes) }
+                // Another time would hide the source's next changes, or let an older name return.
+                let date = max(record.modified ?? .min, before?.modified ?? .min)
+                try transaction.move(old, to: target, modified: date)
+            }
+        case .replace, .update:
+            try importing(place) {
+                try changes.keepDate(ofSecretOf: old, unlessNew: record.secret, in: transaction)
+                if changes.replaceAll { changes.dropDate(ifSameDayAs: record.modified) }
+                changes.dropDate(ifTooManyWith: before)
+                // The item is stored both before and after it is moved, so that the earlier value keeps its own time.
+                for key in old == target ? [target] : [old, target] {
+                    if key != old { try transaction.move(old, to: target) }
+                    try transaction.set(
+                        key, secret: record.secret, attributes: changes, created: record.created,
+                        modified: record.modified)
+                }
+            }
+        case .unchanged: break
+        case .skip, .copy, .duplicate, .keep: return
+        }
+        tally.droppedEarlierValues += earlier.dropped
+        tally.displacedEarlierValues += earlier.displaced
+        guard !earlier.added.isEmpty else { return }
+        tally.earlierValues += try importing(place) {
+            try transaction.addEarlierValues(earlier.added.map(\.value), to: target)
+        }
+    }
+
+    /// Returns what changes of an existing item, and what stays despite the source, in words; empty if there is nothing
+    /// to say.
+    private static func remarks(on record: borrowing ImportRecord, _ before: Item?, _ decision: Decision) -> String {
+        guard let before, decision.changes else { return "" }
+        var parts = KeptProtection.parts(of: before, despite: record, decision.asked, decision.target)
+        if decision.action == .replace, let text = ImportedAttributes.removed(from: before, by: record) {
+            parts.append(text)
+        }
+        return parts.joined(separator: "; ")
+    }
+
+    /// The effect of an import on the earlier values of an item.
+    private struct EarlierChange {
+        /// The source's values that the item gets.
+        var added: [ImportRecord.Earlier] = []
+        /// The number of the source's values that the vault does not keep.
+        var dropped = 0
+        /// The number of the item's own values that give way to the source's.
+        var displaced = 0
+    }
+
+    private func earlierValues(
+        of record: borrowing ImportRecord, _ decision: Decision, whole: (ItemKey) throws(VaultError) -> OpenedItem?,
+        earlier: (ItemKey) throws(VaultError) -> [EarlierValue], open: (EarlierValue) throws(VaultError) -> Secret
+    ) throws(VaultError) -> EarlierChange {
+        guard !record.earlier.isEmpty else { return EarlierChange() }
+        var item: OpenedItem?
+        switch decision.action {
+        case .skip, .copy, .duplicate, .keep: return EarlierChange()
+        case .add, .keepBoth: break
+        // Of a rehearsal, an entry before this one can be what is changed.
+        case .replace, .update, .unchanged: item = try whole(decision.old ?? decision.target)
+        }
+        guard let item else {
+            let last = KnownValues.last(of: record, limit)
+            return EarlierChange(added: last.added, dropped: last.dropped)
+        }
+        var change = KnownValues.Change.none
+        if decision.action == .replace { change = .replace }
+        if decision.action == .update, !decision.renamesOnly { change = .merge }
+        let known = try KnownValues(
+            item, try earlier(decision.old ?? decision.target), record, change, limit: limit, open: open)
+        // What an import of the same source has named before is not named again.
+        let isNamed = !record.origin.isEmpty && item.item.attributes.string(AttributeName.origin) == record.origin
+        // A value that the item has already keeps what the vault knows of it, such as the group in which it was set.
+        let missing = known.missing(
+            record.earlier, after: change == .merge ? item.item.modified : .max, isNamed: isNamed)
+        return EarlierChange(
+            added: missing.added, dropped: change == .none && isNamed ? 0 : missing.dropped,
+            displaced: known.displaced(by: missing.added))
+    }
+}
+
+extension ItemKey {
+    /// Returns the same key with another account, or the key itself if its class has no account.
+    func with(account: String) throws(VaultError) -> ItemKey {
+        self.account == nil ? self : try replacing([.account: .text(account)])
+    }
+}

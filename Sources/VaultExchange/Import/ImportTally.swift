@@ -1,0 +1,51 @@
+import VaultFmt
+import VaultLocal
+
+/// The number of items for each outcome, with the names of items that already existed.
+package struct ImportTally {
+    private var counts: [ImportSession.Action: Int] = [:]
+    package internal(set) var earlierValues = 0
+    package internal(set) var droppedEarlierValues = 0
+    package internal(set) var displacedEarlierValues = 0
+    /// The outcomes for items that already existed, with their places in the source; only the first few.
+    package private(set) var named: [String] = []
+    /// The first few of those because of which an import is refused.
+    package private(set) var duplicateNames: [String] = []
+
+    /// The maximum number of skipped, replaced or renamed items that are listed by name. A dry run lists all of them on
+    /// standard output.
+    private static let mostNamed = 1000
+
+    /// Returns how many items had an outcome.
+    package func count(_ action: ImportSession.Action) -> Int { counts[action] ?? 0 }
+
+    package var seen: Int { counts.values.reduce(0, +) }
+    package var duplicates: Int { counts[.duplicate] ?? 0 }
+
+    /// Counts the outcome of an item, and keeps its name if it already existed.
+    mutating func note(
+        _ decision: ImportSession.Decision, _ record: borrowing ImportRecord, _ remarks: String
+    ) {
+        counts[decision.action, default: 0] += 1
+        let what: String
+        switch decision.action {
+        case .add, .unchanged: return
+        case .keepBoth: what = "kept both, this one as account \(TerminalText.quoted(decision.target.account ?? "")): "
+        case .replace: what = "replaced: "
+        case .update: what = "updated: "
+        case .skip: what = "skipped: "
+        case .copy: what = "skipped, an exact copy of an earlier entry: "
+        case .keep where record.modified == nil:
+            what = "left unchanged because the source does not say when it was changed: "
+        case .keep: what = "left unchanged because it was changed later in the vault: "
+        case .duplicate:
+            guard duplicateNames.count < 5 else { return }
+            duplicateNames.append("\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place))")
+            return
+        }
+        guard named.count < Self.mostNamed else { return }
+        named.append(
+            "\(what)\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place))"
+                + (remarks.isEmpty ? "" : "; \(remarks)"))
+    }
+}

@@ -1,0 +1,81 @@
+import VaultBytes
+import VaultFmt
+import VaultLocal
+
+/// The attributes that an import gives an item.
+enum ImportedAttributes {
+    /// Which of an item's attributes a change is about.
+    enum Change {
+        case none
+        /// The source's are all that the item will have; otherwise, it keeps the others.
+        case replaceAll, merge
+        /// Only the one that keeps the source's user name.
+        case name
+    }
+
+    /// Returns the change, which always fits into an item.
+    ///
+    /// - `target`: The key that the item will have.
+    /// - `item`: The item in the vault, if there is one.
+    /// - `dropsOrigin`: Whether the identifier is left out.
+    ///
+    /// Throws `damaged` if the item has no room for a single new attribute.
+    static func changes(
+        of record: borrowing ImportRecord, to target: ItemKey, _ item: Item?, _ change: Change, dropsOrigin: Bool
+    ) throws(ExchangeError) -> AttributeChanges {
+        var attributes = record.attributes
+        if dropsOrigin { attributes[AttributeName.origin] = nil }
+        TwinName.note(record.key, target, in: &attributes)
+        do throws(ExchangeError) {
+            switch change {
+            case .none: return AttributeChanges(set: attributes)
+            case .replaceAll:
+                var changes = try attributes.protected(like: item).fitting(into: Attributes())
+                changes.replaceAll = item != nil
+                return changes
+            case .merge:
+                return try attributes.protected(like: item).fitting(into: item?.attributes ?? Attributes())
+            case .name: return name(attributes, item)
+            }
+        } catch { throw error.at(record.place) }
+    }
+
+    /// Returns the change of an item that gets another name and nothing else.
+    private static func name(_ attributes: Attributes, _ item: Item?) -> AttributeChanges {
+        let (known, now) = (item?.attributes ?? Attributes(), attributes.attribute(AttributeName.userName))
+        guard let now else {
+            return AttributeChanges(
+                remove: known.attribute(AttributeName.userName) == nil ? [] : [AttributeName.userName])
+        }
+        let isFull = known.count == Format.Limit.attributes && known.attribute(AttributeName.userName) == nil
+        return isFull || known.attribute(AttributeName.userName) == now
+            ? AttributeChanges() : AttributeChanges(set: Attributes([now]))
+    }
+
+    /// Names the attributes that an item loses because the source does not have them; nil if there are none.
+    static func removed(from item: Item, by record: borrowing ImportRecord) -> String? {
+        let own: Set = [SecretDate.attribute, AttributeName.userName]
+        let names = item.attributes.names.filter { record.attributes.attribute($0) == nil && !own.contains($0) }
+        guard !names.isEmpty else { return nil }
+        let shown = names.prefix(5).map { TerminalText.quoted($0) }.joined(separator: ", ")
+        return "removed \(shown)\(names.count > 5 ? " and \(names.count - 5) more attributes" : "")"
+            + ", which the source does not have"
+    }
+}
+
+extension AttributeChanges {
+    /// Leaves out the date of the secret if the item's last change says it as well.
+    mutating func dropDate(ifSameDayAs modified: Int64?) {
+        guard let modified, let stated = SecretDate.stated(set), stated / Timestamp.day == modified / Timestamp.day
+        else { return }
+        set[SecretDate.attribute] = nil
+    }
+
+    /// Leaves out the date of the secret if the item has no room for it.
+    mutating func dropDate(ifTooManyWith item: Item?) {
+        let name = SecretDate.attribute
+        guard let item, set.attribute(name) != nil, replaceAll || item.attributes.attribute(name) == nil else { return }
+        let kept = replaceAll ? 0 : item.attributes.names.count { set.attribute($0) == nil && !remove.contains($0) }
+        if kept + set.count > Format.Limit.attributes { set[name] = nil }
+    }
+}

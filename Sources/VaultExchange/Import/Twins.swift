@@ -1,0 +1,178 @@
+import Crypto
+import VaultFmt
+import VaultLocal
+
+/// Tells the entries of one source apart that would become items of the same name: by their folders, then by their
+/// titles, then by numbers, which are added to the account.
+///
+/// It keeps only hashes, so that a source with a million entries does not fill the memory.
+struct Twins {
+    /// The relation of an entry to the earlier ones of the source.
+    enum Verdict {
+        /// It has this key, its own unless it is a twin.
+        case new(ItemKey)
+        /// It equals an earlier entry in everything.
+        case copy
+    }
+
+    /// The first entry of a name.
+    private struct First {
+        let contents: Mark
+        let folder: UInt32
+        let title: UInt32
+        /// The number for the next entry of the name.
+        var next: UInt32 = 2
+    }
+
+    /// The start of a keyed hash: nobody outside this process can make two texts that have the same.
+    private typealias Mark = UInt64
+
+    private let key = [UInt8].random(16)
+    private var names: [Mark: First] = [:]
+    /// The names and contents of all entries that are not the first of their name.
+    private var others: Set<Mark> = []
+    /// The names of the items that entries have made or changed.
+    private var targets: Set<Mark> = []
+    /// The names of the items that entries were found to be, whether or not they changed them.
+    private var matches: Set<Mark> = []
+    /// The last number that was given to an item of a name.
+    private var numbers: [Mark: UInt32] = [:]
+
+    /// The most entries of one name that are numbered.
+    static let most: UInt32 = 1_000_000
+
+    /// Finds a key for an entry that no earlier entry of the source has.
+    ///
+    /// `key`: the key that the entry has by itself.
+    mutating func verdict(on key: ItemKey, _ record: borrowing ImportRecord) throws(VaultError) -> Verdict {
+        // A certificate, key or identity of the same name is the same item.
+        guard key.account != nil else { return .new(key) }
+        let name = mark(key)
+        let entry = first(record)
+        guard let first = names[name] else {
+            names[name] = entry
+            return .new(key)
+        }
+        guard first.contents != entry.contents, others.insert(mark(name, entry.contents)).inserted else {
+            return .copy
+        }
+        var words: [String] = []
+        if first.folder != entry.folder { words.append(record.attributes.string(AttributeName.folder) ?? "") }
+        if first.title != entry.title { words.append(record.attributes.label ?? "") }
+        for suffix in words where !suffix.isEmpty {
+            if let twin = try free(key, suffix, entry) { return .new(twin) }
+        }
+        guard try TwinName.key(key, String(Self.most)) != nil else {
+            throw VaultError(.limitExceeded, "the account is too long for a number that tells it from another one")
+        }
+        for number in first.next..<Self.most {
+            names[name]?.next = number + 1
+            if let twin = try free(key, String(number), entry) { return .new(twin) }
+        }
+        throw VaultError(.limitExceeded, "there are \(Self.most) entries with the same name")
+    }
+
+    /// Adds an entry whose name was found otherwise.
+    mutating func note(_ key: ItemKey, _ record: borrowing ImportRecord) {
+        let name = mark(key)
+        if names[name] == nil { names[name] = first(record) }
+    }
+
+    /// Gives up a name that no entry's item has any more.
+    mutating func release(_ key: ItemKey) { names[mark(key)] = nil }
+
+    /// Notes that an entry has made or changed an item.
+    mutating func take(_ target: ItemKey) { targets.insert(mark(target)) }
+
+    /// Whether an entry has made or changed an item. Such an item belongs to that entry alone.
+    func hasTaken(_ key: ItemKey) -> Bool { targets.contains(mark(key)) }
+
+    /// Notes that an entry was found to be an item.
+    mutating func match(_ item: ItemKey) { matches.insert(mark(item)) }
+
+    /// Whether no entry has been found to be this item, or has made it.
+    func isFree(_ key: ItemKey) -> Bool {
+        let name = mark(key)
+        return !targets.contains(name) && !matches.contains(name)
+    }
+
+    /// The first number that can be free for an item with this name: nobody looks for it twice.
+    func number(after key: ItemKey) -> UInt32 { numbers[mark(key)].map { min($0 + 1, Self.most) } ?? 2 }
+
+    /// Notes the number that an item of a name has got.
+    mutating func note(_ number: UInt32, of key: ItemKey) { numbers[mark(key)] = number }
+
+    /// Returns the key with a suffix and takes it, unless an earlier entry has it or it would be too long.
+    private mutating func free(_ key: ItemKey, _ suffix: String, _ entry: First) throws(VaultError) -> ItemKey? {
+        guard let twin = try TwinName.key(key, suffix) else { return nil }
+        let name = mark(twin)
+        guard names[name] == nil else { return nil }
+        names[name] = entry
+        return twin
+    }
+
+    // MARK: hashes
+
+    private var keyed: SHA256 {
+        var hash = SHA256()
+        hash.update(data: key)
+        return hash
+    }
+
+    private func mark(_ hash: SHA256) -> Mark {
+        hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: Mark.self) }
+    }
+
+    private func mark(_ bytes: [UInt8]) -> Mark {
+        var hash = keyed
+        hash.update(data: bytes)
+        return mark(hash)
+    }
+
+    private func mark(_ key: ItemKey) -> Mark { mark(key.bytes) }
+
+    private func mark(_ name: Mark, _ contents: Mark) -> Mark {
+        mark(name.littleEndianBytes + contents.littleEndianBytes)
+    }
+
+    private func first(_ record: borrowing ImportRecord) -> First {
+        let (folder, title) = (record.attributes.string(AttributeName.folder) ?? "", record.attributes.label ?? "")
+        return First(
+            contents: contents(of: record), folder: UInt32(truncatingIfNeeded: mark(Array(folder.utf8))),
+            title: UInt32(truncatingIfNeeded: mark(Array(title.utf8))))
+    }
+
+    /// Returns a hash of everything that the item would hold.
+    func contents(of record: borrowing ImportRecord) -> UInt64 {
+        var hash = keyed
+        Self.add(record.secret, record.attributes, [record.created, record.modified], to: &hash)
+        hash.update(data: Array(record.accessibility.name.utf8))
+        for earlier in record.earlier {
+            let value = earlier.value
+            Self.add(earlier.secret.secret, value.attributes, [earlier.modified, value.replaced], to: &hash)
+        }
+        return mark(hash)
+    }
+
+    private static func add(
+        _ secret: borrowing Secret, _ attributes: Attributes, _ times: [Int64?], to hash: inout SHA256
+    ) {
+        secret.withUnsafeBytes { add($0, to: &hash) }
+        for attribute in attributes.all {
+            add(Array(attribute.name.utf8), to: &hash)
+            hash.update(data: [attribute.flags.rawValue])
+            attribute.withUnsafeBytes { add($0, to: &hash) }
+        }
+        for time in times { add(Array("\(time.map(String.init) ?? "none")".utf8), to: &hash) }
+    }
+
+    /// Adds bytes and how many they are.
+    private static func add(_ bytes: [UInt8], to hash: inout SHA256) {
+        bytes.withUnsafeBytes { add($0, to: &hash) }
+    }
+
+    private static func add(_ bytes: UnsafeRawBufferPointer, to hash: inout SHA256) {
+        hash.update(data: UInt64(bytes.count).littleEndianBytes)
+        hash.update(bufferPointer: bytes)
+    }
+}

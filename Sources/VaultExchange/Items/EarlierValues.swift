@@ -1,0 +1,55 @@
+package import VaultFmt
+import VaultLocal
+
+/// The earlier values of an item, in the order in which people count them.
+package enum EarlierValues {
+    /// The most recently replaced value comes first. An import into an item that exists gives its earlier values later
+    /// revisions than the item's own have, so revisions do not order them.
+    package static func newestFirst(of item: Item, in vault: Vault) throws -> [EarlierValue] {
+        try vault.earlierValues(of: item).enumerated()
+            .sorted { ($0.element.lastUsed, $0.offset) > ($1.element.lastUsed, $1.offset) }.map(\.element)
+    }
+
+    /// The values with their numbers, which count each field for itself: secrets first, then sealed attributes by name.
+    package static func numbered(of item: Item, in vault: Vault) throws -> [(number: Int, value: EarlierValue)] {
+        let fields = Dictionary(grouping: try newestFirst(of: item, in: vault)) { $0.attribute ?? "" }
+        return fields.sorted { $0.key < $1.key }.flatMap { field in
+            field.value.enumerated().map { (number: $0.offset + 1, value: $0.element) }
+        }
+    }
+
+    /// Returns the number of earlier values; nil if there are none, or if they cannot be read here.
+    package static func count(of item: Item, in vault: Vault) throws(VaultError) -> Int? {
+        guard item.hasPast, vault.access == .owner else { return nil }
+        return try readable(of: item, in: vault).flatMap { $0.isEmpty ? nil : $0.count }
+    }
+
+    /// Returns the earlier values; nil if their list is damaged.
+    package static func readable(of item: Item, in vault: Vault) throws(VaultError) -> [EarlierValue]? {
+        do throws(VaultError) { return try vault.earlierValues(of: item) } catch {
+            guard [.authenticationFailed, .structureInvalid].contains(error.code) else { throw error }
+            return nil
+        }
+    }
+}
+
+extension EarlierValue {
+    /// The identity of a value of an item.
+    package struct Identity: Hashable {
+        package let revision: UInt64
+        package let replica: UInt64
+        package let attribute: String?
+    }
+
+    package var identity: Identity { Identity(revision: revision, replica: replica, attribute: attribute) }
+
+    /// The time at which it was replaced or, if that is not known, set.
+    var lastUsed: Int64 { replaced == 0 ? modified : replaced }
+
+    /// The text for messages: "the value that was replaced at …", with the attribute's name.
+    package var words: String {
+        let what = attribute.map { "the value of \(TerminalText.quoted($0))" } ?? "the secret"
+        guard replaced != 0 else { return "\(what) that was set at \(Timestamp.short(modified)) UTC" }
+        return "\(what) that was replaced at \(Timestamp.short(replaced)) UTC"
+    }
+}

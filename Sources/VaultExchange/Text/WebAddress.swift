@@ -1,0 +1,143 @@
+import FoundationEssentials
+
+/// A URL, split into the fields of an internet password.
+package struct WebAddress {
+    package let server: String
+    /// The scheme in lower case, such as "https"; empty if the text has none.
+    package let `protocol`: String
+    /// The port, or 0 if the text has none.
+    package let port: UInt32
+    /// The path as in the URL, without the query; a lone "/" becomes empty.
+    package let path: String
+    /// Whether these fields represent the text completely.
+    package private(set) var isExact: Bool
+
+    /// Splits addresses joined by commas, as Bitwarden writes them.
+    package static func list(_ text: String) -> [String] {
+        var list: [String] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let isAddress = part.contains("://")
+            if list.isEmpty {
+                list.append(String(part))
+            } else if isAddress {
+                // Proton Pass puts a space after the comma.
+                list.append(String(part.drop { $0 == " " }))
+            } else {
+                list[list.count - 1] += "," + part
+            }
+        }
+        return list
+    }
+
+    /// Parses an address, or the first of several joined by commas, as Bitwarden writes them.
+    /// - Returns: nil if the text names no server.
+    package init?(list text: String) {
+        guard let comma = text.firstIndex(of: ",") else {
+            self.init(text)
+            return
+        }
+        let rest = text[text.index(after: comma)...]
+        let scheme = rest.prefix { $0.isLetter || $0.isNumber || "+-.".contains($0) }
+        let isList = !scheme.isEmpty && rest[scheme.endIndex...].hasPrefix("://")
+        if !isList, let whole = WebAddress(text) {
+            self = whole
+            return
+        }
+        guard let first = WebAddress(String(text[..<comma])) else { return nil }
+        self = first
+        isExact = false
+    }
+
+    /// - Returns: nil if the text names no server.
+    private init?(_ text: String) {
+        let hasScheme = text.contains("://")
+        guard hasScheme || !text.contains("@"), let parts = URLComponents(string: hasScheme ? text : "//" + text) else {
+            return nil
+        }
+        guard let host = parts.host, !host.isEmpty, !host.contains(",") else { return nil }
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        guard isBracketed || host.unicodeScalars.allSatisfy(Self.mayBeInHost) else { return nil }
+        server = (isBracketed ? String(host.dropFirst().dropLast()) : host).lowercased()
+        `protocol` = (parts.scheme ?? "").lowercased()
+        guard let port = UInt32(exactly: parts.port ?? 0), port <= 65_535 else { return nil }
+        self.port = port
+        path = parts.percentEncodedPath == "/" ? "" : parts.percentEncodedPath
+        let scheme = hasScheme ? `protocol` + "://" : ""
+        let rebuilt = scheme + (isBracketed ? "[\(server)]" : server) + (port == 0 ? "" : ":\(port)") + path
+        isExact =
+            rebuilt.utf8.elementsEqual(text.utf8) || (path.isEmpty && (rebuilt + "/").utf8.elementsEqual(text.utf8))
+    }
+
+    /// Whether a text has an address with a password in it, as in `https://user:password@host`, or with a token in its
+    /// place, as in `https://ghp_0123456789@host`.
+    package static func hasPassword(_ text: UnsafeRawBufferPointer, isAddress: Bool = false) -> Bool {
+        let mark = Array("://".utf8)
+        var index = 0
+        while index + mark.count < text.count {
+            guard text[index] == mark[0], text[index + 1] == mark[1], text[index + 2] == mark[2] else {
+                index += 1
+                continue
+            }
+            index += mark.count
+            let rest = text[index...].prefix(longest)
+            // A text can go on behind an address. An address that has spaces in it is one nevertheless.
+            if hasPassword(after: rest.prefix { isAddress || $0 > 0x20 }) { return true }
+        }
+        return false
+    }
+
+    /// Whether an address has a password in it, with or without a scheme.
+    package static func hasPassword(_ address: String) -> Bool {
+        var copy = address
+        guard !address.contains("://") else {
+            return copy.withUTF8 { hasPassword(UnsafeRawBufferPointer($0), isAddress: true) }
+        }
+        guard let at = address.lastIndex(of: "@"), let colon = address[..<at].firstIndex(of: ":") else { return false }
+        return !namesOfPeople.contains(address[..<colon].lowercased()) && address.index(after: colon) < at
+    }
+
+    /// The schemes of addresses that have an `@` of another meaning.
+    private static let namesOfPeople: Set<String> = ["mailto", "acct", "sip", "sips", "xmpp", "im", "tel"]
+
+    /// `word`: what follows the scheme.
+    private static func hasPassword(after word: Slice<UnsafeRawBufferPointer>) -> Bool {
+        let authority = word.prefix { !ends.contains($0) }
+        if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
+            guard let colon = authority[..<at].firstIndex(of: UInt8(ascii: ":")) else {
+                return isToken(authority[..<at])
+            }
+            // Behind a token, the password is empty or a word such as "x-oauth-basic".
+            return colon + 1 < at || isToken(authority[..<colon])
+        }
+        // A password that contains a slash: what follows the colon is not a port.
+        guard let colon = authority.lastIndex(of: UInt8(ascii: ":")), colon + 1 < authority.endIndex else {
+            return false
+        }
+        let isPort = authority[(colon + 1)...].allSatisfy { (0x30...0x39).contains($0) }
+        return !isPort && !authority.contains(UInt8(ascii: "]")) && word.contains(UInt8(ascii: "@"))
+    }
+
+    /// Whether a user's name is so long, and has so many digits, that it is more likely a token.
+    private static func isToken(_ name: Slice<UnsafeRawBufferPointer>) -> Bool {
+        let digits = name.count { (0x30...0x39).contains($0) }
+        return name.count >= shortestToken && digits >= 2 && !name.contains(UInt8(ascii: "%"))
+    }
+
+    /// The least length of a token that is taken for one: those of services have at least 20 characters.
+    private static let shortestToken = 16
+    private static let ends = ASCIISet("/?#")
+    /// How much of an address is examined.
+    private static let longest = 4096
+
+    /// Returns an address without anything that may be a user name or a password.
+    static func withoutUser(_ address: String) -> String {
+        guard let at = address.lastIndex(of: "@") else { return address }
+        return String(address[address.index(after: at)...])
+    }
+
+    /// Whether a host name may contain the character (WHATWG URL, "forbidden domain code point").
+    private static func mayBeInHost(_ scalar: Unicode.Scalar) -> Bool {
+        guard scalar.value > 0x20, scalar.value != 0x7F, !scalar.properties.isWhitespace else { return false }
+        return !"\"#%/:<>?@[\\]^`{|}".unicodeScalars.contains(scalar)
+    }
+}

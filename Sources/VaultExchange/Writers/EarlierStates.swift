@@ -1,0 +1,175 @@
+import VaultBytes
+package import VaultFmt
+
+/// An item as it was before one of its secrets or sealed attributes was replaced, as exports write it.
+package struct EarlierState {
+    /// When the state began, as far as that is known, in milliseconds since 1970.
+    package let modified: Int64
+    /// When a value of it was replaced.
+    package let replaced: Int64
+    package let secret: SharedSecret
+    /// All attributes of that time, with their values.
+    package let attributes: Attributes
+    /// The access group that the item was in when it had the values, if it is another one now, or else its group. It is
+    /// that of one of the values if they are of several groups.
+    package let group: String
+
+    /// Returns the states of an item that its earlier values tell of, oldest first.
+    ///
+    /// Each field has earlier values of its own, and other programs know only whole entries. A state has the value that
+    /// each field had until then; an import finds equal values again. Values of one field that were replaced at the same
+    /// time end a state each. A value that a merge left to settle is the last of them.
+    ///
+    /// - `refused`: Called with each value that can be opened only on another device.
+    package static func all(
+        of opened: borrowing OpenedItem, in vault: Vault, refused: (EarlierValue) -> Void
+    ) throws -> [EarlierState] {
+        let item = opened.item
+        guard item.hasPast, vault.access == .owner else { return [] }
+        let values = try readable(of: item, in: vault, refused)
+        let current = (SharedSecret(opened.secret.copy()), try plain(of: item, in: vault))
+        var secrets = Field(now: current)
+        for past in values where past.value.attribute == nil {
+            secrets.add((past.secret, try plain(of: past.value, in: vault)), past)
+        }
+        var sealed = try sealed(of: item, values, in: vault)
+        var states: [EarlierState] = []
+        while let time = ([secrets.next] + sealed.map(\.next)).compactMap(\.self).min() {
+            guard let (secret, plain) = secrets.value else { break }
+            // Those that end the state come first: it may have more than an item can have.
+            let ending = sealed.filter { $0.next == time }.compactMap(\.value)
+            var attributes = Attributes(ending)
+            for attribute in plain.all + sealed.compactMap(\.value) where attributes.count < Format.Limit.attributes {
+                if attributes.attribute(attribute.name) == nil { attributes.set(attribute) }
+            }
+            let groups = ([secrets.group] + sealed.map(\.group)).compactMap(\.self)
+            let modified = [secrets.end(at: time)] + sealed.indices.map { sealed[$0].end(at: time) }
+            states.append(
+                EarlierState(
+                    modified: min(time, modified.compactMap(\.self).max() ?? time), replaced: time, secret: secret,
+                    attributes: attributes,
+                    group: groups.first { !$0.utf8.elementsEqual(item.key.group.utf8) } ?? item.key.group))
+        }
+        return states
+    }
+
+    /// A value that an item has and does not show, the group it was set in, and when it was replaced.
+    private typealias Past = (value: EarlierValue, secret: SharedSecret, group: String, ended: Int64)
+
+    /// Returns what an item has and does not show, the oldest first.
+    ///
+    /// Nobody has replaced a value that is left to settle: it comes last, and ends when the item was last changed.
+    private static func readable(
+        of item: Item, in vault: Vault, _ refused: (EarlierValue) -> Void
+    ) throws -> [Past] {
+        let earlier = try EarlierValues.newestFirst(of: item, in: vault).reversed().map { ($0, $0.lastUsed) }
+        let last = max(item.modified, earlier.map(\.1).max() ?? .min)
+        let unsettled = try vault.unsettledValues(of: item).map { ($0, max(last, $0.modified)) }
+        var values: [Past] = []
+        for (value, ended) in earlier + unsettled.sorted(by: { $0.1 < $1.1 }) {
+            do throws(VaultError) {
+                let opened = try vault.open(value)
+                let group = opened.key.group
+                values.append((value, SharedSecret(opened.takeSecret()), group, ended))
+            } catch {
+                guard error.code == .deviceBound else { throw error }
+                refused(value)
+            }
+        }
+        return values
+    }
+
+    /// The values that a field had, and the one that it has.
+    private struct Field<Value> {
+        private var earlier: [(value: Value, group: String, set: Int64, replaced: Int64)] = []
+        private var ended = 0
+        private let now: Value?
+
+        init(now: Value?) { self.now = now }
+
+        /// Adds the next newer value.
+        mutating func add(_ value: Value, _ past: Past) {
+            earlier.append((value, past.group, past.value.modified, past.ended))
+        }
+
+        /// The value before those that have ended; nil if there is none.
+        var value: Value? { ended < earlier.count ? earlier[ended].value : now }
+
+        /// The group in which the value was set; nil if it is the one that the field has.
+        var group: String? { ended < earlier.count ? earlier[ended].group : nil }
+
+        /// When the value was replaced; nil if it is the one that the field has.
+        var next: Int64? { ended < earlier.count ? earlier[ended].replaced : nil }
+
+        /// Goes on to the next value if this one was replaced at a time; returns when it was set.
+        mutating func end(at time: Int64) -> Int64? {
+            guard next == time else { return nil }
+            ended += 1
+            return earlier[ended - 1].set
+        }
+    }
+
+    /// Returns the attributes that were recorded with an earlier secret.
+    private static func plain(of value: EarlierValue, in vault: Vault) throws -> Attributes {
+        var read = Attributes()
+        for attribute in value.attributes.all {
+            if attribute.isRead {
+                read.set(attribute)
+            } else if let bytes = try vault.attribute(attribute.name, of: value) {
+                read.set(Attribute(attribute.name, secret: bytes, flags: attribute.flags))
+            }
+        }
+        return read
+    }
+
+    private static func plain(of item: Item, in vault: Vault) throws -> Attributes {
+        var all = Attributes()
+        for attribute in item.attributes.all where !attribute.flags.contains(.sealed) {
+            if let attribute = try read(attribute, of: item, in: vault) { all.set(attribute) }
+        }
+        return all
+    }
+
+    private static func read(_ attribute: Attribute, of item: Item, in vault: Vault) throws -> Attribute? {
+        if attribute.isRead { return attribute }
+        guard let bytes = try vault.attribute(attribute.name, of: item) else { return nil }
+        return Attribute(attribute.name, secret: bytes, flags: attribute.flags)
+    }
+
+    /// Returns what each sealed attribute of an item was.
+    private static func sealed(
+        of item: Item, _ values: [Past], in vault: Vault
+    ) throws -> [Field<Attribute>] {
+        let now = item.attributes.all.filter { $0.flags.contains(.sealed) }
+        return try Set(values.compactMap(\.value.attribute) + now.map(\.name)).sorted().map { name in
+            let current = now.first { $0.name == name }
+            var field = Field(now: try current.flatMap { try read($0, of: item, in: vault) })
+            for past in values where past.value.attribute == name {
+                field.add(Attribute(name, secret: past.secret.secret.copy(), flags: past.value.flags), past)
+            }
+            return field
+        }
+    }
+}
+
+/// The earlier values that an export lacks, because they can be opened only on another device.
+package struct LeftOutValues {
+    private let report: (String) -> Void
+    package private(set) var count = 0
+
+    /// `report`: called with one line for each item.
+    init(report: @escaping (String) -> Void) { self.report = report }
+
+    /// Counts and reports an item's values.
+    package mutating func add(_ number: Int, of item: Item) {
+        guard number > 0 else { return }
+        count += number
+        report("left out: \(Self.text(number, of: item))")
+    }
+
+    package static func text(_ number: Int, of item: Item) -> String {
+        let what = number == 1 ? "an earlier value" : "\(number) earlier values"
+        return
+            "\(what) of \(ItemText.summary(item.key, label: item.attributes.label)), because another device is needed to open \(number == 1 ? "it" : "them")"
+    }
+}
