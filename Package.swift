@@ -33,7 +33,7 @@ let measured: [Target] =
 let swift5: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
 // More than 30 targets, for these reasons: a C library is a target (4), C code cannot share one with Swift (5), each
-// layer and each product is a module (14), each layer has its tests (10), a program that a test starts is a target (7),
+// layer and each product is a module (15), each layer has its tests (11), a program that a test starts is a target (7),
 // and so is code in another Swift (4). What they share is in four more.
 let package = Package(
     name: "vaultfmt",
@@ -127,12 +127,21 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings + forSize),
+        // The ssh agent: its protocol, the keys of vaults, its server. Without a terminal and without options.
+        .target(
+            name: "VaultAgent",
+            dependencies: [
+                "VaultBytes", "VaultCrypto", "VaultFmt", "VaultLocal", "VaultExchange", "CVaultShim",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
+            swiftSettings: settings + forSize),
         // A library, so that tests can call its parts; the program beside it only calls it.
         .target(
             name: "VaultCommand",
             dependencies: [
-                "VaultBytes", "VaultFmt", "VaultLocal", "VaultAge", "VaultExchange", "CVaultShim", "CInterchange",
-                "CVaultPage",
+                "VaultBytes", "VaultFmt", "VaultLocal", "VaultAge", "VaultExchange", "VaultAgent", "CVaultShim",
+                "CInterchange", "CVaultPage",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -163,6 +172,13 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["CCTV", "Programs"], swiftSettings: strict),
+        .testTarget(
+            name: "VaultAgentTests",
+            dependencies: [
+                "VaultAgent", "VaultExchange", "VaultLocal", "VaultFmt", "VaultCrypto", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
         // They share one vault in use a process, so they are one suite; what needs a process of its own is in the
         // programs.
         .testTarget(
@@ -207,8 +223,8 @@ let package = Package(
         .target(
             name: "ImportFuzzing",
             dependencies: [
-                "Fuzzing", "TestSupport", "CTestSupport", "VaultExchange", "VaultAge", "VaultFmt", "VaultStore",
-                "VaultCrypto", "VaultBytes",
+                "Fuzzing", "TestSupport", "CTestSupport", "VaultExchange", "VaultAge", "VaultAgent", "VaultFmt",
+                "VaultStore", "VaultCrypto", "VaultBytes",
             ],
             path: "Tests/ImportFuzzing", swiftSettings: settings),
 

@@ -16,7 +16,14 @@ function copyBySelection(text) {
     document.body.append(area);
     area.value = text;
     area.select();
+    // The element would give its lines other ends.
+    const exact = (event) => {
+        event.clipboardData.setData('text/plain', text);
+        event.preventDefault();
+    };
+    document.addEventListener('copy', exact, { capture: true });
     const done = document.execCommand('copy');
+    document.removeEventListener('copy', exact, { capture: true });
     area.value = '';
     area.remove();
     focused?.focus({ preventScroll: true });
@@ -52,15 +59,18 @@ async function write(promised) {
 export class Clipboard {
     #timer; // runs until what was copied is to be cleared
     #pending = false; // whether it is still to be cleared
+    #clearing = false; // whether it is being cleared
     #copies = 0; // grows with each time of clearing, so that a copy that comes too late is noticed
 
     constructor() {
         // When it could not be cleared in time, the next occasion that the browser may accept does it.
-        for (const name of ['focus', 'pointerup', 'keydown']) {
-            window.addEventListener(name, () => {
-                if (this.#pending && this.#timer === undefined) this.#expire();
-            });
-        }
+        const expire = () => {
+            if (this.#pending && this.#timer === undefined && !this.#clearing) this.#expire();
+        };
+        // Of the window alone: clearing by a selection moves the focus within the page.
+        window.addEventListener('focus', expire);
+        // Before a key that copies again does: what it copies must not be taken for what is to be cleared.
+        for (const name of ['pointerup', 'keydown']) window.addEventListener(name, expire, { capture: true });
     }
 
     /** Copies a text, or one that is promised. Call it in the listener of the click that asks for it. */
@@ -72,7 +82,12 @@ export class Clipboard {
             say('The browser does not let this page copy. Show the value and copy it yourself.');
             return;
         }
-        if (copies !== this.#copies) return;
+        if (copies !== this.#copies) {
+            // The text was on its way when the clipboard was cleared, and may have come after that.
+            this.#pending = true;
+            if (this.#timer === undefined) this.#expire();
+            return;
+        }
         clearTimeout(this.#timer);
         this.#pending = true;
         this.#timer = setTimeout(() => this.#expire(), SECONDS * 1000);
@@ -96,6 +111,11 @@ export class Clipboard {
 
     async #expire() {
         this.#timer = undefined;
-        say(await this.clear());
+        this.#clearing = true;
+        try {
+            say(await this.clear());
+        } finally {
+            this.#clearing = false;
+        }
     }
 }

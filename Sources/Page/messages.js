@@ -20,6 +20,7 @@ const SENTENCES = {
     'not-found': 'There is no such item.',
     'out-of-budget': 'This needs more memory than the page may use.',
     io: 'The file cannot be read; choose it again.',
+    'too-large': 'This file has more than 1 GiB, which is too much for a page; the command ‘vaultfmt’ opens it.',
     'invalid-argument': 'What you entered is not valid here.',
     'invalid-anchor': 'This is not an anchor: it has six parts, separated by colons, as vaultfmt anchor prints them, without line breaks.',
     'no-hash': 'This browser makes one-time codes only in pages that were opened from a file or over HTTPS.',

@@ -18,6 +18,7 @@ const SCOPED = 'The key that opened the vault shows all names, but secrets of so
 const NO_ANCHOR = 'The part of the vault that an anchor is made of is damaged; the items are not.';
 const ANCHOR = 'Note this anchor, and paste it here next time to notice a rollback. It contains no secrets.';
 const MOST_LISTED = 300_000; // rows; browsers draw nothing below some millions of pixels
+const MOST_VAULT = 1 << 30; // of a chosen file: it is held in memory, and browsers give a page no more than two of these
 const WIPING_MS = 1000; // how long the worker may take to wipe its memory before it is ended
 
 class Page {
@@ -42,6 +43,8 @@ class Page {
         });
         byId('lock').addEventListener('click', () => this.lock());
         byId('refused-lock').addEventListener('click', () => this.lock());
+        // Some browsers show the choice of before when the page is loaded again.
+        this.#idle.minutes = Number(byId('idle').value);
         byId('idle').addEventListener('change', ({ target }) => {
             this.#idle.minutes = Number(target.value);
         });
@@ -108,6 +111,10 @@ class Page {
 
     #take(file) {
         if (!file) return;
+        if (file.size > MOST_VAULT) {
+            this.#showStart(sentence({ status: 'too-large' }));
+            return;
+        }
         this.#source = { name: file.name, damage: 'io', read: async () => new Uint8Array(await file.arrayBuffer()) };
         byId('other-vault').hidden = false;
         this.#prepare();

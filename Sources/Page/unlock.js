@@ -158,7 +158,7 @@ export class Unlock {
         const anchored = error.status === 'invalid-argument' && byId('anchor').value.trim() !== '';
         this.#problem(sentence(anchored ? { status: 'invalid-anchor' } : error, { limitKiB: this.#limitKiB, cost }));
         const asked = (error.cost ?? cost)?.memoryKiB;
-        byId('try-anyway').hidden = !(error.status === 'kdf-limit' && this.#limitKiB < MOST_KIB && asked <= MOST_KIB);
+        byId('try-anyway').hidden = !(error.status === 'kdf-limit' && asked > this.#limitKiB && asked <= MOST_KIB);
         this.focus();
         byId('passphrase').select();
     }

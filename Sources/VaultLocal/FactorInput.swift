@@ -78,13 +78,13 @@ package enum FactorInput {
         close(null)
     }
 
-    /// Closes the descriptor that a path refers to, if it refers to one.
-    package static func discard(file path: String) {
-        if let descriptor = descriptor(path) { discard(descriptor) }
+    /// Keeps a descriptor from programs that are started later. A standard descriptor stays theirs.
+    package static func closeOnExec(_ descriptor: Int32) {
+        if descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     }
 
     /// Returns the descriptor that a path refers to, if any.
-    private static func descriptor(_ path: String) -> Int32? {
+    package static func descriptor(_ path: String) -> Int32? {
         if path == "/dev/stdin" { return STDIN_FILENO }
         for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
             if let number = Int32(path.dropFirst(folder.count)), number >= 0 { return number }

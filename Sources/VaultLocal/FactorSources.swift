@@ -70,12 +70,10 @@ package struct FactorSources: Sendable {
         return GivenFactors(passphrase: passphrase, keyFile: keyFile, rawKey: nil)
     }
 
-    /// Closes the descriptors that the sources name, without reading them.
-    package func discardDescriptors() {
-        if let passphraseDescriptor { FactorInput.discard(passphraseDescriptor) }
-        for file in [passphraseFile, keyFile, rawKeyFile, twin.value("PASSPHRASE_FILE"), twin.value("KEY_FILE")] {
-            if let file { FactorInput.discard(file: file) }
-        }
+    /// The open descriptors that the sources name.
+    package var descriptors: [Int32] {
+        let files = [passphraseFile, keyFile, rawKeyFile, twin.value("PASSPHRASE_FILE"), twin.value("KEY_FILE")]
+        return [passphraseDescriptor].compactMap { $0 } + files.compactMap { $0.flatMap(FactorInput.descriptor) }
     }
 
     private func rawKey() throws(VaultError) -> Secret? {

@@ -51,11 +51,12 @@ enum KernelKeyring {
         }
     }
 
-    /// Returns the time at which a vault's key expires, in seconds since 1970; nil if there is no key.
-    static func end(vault: VaultID) throws(VaultError) -> UInt64? {
+    /// Returns the time at which a vault's key expires, in seconds since 1970; nil if there is no key, or if it is not that
+    /// of the slot.
+    static func end(vault: VaultID, slot: Bytes16? = nil) throws(VaultError) -> UInt64? {
         let entry = try read { payload in vault_key_find(description(vault), payload.baseAddress, payload.count) }
         switch consume entry {
-        case .some(let entry): return entry.end
+        case .some(let entry): return slot == nil || entry.slot == slot ? entry.end : nil
         case .none: return nil
         }
     }

@@ -1,5 +1,7 @@
+internal import CVaultShim
 internal import Glibc
 public import VaultFmt
+internal import VaultStore
 
 /// The locations of files on this machine (XDG Base Directory Specification).
 public struct Places: Sendable, Hashable {
@@ -48,6 +50,17 @@ public struct Places: Sendable, Hashable {
     package static func parent(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// Returns a path without symbolic links, whether or not there is a file; nil if its folder cannot be found, or if it is
+    /// a link that leads nowhere.
+    package static func resolved(_ path: String) -> String? {
+        do throws(VaultError) {
+            let resolved = try RealFileSystem().resolve(path)
+            var status = vault_status()
+            let isLink = vault_status_of(resolved, false, &status) == 0 && status.mode & S_IFMT == S_IFLNK
+            return isLink ? nil : resolved
+        } catch { return nil }
     }
 
     /// Returns a base directory; as the specification requires, relative ones are ignored.

@@ -25,6 +25,11 @@ extension Machine {
         try KernelKeyring.end(vault: vault)
     }
 
+    /// Returns the same; nil also if what is kept is the key of another slot than the one that opened the vault.
+    package static func unlockedUntil(asOpened vault: Vault) throws(VaultError) -> UInt64? {
+        try KernelKeyring.end(vault: vault.id, slot: try vault.keptKey().slot)
+    }
+
     /// The result of `lock`.
     public enum Locked: Sendable, Hashable {
         /// The vault was unlocked until now.

@@ -33,6 +33,23 @@ struct ReplayTests {
     @Test("of age's texts reads the same again, or is refused in one line")
     func age() throws { replay(try Self.inputs("age"), AgeTarget.check) }
 
+    @Test("of messages to the ssh agent and of its keys is answered, or refused in one line")
+    func agent() throws { replay(try Self.inputs("agent"), AgentTarget.check) }
+
+    @Test("of messages to the ssh agent and of its keys, altered at random, traps nothing")
+    func alteredAgent() throws {
+        for (index, input) in try Self.inputs("agent").enumerated() {
+            var choices = SeededChoices(seed: UInt64(index))
+            for number in 0..<Self.alterations {
+                var altered = Array(input.bytes.dropFirst())
+                for _ in 0...choices.below(3) { ByteMutation.mutate(&altered, most: 16_384, &choices) }
+                do { try (input.bytes.prefix(1) + altered).withUnsafeBytes(AgentTarget.check) } catch {
+                    Issue.record("\(input.name), alteration \(number): \(error)")
+                }
+            }
+        }
+    }
+
     @Test("of age's texts, altered at random, traps nothing, whether it is accepted or not")
     func alteredAge() throws {
         var (tried, accepted) = (0, 0)

@@ -355,6 +355,42 @@ RECIPIENTS: list[Entry] = [
     ),
 ]
 
+END_AGENT = """kill "$SSH_AGENT_PID"
+while [[ -e $SSH_AUTH_SOCK ]]; do sleep 0.1; done
+"""
+
+SSH_AGENT: list[Entry] = [
+    Line(
+        "vaultfmt set github --ssh-generate ed25519",
+        before=VAULT + "export VAULTFMT_PASSPHRASE_FILE=~/passphrase XDG_RUNTIME_DIR=~/run; mkdir -m 700 ~/run ~/.ssh",
+        says=["public key: ssh-ed25519 "],
+    ),
+    Line("vaultfmt ssh public github", says=["^ssh-ed25519 .* github"]),
+    Line("ssh-add -l", says=[r"github \(ED25519\)"]),
+    Line("vaultfmt ssh public github > ~/.ssh/signing.pub", after="ssh-add -T ~/.ssh/signing.pub"),
+    Line(
+        "git config --global user.signingKey ~/.ssh/signing.pub",
+        after="""git init -q signed
+git -C signed -c user.name=t -c user.email=t@example.org commit -q -S --allow-empty -m signed""",
+    ),
+    Line("vaultfmt import ~/.ssh/id_ed25519", before="ssh-keygen -q -t ed25519 -N '' -C mine -f ~/.ssh/id_ed25519"),
+    Line("vaultfmt ssh list --group ''", says=[r"mine \(ED25519\)"]),
+    Line("vaultfmt ssh list", says=["needs confirmation"]),
+    Line(
+        'eval "$(vaultfmt agent --key-file ssh.key --daemon)"',
+        before=END_AGENT + "unset VAULTFMT_PASSPHRASE_FILE",
+        after="[[ $(ssh-add -L | wc -l) == 1 && $(ssh-add -L) == *server ]]",
+    ),
+    File("# ~/.config/systemd/user/vaultfmt-agent.socket", "vaultfmt-agent.socket"),
+    File(
+        "# ~/.config/systemd/user/vaultfmt-agent.service",
+        "vaultfmt-agent.service",
+        after="grep -qx 'ListenStream=%t/vaultfmt/agent.sock' vaultfmt-agent.socket",
+    ),
+    Line("vaultfmt ssh add github --for 1h", before="export VAULTFMT_PASSPHRASE_FILE=~/passphrase", after="ssh-add -l | grep github"),
+    Line("vaultfmt agent status", says=["1 of the vault, 1 added"]),
+]
+
 AGENTS: list[Entry] = [
     Line("vaultfmt generate --key-file ci.key", before=VAULT + UNLOCK),
     Line('printf %s "$TOKEN" | vaultfmt set deploy bot --group ci', before="export TOKEN=t0ken"),
@@ -803,6 +839,7 @@ BUILDING: list[Entry] = [
 
 PAGES: dict[str, list[Entry]] = {
     "README.md": README,
+    "Docs/agent.md": SSH_AGENT,
     "Docs/agents-and-ci.md": AGENTS,
     "Docs/recipients.md": RECIPIENTS,
     "Docs/programs.md": PROGRAMS,

@@ -137,6 +137,11 @@ struct BackupTests {
         let today = try sandbox.read("test.vault")
         try sandbox.fails(65, "belongs to other owners", "restore", "--from", "yesterday.vault", "--yes")
         #expect(try sandbox.read("test.vault") == today)
+        // What the message says.
+        try sandbox.okShell("mv test.vault aside.vault; cp yesterday.vault test.vault")
+        try sandbox.ok("anchor", "--accept")
+        try sandbox.ok("verify")
+        #expect(try sandbox.read("aside.vault") == today)
     }
 
     @Test("whoever can open the vault's file today can open the restored one, and nobody else")

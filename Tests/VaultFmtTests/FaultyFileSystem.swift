@@ -5,7 +5,7 @@ import VaultStore
 
 /// The real file system, with its calls counted, and failing where a plan says so.
 final class FaultyFileSystem: FileSystem {
-    enum Call: Sendable { case read, write, sync, truncate, create, rename, syncDirectory, unlock }
+    enum Call: Sendable { case read, write, sync, truncate, create, identity, rename, syncDirectory, unlock }
 
     struct Counts {
         var read = 0
@@ -13,6 +13,7 @@ final class FaultyFileSystem: FileSystem {
         var sync = 0
         var truncate = 0
         var create = 0
+        var identity = 0
         var rename = 0
         var syncDirectory = 0
         var unlock = 0
@@ -29,6 +30,7 @@ final class FaultyFileSystem: FileSystem {
             case .sync: \.sync
             case .truncate: \.truncate
             case .create: \.create
+            case .identity: \.identity
             case .rename: \.rename
             case .syncDirectory: \.syncDirectory
             case .unlock: \.unlock
@@ -36,7 +38,8 @@ final class FaultyFileSystem: FileSystem {
         }
     }
 
-    /// What happens to a call: it fails; or a write puts this part of its bytes into the file, and then fails.
+    /// What happens to a call: it fails; or a write puts this part of its bytes into the file, a rename of the part 1 is
+    /// made, and then fails.
     struct Failure: Sendable {
         let error: VaultError
         var part = 0.0
@@ -91,10 +94,17 @@ final class FaultyFileSystem: FileSystem {
     }
 
     func resolve(_ path: String) throws(VaultError) -> String { try real.resolve(path) }
-    func identity(of path: String) throws(VaultError) -> FileIdentity? { try real.identity(of: path) }
+
+    func identity(of path: String) throws(VaultError) -> FileIdentity? {
+        try check(.identity)
+        return try real.identity(of: path)
+    }
 
     func rename(_ from: String, to: String, replacing: Bool) throws(VaultError) {
-        try check(.rename)
+        if let failure = failure(.rename) {
+            if failure.part == 1 { try real.rename(from, to: to, replacing: replacing) }
+            throw failure.error
+        }
         try real.rename(from, to: to, replacing: replacing)
     }
 

@@ -156,7 +156,7 @@ extension Store {
             if let generation { commit.generation = generation }
             try self.commit(appender, commit, next, keyring: ring)
         } catch {
-            abandon()
+            abandon(appender)
             throw error
         }
     }

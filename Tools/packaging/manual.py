@@ -17,6 +17,9 @@ ALIASES = {
     "age-plugin": "age-plugin-vaultfmt",
 }
 
+# The options whose values may be omitted, as in ArgumentSpelling.swift; the description does not say so.
+OPTIONAL_VALUES = {"generate", "clip"}
+
 
 def escaped(text: str) -> str:
     """Text of a page: nothing in it is a request, and a dash is a dash that can be typed."""
@@ -39,7 +42,11 @@ def paragraphs(text: str) -> tuple[list[str], list[str]]:
 def option_names(argument: dict) -> str:
     names = [("-" if name["kind"] == "short" else "--") + name["name"] for name in argument["names"]]
     shown = ", ".join(f"\\fB{escaped(name)}\\fR" for name in names)
-    return shown if argument["kind"] == "flag" else f"{shown} \\fI{escaped(argument['valueName'])}\\fR"
+    if argument["kind"] == "flag":
+        return shown
+    value = f"\\fI{escaped(argument['valueName'])}\\fR"
+    has_optional_value = argument["preferredName"]["name"] in OPTIONAL_VALUES
+    return f"{shown}[={value}]" if has_optional_value else f"{shown} {value}"
 
 
 def synopsis(path: list[str], command: dict) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 CORE = ("Sources/VaultBytes", "Sources/VaultCrypto", "Sources/VaultStore", "Sources/VaultFmt", "Sources/C/CVaultShim")
 LOCAL = (*CORE, "Sources/VaultLocal")
 EXCHANGE = (*LOCAL, "Sources/VaultExchange", "Sources/C/CInterchange")
-COMMAND = (*EXCHANGE, "Sources/VaultAge", "Sources/VaultCommand", "Sources/C/CVaultStart")
+COMMAND = (*EXCHANGE, "Sources/VaultAge", "Sources/VaultAgent", "Sources/VaultCommand", "Sources/C/CVaultStart")
 C = (*LOCAL, "Sources/C")
 PAGE = ("Sources/C/VaultReader", "Sources/Page", "Sources/C/CVaultPage", "Tests/Page", "Tools/page", "Tools/reader")
 READERS = (*CORE, "Spec/reference", "Tests/Vectors", "Tests/Fuzzing")
@@ -47,7 +47,7 @@ PROGRAMS = {
     "sshfs": 1, "keepass": 1, "keepass-equal": 2,
 }  # fmt: skip
 BETWEEN = {"sync-ssh": 1, "sync-http": 1, "sync-clients": 4, "syncthing": 4}
-FUZZED = {"open": CORE, "sealed": CORE, "operations": CORE, "import": EXCHANGE, "age": (*LOCAL, "Sources/VaultAge")}
+FUZZED = {"open": CORE, "sealed": CORE, "operations": CORE, "import": EXCHANGE, "age": (*LOCAL, "Sources/VaultAge"), "agent": (*EXCHANGE, "Sources/VaultAgent")}
 
 
 def checks() -> Iterator[Check]:

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/timerfd.h>
 #include <sys/xattr.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -118,6 +119,18 @@ int vault_duplicate(int fd, int least) {
 }
 
 int vault_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC) == 0 ? 0 : -errno; }
+
+int vault_boot_timer(void) {
+    const int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    return fd >= 0 ? fd : -errno;
+}
+
+int vault_boot_timer_set(int timer, uint64_t milliseconds) {
+    /* The kernel refuses what its clock never reaches. */
+    const uint64_t seconds = milliseconds / 1000, most = (uint64_t)1 << 32;
+    struct itimerspec time = {.it_value = {.tv_sec = (time_t)(seconds < most ? seconds : most), .tv_nsec = (long)(milliseconds % 1000) * 1000000}};
+    return timerfd_settime(timer, TFD_TIMER_ABSTIME, &time, NULL) == 0 ? 0 : -errno;
+}
 
 int vault_is_in_memory(int fd) {
     struct statfs info;

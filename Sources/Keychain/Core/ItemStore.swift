@@ -122,25 +122,52 @@ package enum ItemStore {
         for code in [SecKey.creationDate, SecKey.modificationDate] where changes.date(code) != nil {
             throw KeychainFailure(.readOnlyAttribute, "the dates of an item cannot be changed")
         }
+        let approved = try approved(request, changes)
         try changeMatching(request) { (keys, transaction) throws(KeychainFailure) in
             for key in keys {
-                try requireApproval(of: key, changes, request, transaction)
+                try requireApproval(of: key, changes, approved, transaction)
                 try change(key, changes, in: transaction)
             }
         }
     }
 
-    /// Asks for the approval that an item's access control requires, if it is to be lifted while the secret stays.
-    private static func requireApproval(
-        of key: ItemKey, _ changes: ItemChanges, _ request: ItemRequest, _ transaction: Transaction
-    ) throws(KeychainFailure) {
-        guard changes.secret == nil, changes.accessibility != nil,
-            let item = try vaultCall({ () throws(VaultError) in try transaction.item(key) })
-        else { return }
-        guard try mayRead(item, request, isOpened: true) else {
-            throw KeychainFailure(
-                .interactionNotAllowed, "the user must be asked before this item's protection is changed")
+    /// Whether changes lift the access control of items that have one, while their secrets stay.
+    private static func liftsPolicy(_ changes: ItemChanges) -> Bool {
+        changes.secret == nil && changes.accessibility != nil
+    }
+
+    /// Asks for the approval that the access control of matching items requires, if it is to be lifted, and returns
+    /// these items. No lock is held meanwhile: the handler waits for a person, and may use the vault.
+    private static func approved(
+        _ request: ItemRequest, _ changes: ItemChanges
+    ) throws(KeychainFailure) -> Set<ItemID> {
+        guard liftsPolicy(changes) else { return [] }
+        let vault = try VaultInUse.refreshed()
+        let matcher = try ItemMatcher(request, in: vault)
+        var cursor = try vaultCall { () throws(VaultError) in try vault.items(matching: matcher.query) }
+        var approved: Set<ItemID> = []
+        while let item = try vaultCall({ () throws(VaultError) in try cursor.next() }) {
+            guard ItemAttributes.policy(item) != 0,
+                try matcher.accepts(item, whole: { (item) throws(KeychainFailure) in try whole(item, vault) })
+            else { continue }
+            guard try mayRead(item, request, isOpened: true) else { throw Self.mustBeAsked }
+            approved.insert(item.id)
         }
+        return approved
+    }
+
+    private static let mustBeAsked = KeychainFailure(
+        .interactionNotAllowed, "the user must be asked before this item's protection is changed")
+
+    /// Refuses an item whose access control would be lifted without approval: it got it meanwhile.
+    private static func requireApproval(
+        of key: ItemKey, _ changes: ItemChanges, _ approved: Set<ItemID>, _ transaction: Transaction
+    ) throws(KeychainFailure) {
+        guard liftsPolicy(changes),
+            let item = try vaultCall({ () throws(VaultError) in try transaction.item(key) }),
+            ItemAttributes.policy(item) != 0
+        else { return }
+        guard approved.contains(item.id) else { throw Self.mustBeAsked }
     }
 
     /// Removes all items that match. Throws `itemNotFound`.

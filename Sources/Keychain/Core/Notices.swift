@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Glibc
 internal import VaultLocal
 internal import VaultStore
 
@@ -29,9 +30,28 @@ package enum Notices {
         }
         if let handler { return handler(line) }
         guard !isRepeated else { return }
-        // A program's standard error can be closed, full, or a pipe that nobody reads: the notice is lost then, and not the
-        // program.
-        do { try FileHandle.standardError.write(contentsOf: Data("vaultfmt: \(line)\n".utf8)) } catch {}
+        write(Array("vaultfmt: \(line)\n".utf8))
+    }
+
+    /// Writes to standard error. It can be closed, full, or a pipe that nobody reads: the notice is lost then, and not the
+    /// program, to which the handler of SIGPIPE belongs.
+    private static func write(_ bytes: [UInt8]) {
+        var (signal, before) = (sigset_t(), sigset_t())
+        sigemptyset(&signal)
+        sigaddset(&signal, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signal, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let written = rest.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            let failure = errno
+            if written > 0 { rest = rest.dropFirst(written) }
+            if written < 0, failure == EPIPE {
+                var atOnce = timespec()
+                while sigtimedwait(&signal, nil, &atOnce) < 0 && errno == EINTR {}
+            }
+            guard written > 0 || (written < 0 && failure == EINTR) else { return }
+        }
     }
 
     /// Holds a line back until `sayWaiting`: the handler may use the vault, which the caller has locked.

@@ -79,7 +79,7 @@ package enum VaultInUse {
         guard !isGiven else {
             throw KeychainFailure(.param, "this vault was set by the program, which must unlock it itself")
         }
-        var opener = try VaultOpener()
+        var opener = try VaultOpener(mayCreate: false)
         try opener.unlock(vault)
     }
 

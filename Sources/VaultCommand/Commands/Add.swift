@@ -38,6 +38,7 @@ struct Add: ParsableCommand {
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         guard try opened.item(key) == nil else { throw Self.duplicate(key) }
         let secret = try hasSecret ? source.read(for: ItemText.summary(key)) : Secret(count: 0)
+        if hasSecret { try source.describe(secret, in: &values) }
         if let seed = try oneTime.read(for: key, label: values.label) { values.set(seed) }
         for attribute in try secrets.read(for: ItemText.summary(key)) { values.set(attribute) }
         ControllingTerminal.end()

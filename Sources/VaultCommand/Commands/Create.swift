@@ -122,9 +122,15 @@ struct Create: ParsableCommand {
             isCreated = true
             try made.addSlot(try Factors(keyFile: try KeyFile(contents: key)), name: "recovery")
         } catch {
+            let failure = CommandFailure(error)
+            guard failure.code != .outcomeUnknown || !isCreated else {
+                throw CommandFailure(
+                    failure.status,
+                    "\(TerminalText.path(path)) was created, but it is unknown whether its recovery key opens it: "
+                        + "\(failure.message)", code: failure.code)
+            }
             // The file opens nothing, and must not be kept as if it did.
             unlink(recoveryKeyFile)
-            let failure = CommandFailure(error)
             guard isCreated else { throw failure }
             throw CommandFailure(
                 failure.status,

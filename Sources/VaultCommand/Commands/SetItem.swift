@@ -51,6 +51,7 @@ struct SetItem: ParsableCommand {
         let (key, isNew) = (found?.key ?? named, found == nil)
         let subject = ItemText.summary(key) + (isNew ? "" : ", replacing its current one")
         let secret = SharedSecret(try hasSecret ? source.read(for: subject) : Secret(count: 0))
+        if hasSecret { try source.describe(secret.secret, in: &values, of: found) }
         if let seed = try oneTime.read(for: key, label: values.label ?? found?.attributes.label) { values.set(seed) }
         for attribute in try secrets.read(for: ItemText.summary(key)) { values.set(attribute) }
         ControllingTerminal.end()

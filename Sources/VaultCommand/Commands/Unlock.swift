@@ -49,7 +49,7 @@ struct Lock: ParsableCommand {
         abstract: "Lock a vault that 'vaultfmt unlock' keeps unlocked.",
         discussion: """
             A vault is identified by the file from which it was unlocked, even if that file is gone or damaged. \
-            Commands that already have the vault open can use it until they exit.
+            Commands that already have the vault open can use it until they exit; a running 'vaultfmt agent' is locked, too.
 
             Examples:
               vaultfmt lock
@@ -68,8 +68,27 @@ struct Lock: ParsableCommand {
     }
 
     func run() throws {
+        let path = all ? nil : try VaultPath.resolve(name.given)
+        // What 'unlock' keeps is dropped first, whatever is wrong with the agent: the agent would open the vault with it.
+        let dropped = Result { try dropKept() }
+        let agent = Result { try RunningAgent.lock(path) }
+        var wasOpen = false
+        switch agent {
+        case .success(let isOpen): wasOpen = isOpen
+        case .failure(let error):
+            if case .failure = dropped { Terminal.warning(CommandFailure(error).message) }
+        }
+        if wasOpen { Terminal.note("the agent has forgotten the vault's keys") }
+        do { try dropped.get() } catch let failure as CommandFailure {
+            // Without a keyring, or if the file is gone, the agent was the only one that had them.
+            guard wasOpen, [.unavailable, .noSuchFile].contains(failure.status) else { throw failure }
+        }
+        _ = try agent.get()
+    }
+
+    private func dropKept() throws {
         guard !all else {
-            guard let count = try Machine.lockAll() else { throw Self.apart }
+            guard let count = try whileOpening({ try Machine.lockAll() }) else { throw Self.apart }
             return Terminal.note(
                 count == 0 ? "no vault was unlocked" : "locked \(count) \(count == 1 ? "vault" : "vaults")")
         }
@@ -95,31 +114,4 @@ struct Lock: ParsableCommand {
         .unavailable,
         "nothing is kept unlocked in this user namespace, which has its own keyrings; vaults unlocked outside it stay unlocked: "
             + "run 'vaultfmt lock' there")
-}
-
-/// A time span of at most 30 days: a number and a unit.
-struct Duration: ExpressibleByArgument {
-    let seconds: UInt32
-
-    init(seconds: UInt32) { self.seconds = seconds }
-
-    init?(argument: String) {
-        let units: [Character: UInt32] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-        guard let last = argument.last, let unit = units[last], let number = UInt32(argument.dropLast()), number > 0
-        else { return nil }
-        let (product, overflow) = number.multipliedReportingOverflow(by: unit)
-        guard !overflow, product <= 30 * 86_400 else { return nil }
-        seconds = product
-    }
-
-    var defaultValueDescription: String { text }
-
-    /// The span in the largest unit that divides it evenly.
-    var text: String {
-        for (unit, size) in [("d", 86_400), ("h", 3600), ("m", 60)] as [(String, UInt32)]
-        where seconds.isMultiple(of: size) {
-            return "\(seconds / size)\(unit)"
-        }
-        return "\(seconds)s"
-    }
 }

@@ -87,8 +87,8 @@ struct PageExport {
         }
     }
 
-    /// A vault's file, of which the bytes are read that were there when it was opened: a change that begins meanwhile
-    /// follows them.
+    /// A vault's file, of which the bytes are read that were there when it was opened, without the zeros that a writer
+    /// reserves at the end: a change that begins meanwhile is written over them.
     private final class VaultBytes {
         let name: String
         let count: Int
@@ -104,11 +104,9 @@ struct PageExport {
             guard descriptor >= 0 else {
                 throw CommandFailure(system: -descriptor, "cannot open \(TerminalText.path(path))")
             }
-            var status = stat()
-            guard fstat(descriptor, &status) == 0 else {
-                throw CommandFailure(system: errno, "cannot read \(TerminalText.path(path))")
-            }
-            count = Int(status.st_size)
+            // Of the file that is open, whichever has the name meanwhile.
+            let opened = "/proc/self/fd/\(descriptor)"
+            count = Int(clamping: try whileOpening { try Vault.contentEnd(at: opened) })
             guard count <= PageExport.longest else {
                 throw CommandFailure(
                     .overLimit,

@@ -122,8 +122,9 @@ struct AccessOptions: ParsableArguments {
             return try asking(sources, path, name, given, asks: asks, unlessKept, body)
         }
         if !given.isEmpty {
-            do { return try asking(sources, path, name, given.copy(), asks: asks, unlessKept, body) } catch {
-                guard CommandFailure(error).code == .noSlotOpens else { throw error }
+            // Nobody is asked as long as the identity may open the vault.
+            do { return try asking(sources, path, name, given.copy(), asks: false, unlessKept, body) } catch {
+                guard error is PassphraseMissing || CommandFailure(error).code == .noSlotOpens else { throw error }
             }
         }
         do { given.external = try factors.identity(in: spare, mayAsk: asks && !noInput) } catch {

@@ -72,12 +72,10 @@ struct FactorOptions: ParsableArguments {
         return try IdentityFiles.factor([file], mayAsk: mayAsk)
     }
 
-    /// Closes the descriptors from which factors would be read.
-    func discardDescriptors() {
-        sources.discardDescriptors()
-        for file in identity + [Environment.nonEmpty(Self.identityVariable)].compactMap({ $0 }) {
-            FactorInput.discard(file: file)
-        }
+    /// The open descriptors from which factors would be read.
+    var descriptors: [Int32] {
+        let identities = identity + [Environment.nonEmpty(Self.identityVariable)].compactMap { $0 }
+        return sources.descriptors + identities.compactMap { FactorInput.descriptor($0) }
     }
 
     var sources: FactorSources {

@@ -6,7 +6,7 @@ import VaultLocal
 
 /// Where a secret comes from: a file, a generator, a pipe, or a hidden prompt, but never an argument.
 struct SecretSource: ParsableArguments {
-    @Option("Use the exact bytes of a file.", isFile: true)
+    @Option("Use the exact bytes of a file.", value: "file", isFile: true)
     var secretFile: String?
 
     @Option(
@@ -23,6 +23,9 @@ struct SecretSource: ParsableArguments {
     @Flag(help: "With --generate-identity, make it post-quantum.")
     var pq = false
 
+    @Option("Generate an SSH key, and show its public key.", value: "type")
+    var sshGenerate: SSHKeyKind?
+
     @Flag(help: "Ask for several lines; Ctrl-D on a line of its own ends the input.")
     var multiline = false
 
@@ -37,6 +40,11 @@ struct SecretSource: ParsableArguments {
         guard !generateIdentity || (secretFile == nil && !generates && !multiline) else {
             throw ValidationError(
                 "--generate-identity cannot be combined with --generate, --secret-file or --multiline; give one")
+        }
+        guard sshGenerate == nil || (secretFile == nil && !generates && !multiline && !generateIdentity) else {
+            throw ValidationError(
+                "--ssh-generate cannot be combined with --generate, --generate-identity, --secret-file or --multiline; give one"
+            )
         }
         guard secretFile == nil || !generates else {
             throw ValidationError("--secret-file and --generate cannot be combined; give one")
@@ -70,7 +78,7 @@ struct SecretSource: ParsableArguments {
     }
 
     /// Whether an option says where the secret comes from.
-    var isStated: Bool { generates || generateIdentity || secretFile != nil }
+    var isStated: Bool { generates || generateIdentity || sshGenerate != nil || secretFile != nil }
 
     /// Whether the secret is generated; any option of the generator implies this.
     private var generates: Bool { generate != nil || policy.isGiven }
@@ -107,6 +115,7 @@ struct SecretSource: ParsableArguments {
             Terminal.note("public key: \(made.publicKey)")
             return made.text.copy()
         }
+        if sshGenerate != nil { return try NewSSHKey.generate() }
         if let secretFile { return try Descriptor.readFile(secretFile, what: "secret file", limit: Self.longest) }
         if asks && multiline {
             let text = try Prompt.secretText("Secret for \(item)", instead: Self.instead)
@@ -115,6 +124,12 @@ struct SecretSource: ParsableArguments {
         if asks { return try Prompt.newSecret("Secret for \(item)", instead: Self.instead) }
         let secret = try Descriptor.readAll(STDIN_FILENO, name: "the secret on standard input", limit: Self.longest)
         return exact ? secret : Self.withoutLoneLineEnd(secret)
+    }
+
+    /// Adds the attributes that describe a generated SSH key.
+    /// - `item`: The item that gets the key; nil if it is new.
+    func describe(_ secret: borrowing Secret, in values: inout Attributes, of item: Item? = nil) throws {
+        if sshGenerate != nil { try NewSSHKey.describe(secret, in: &values, of: item) }
     }
 
     /// Removes the line ending of a single line, which a shell's `echo` adds. A secret of several lines is kept

@@ -70,7 +70,9 @@ enum VaultCompletion {
     }
 
     private static func opened(_ words: [String]) throws -> Vault? {
-        try ThisMachine.current().openUnlocked(VaultPath.resolve(vault(in: words)))
+        let machine = try Machine(notices: { _ in })
+        return try machine.openUnlocked(
+            try VaultPath.resolve(vault(in: words)), options: OpenOptions(), place: machine.place)
     }
 
     /// Whether every shell reads the name as a single plain word. Other names are not offered: bash expands
@@ -85,12 +87,57 @@ enum VaultCompletion {
         }
     }
 
-    /// The vault named on the command line.
-    private static func vault(in words: [String]) -> String? {
+    /// The vault named on the command line, before or after the command.
+    /// - `words`: The words as they were typed.
+    static func vault(in words: [String]) -> String? {
         for (index, word) in words.enumerated() {
-            if ["-f", "--vault"].contains(word), index + 1 < words.count { return words[index + 1] }
-            if word.hasPrefix("--vault=") { return String(word.dropFirst("--vault=".count)) }
+            let next = words.dropFirst(index + 1)
+            switch word {
+            case "--": return nil
+            case "-f", "--vault":
+                // bash treats the sign in --vault=FILE as a word of its own.
+                guard next.first == "=" else { return next.first.map { withHome(unquoted($0), typed: $0) } }
+                return next.dropFirst().first.map { unquoted($0) }
+            case _ where word.hasPrefix("--vault="): return unquoted(String(word.dropFirst("--vault=".count)))
+            case _ where word.hasPrefix("-f="): return unquoted(String(word.dropFirst("-f=".count)))
+            case _ where word.hasPrefix("-f"): return unquoted(String(word.dropFirst("-f".count)))
+            default: continue
+            }
         }
         return nil
+    }
+
+    /// Returns a word without its quotes and backslashes. Nothing in it is expanded.
+    static func unquoted(_ word: String) -> String {
+        // Before its version 4, fish passes words without quotes.
+        if CompletionShell.requesting == .fish, CompletionShell.requestingVersion?.hasPrefix("3.") ?? false {
+            return word
+        }
+        var text = ""
+        var quote: Character?
+        var isEscaped = false
+        for character in word {
+            if isEscaped {
+                // Within double quotes, a backslash is kept before most characters.
+                if quote != nil, !"\\\"$`".contains(character) { text.append("\\") }
+                text.append(character)
+                isEscaped = false
+            } else if character == "\\", quote != "'" {
+                isEscaped = true
+            } else if character == quote {
+                quote = nil
+            } else if quote == nil, character == "'" || character == "\"" {
+                quote = character
+            } else {
+                text.append(character)
+            }
+        }
+        return text
+    }
+
+    /// Returns the path with the home folder for a tilde that is not quoted.
+    private static func withHome(_ path: String, typed: String) -> String {
+        guard typed.hasPrefix("~/"), let home = Environment.nonEmpty("HOME") else { return path }
+        return home + path.dropFirst()
     }
 }

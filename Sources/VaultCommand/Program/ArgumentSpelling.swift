@@ -1,13 +1,16 @@
 /// Two options take optional values: `--generate[=LENGTH]` and `--clip[=SECONDS]`. The argument parser would use the
 /// next word as the value even if it is an item's name, so the values are made explicit before parsing.
 enum ArgumentSpelling {
+    /// The options whose values may be omitted.
+    static let withOptionalValue = ["--generate", "--clip"]
+
     /// Returns the arguments with both options in the form `--option=value`, a leading vault option moved behind the
     /// command, and other programs' words replaced by ours.
     /// - Throws: `ExitStatus.usage` for a number after one of them, which may be its value or an item's name.
     static func normalized(_ all: [String]) throws -> [String] {
         if let driver = mergeDriver(all) { return driver }
         let arguments = CommandNames.withoutSynonym(CommandNames.vaultAfterCommand(all))
-        let names = ["--generate", "--clip", "-c", "--help-all"]
+        let names = withOptionalValue + ["-c", "--help-all"]
         guard arguments.contains(where: { word in names.contains { word == $0 || word.hasPrefix($0 + "=") } }) else {
             return arguments
         }

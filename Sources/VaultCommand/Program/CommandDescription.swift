@@ -45,12 +45,21 @@ struct CommandDescription: Decodable {
 }
 
 extension CommandDescription.Entry {
-    /// The spelling in help, such as "--port <port>", "-f, --vault <file>", "[--no-]synchronizable" or "<service>".
+    /// The spelling in help, such as "--port <port>", "-f, --vault <file>", "--clip[=<seconds>]",
+    /// "[--no-]synchronizable" or "<service>".
     var spelling: String {
         guard !isPositional else { return "<\(valueName ?? "")>" + (isRepeating ? " …" : "") }
         let names = (self.names ?? []).filter { $0.kind != "long" } + (self.names ?? []).filter { $0.kind == "long" }
         let all = names.map(\.text).joined(separator: ", ")
-        return kind == "flag" ? all : "\(all) <\(valueName ?? "")>"
+        guard kind != "flag" else { return all }
+        let value = "<\(valueName ?? "")>"
+        return isValueOptional ? "\(all)[=\(value)]" : "\(all) \(value)"
+    }
+
+    /// Whether the value may be omitted; if given, it follows an equals sign.
+    private var isValueOptional: Bool {
+        guard let preferredName else { return false }
+        return ArgumentSpelling.withOptionalValue.contains(preferredName.text)
     }
 
     /// The name without its value.

@@ -53,6 +53,29 @@ enum CommandNames {
         return names + vault + rest
     }
 
+    /// Returns the paths of the commands that have subcommands, without "vaultfmt": [] for the program itself comes
+    /// first.
+    static func groups(below path: [String] = []) -> [[String]] {
+        let subcommands = CommandList.commands(of: walk(path).command)
+        guard !subcommands.isEmpty else { return [] }
+        return [path] + subcommands.flatMap { groups(below: path + [$0._commandName]) }
+    }
+
+    /// Returns the aliases and synonyms of a group's commands, each with the path of the command that it stands for.
+    /// - `group`: A path as in `groups`.
+    static func otherNames(in group: [String]) -> [(name: String, path: [String])] {
+        var paths: [String: [String]] = [:]
+        for synonym in (Synonyms.commands[group.joined(separator: " ")] ?? [:]).keys {
+            let path = Array(walk(withoutSynonym(group + [synonym])).path.dropFirst())
+            // A synonym may stand for an option, and names of commands come before synonyms.
+            if path.count > group.count, path.last != synonym { paths[synonym] = path }
+        }
+        for command in CommandList.commands(of: walk(group).command) {
+            for alias in command.configuration.aliases { paths[alias] = group + [command._commandName] }
+        }
+        return paths.sorted { $0.key < $1.key }.map { (name: $0.key, path: $0.value) }
+    }
+
     /// Returns the message for arguments that name an unknown command; nil if they do not.
     /// - `others`: Other words that are allowed there.
     static func misspelling(in arguments: [String], others: [String] = []) -> String? {

@@ -54,7 +54,7 @@ enum FailureReport {
     /// Answers a request for help, for a completion script, or for completions.
     private static func answer(success request: any Error, _ arguments: [String]) -> ExitStatus {
         let text = Vaultfmt.fullMessage(for: request)
-        guard !CompletionScript.isAsked(arguments) else { return answer(CompletionScript.withTopics(text)) }
+        guard !CompletionScript.isAsked(arguments) else { return answer(CompletionScript.completed(text)) }
         guard let isWhole = Help.isWhole(arguments), text.hasPrefix("OVERVIEW: ") else { return answer(text) }
         do {
             let columns = Terminal.columns(of: STDOUT_FILENO)

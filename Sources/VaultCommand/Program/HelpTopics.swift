@@ -72,11 +72,11 @@ enum HelpTopics {
           65   damaged, tampered, rolled back, or not a vault
           66   no such file
           69   a later version, an unknown critical extension, a secret bound to another device, no kernel keyring,
-               or an age plugin that is missing, fails or does not answer
+               an age plugin that is missing, fails or does not answer, or an SSH agent that is not running
           70   a bug in vaultfmt
           73   the output already exists, and is not overwritten
           74   input or output failed (disk full, no permission)
-          75   busy: another process is writing (see --wait)
+          75   busy: another process is writing (see --wait), or another SSH agent is running
           77   no slot opens, no factor is given with --no-input, or a question was answered with no
           78   the key derivation exceeds the reader's limit (see --max-kdf-memory)
           126, 127  'run' cannot start the program; there is no such program
@@ -97,6 +97,9 @@ enum HelpTopics {
           XDG_STATE_HOME                 vaultfmt/ in it (or in ~/.local/state) holds what this machine remembers
                                          about each vault, and the device file
           VAULTFMT_ASKPASS               what 'askpass' may answer with: a reference, 'ssh' for OpenSSH's own questions, '-' for standard input
+          XDG_RUNTIME_DIR                vaultfmt/ in it (or in /run/user/UID) holds the sockets of 'agent'
+          SSH_AUTH_SOCK                  the agent to which 'ssh add' adds keys
+          SSH_ASKPASS                    the program that asks before 'agent' uses a key that needs confirmation
           EDITOR, VISUAL                 the editor of 'edit'
           NO_COLOR                       if set and not empty, turns off colour
 

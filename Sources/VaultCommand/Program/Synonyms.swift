@@ -34,6 +34,7 @@ enum Synonyms {
             "search": ["list"],
             "signin": ["unlock"],
             "signout": ["lock"],
+            "ssh-agent": ["agent"],
             "store": ["set"],
             "totp": ["otp"],
             "unlock-keychain": ["unlock"],
@@ -46,6 +47,10 @@ enum Synonyms {
             "ls": ["list"],
             "new": ["add"],
             "show": ["list"],
+        ],
+        "ssh": [
+            "ls": ["list"],
+            "pub": ["public"],
         ],
         "conflicts": [
             "ls": ["list"],

@@ -64,7 +64,7 @@ struct Vaultfmt: ParsableCommand {
     ]
     static let programCommands: [any ParsableCommand.Type] = [
         Read.self, RunProgram.self, Inject.self, Askpass.self, GitCredential.self, DockerCredential.self,
-        AgePlugin.self,
+        AgePlugin.self, AgentCommand.self, SSHCommand.self,
     ]
     static let otherCommands: [any ParsableCommand.Type] = [Generate.self, ClearClipboard.self]
 }

@@ -1,5 +1,6 @@
 import Glibc
 import VaultAge
+import VaultAgent
 import VaultExchange
 import VaultFmt
 
@@ -178,6 +179,7 @@ extension CommandFailure {
         case let error as ExchangeError: self.init(error)
         case let error as VaultError: self.init(opened: error)
         case let error as AgeError: self.init(error, at: nil)
+        case let error as AgentError: self.init(error)
         default: self.init(.bug, "unexpected: \(error); this is a bug in vaultfmt: please report it")
         }
     }

@@ -92,7 +92,7 @@ struct MemoryFolder: ~Copyable {
         return rmdir(path) == 0
     }
 
-    private static func isInMemory(_ folder: String) -> Bool {
+    static func isInMemory(_ folder: String) -> Bool {
         let descriptor = vault_open(folder, O_RDONLY | O_DIRECTORY, 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }

@@ -55,14 +55,16 @@ enum Subprocess {
         return ended == 0 ? nil : Ending(status)
     }
 
-    /// Returns how a program ended, or nil while it is running. If the program was stopped, for example because it
-    /// handles Ctrl-Z itself, this process stops as well, so that a shell notices; when it goes on, so does the program.
+    /// Returns how a program ended, or nil while it is running. If the program was stopped as by Ctrl-Z, which it may
+    /// handle itself, or because it is in the background, this process stops as well, so that a shell notices; when it
+    /// goes on, so does the program. Whoever stops the program alone goes on with it alone.
     static func pollFollowingStops(_ process: pid_t) -> Ending? {
         var status: Int32 = 0
         let changed = waitpid(process, &status, WNOHANG | WUNTRACED)
         guard changed >= 0 else { return errno == EINTR ? nil : .unknown }
         guard changed != 0 else { return nil }
         guard status & 0xFF == 0x7F else { return Ending(status) }
+        guard [SIGTSTP, SIGTTIN, SIGTTOU].contains((status >> 8) & 0xFF) else { return nil }
         raise(SIGSTOP)
         kill(process, SIGCONT)
         return nil
@@ -83,13 +85,21 @@ enum Subprocess {
     /// - `input`, `output` and `error`: Its standard descriptors; nil means /dev/null.
     /// - `kept`: A further descriptor for it, which has the number 3 there.
     /// - `settings`: Environment variables for it, which override this process's variables of the same names.
+    /// - `inGroupOfItsOwn`: Whether it leads a process group, which then has its number.
     static func start(
         _ path: String, _ arguments: [String], input: Int32?, output: Int32?, error: Int32? = nil,
-        kept: Int32? = nil, settings: [String: String] = [:]
+        kept: Int32? = nil, settings: [String: String] = [:], inGroupOfItsOwn: Bool = false
     ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
         posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        // The group is 0: that of the new process.
+        if inGroupOfItsOwn { posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP)) }
         for (descriptor, target) in [(input, STDIN_FILENO), (output, STDOUT_FILENO), (error, STDERR_FILENO)] {
             if let descriptor {
                 posix_spawn_file_actions_adddup2(&actions, descriptor, target)
@@ -99,7 +109,7 @@ enum Subprocess {
         }
         // A factor that has not been read yet may be among the others.
         vault_spawn_without_others(&actions, kept ?? -1)
-        return try spawn(path, arguments, &actions, settings: settings)
+        return try spawn(path, arguments, &actions, &attributes, settings: settings)
     }
 
     /// The descriptor on which a program started by `startApart` finds this process's standard output.

@@ -15,7 +15,11 @@ package enum OpenSSHText {
         guard key.count == beforeSeed.count + 32, key.withUnsafeBytes({ $0.starts(with: beforeSeed) }) else {
             return nil
         }
-        let seed = key.slice(beforeSeed.count..<key.count)
+        return text(seed: key.slice(beforeSeed.count..<key.count), comment: comment)
+    }
+
+    /// Returns the text of an Ed25519 key, given its seed of 32 bytes; nil if it has another size.
+    package static func text(seed: borrowing Secret, comment: String) -> Secret? {
         let publicKey: [UInt8]
         do {
             publicKey = try seed.withUnsafeBytes { seed in

@@ -29,7 +29,7 @@ package enum PEMText {
     }
 
     /// Returns a block with this label.
-    static func block(_ label: String, _ der: UnsafeRawBufferPointer) -> Secret {
+    package static func block(_ label: String, _ der: UnsafeRawBufferPointer) -> Secret {
         var out = SecretBuffer(capacity: der.count * 3 / 2 + 128)
         out.append(contentsOf: "-----BEGIN \(label)-----\n".utf8)
         let letters: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

@@ -75,6 +75,19 @@ extension Vault {
         try inspect(path, place: Store.Place())
     }
 
+    /// Returns where the contents of a vault's file end: its length, without the zeros that a writer reserves for later
+    /// changes.
+    package static func contentEnd(at path: String) throws(VaultError) -> UInt64 {
+        let file = try Store.Place().fileSystem.open(path, writable: false)
+        while true {
+            let size = try file.size()
+            do throws(VaultError) { return try Reserve.contentEnd(of: file, size: size) } catch {
+                // A writer that is closed truncates what it has reserved.
+                guard try file.size() < size else { throw error }
+            }
+        }
+    }
+
     /// `object`: is called with the type, the length and the offset of each object, in their order.
     package static func inspect(
         _ path: String, place: Store.Place = Store.Place(),

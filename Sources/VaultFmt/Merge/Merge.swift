@@ -45,7 +45,7 @@ extension Vault {
         try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 // Removes the zeros that are reserved for the next change.
-                core.store.abandon()
+                core.store.dropReserve()
                 return try body()
             }
         }
@@ -230,12 +230,31 @@ private struct Merging {
                 "the other copy has replaced its keys, but this copy was continued under the old ones: merge this copy into the other"
             )
         }
-        return try takeTheirs { (damage) throws(VaultError) in
+        // What becomes of our slots can be read only while we have them.
+        let slots = try slotsByPresence(mine, its)
+        var report = try takeTheirs { (damage) throws(VaultError) in
             throw VaultError(
                 .structureInvalid,
                 "the other copy has replaced its keys and is damaged, so it was not put in the place of this one: \(damage[0])"
             )
         }
+        report.notes += slots
+        return report
+    }
+
+    /// Returns notes on the slots that only one side has. A rotation changes the contents of all others.
+    private func slotsByPresence(
+        _ mine: MergeSide, _ its: MergeSide
+    ) throws(VaultError) -> [MergeReport.Note] {
+        let (ours, theirs) = (Set(mine.store.header.slots.map(\.id)), Set(its.store.header.slots.map(\.id)))
+        var notes: [MergeReport.Note] = []
+        for slot in mine.store.header.slots where !theirs.contains(slot.id) {
+            notes.append(.slotRemoved(SlotID(slot.id), name: try mine.core.ownerPart(of: slot).part.name))
+        }
+        for slot in its.store.header.slots where !ours.contains(slot.id) {
+            notes.append(.slotTaken(SlotID(slot.id), name: try its.core.ownerPart(of: slot).part.name))
+        }
+        return notes
     }
 
     private func takeIn(_ branch: MergeSide, into staying: MergeSide) throws(VaultError) -> MergeReport {

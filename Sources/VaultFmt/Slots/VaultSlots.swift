@@ -171,8 +171,9 @@ extension Vault {
     /// the keys in it, later states too: of a full slot, until the keys are rotated; of a scoped slot, until it is
     /// removed or its grants change.
     ///
-    /// Throws `busy` if another program has replaced or removed the slot since this handle was opened, or since its
-    /// last change of the slot: of the factors that go on, some may have been replaced for a reason. Throws
+    /// Throws `busy` if another program has replaced or removed the slot meanwhile: the slot that opened this vault,
+    /// since then or since this handle's last change of it; another slot, since this handle last read the file. Of the
+    /// factors that go on, some may have been replaced for a reason. Throws
     /// `invalidArgument` for factors that open another slot, or for a slot that this version does not know; otherwise
     /// the same errors as `addSlot`.
     @discardableResult

@@ -358,7 +358,7 @@ public final class Transaction: RecordReading {
     /// Ends the transaction, discarding anything that was not committed.
     func end() {
         hasEnded = true
-        if appender.hasWritten { core.store.abandon() }
+        if appender.hasWritten { core.store.abandon(appender) }
     }
 
     func requireOpen() throws(VaultError) {

@@ -153,12 +153,16 @@ extension VaultCore {
         store.endWriting()
     }
 
-    /// Compacts the file once dead bytes exceed live ones by 4 MiB. The commit remains valid even if this fails.
+    /// Compacts the file once dead bytes exceed live ones by 4 MiB. The commit remains valid even if this fails; it is
+    /// tried again once the dead bytes have doubled, since it reads and writes everything.
     func compactIfDue() {
-        guard deadBytes > store.state.commit.liveBytes + (4 << 20) else { return }
+        let dead = deadBytes
+        // Something has compacted it since.
+        if dead < deadWhenBlocked { deadWhenBlocked = 0 }
+        guard dead > store.state.commit.liveBytes + (4 << 20), dead / 2 >= deadWhenBlocked else { return }
         do throws(VaultError) {
             try Rebuild.compact(self)
-            compactionBlocked = nil
-        } catch { compactionBlocked = error.description }
+            (compactionBlocked, deadWhenBlocked) = (nil, 0)
+        } catch { (compactionBlocked, deadWhenBlocked) = (error.description, dead) }
     }
 }

@@ -20,6 +20,8 @@ final class VaultCore: RecordReading {
     private var knownPastKey: SecretBox?
     /// The reason why the last compaction that was due did not take place.
     var compactionBlocked: String?
+    /// The dead bytes of the file when that failed; 0 if it did not.
+    var deadWhenBlocked: UInt64 = 0
 
     init(_ store: Store, device: consuming Device?, lockWait: Double) {
         self.store = store

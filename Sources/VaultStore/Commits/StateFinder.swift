@@ -59,9 +59,14 @@ package struct StateFinder {
     }
 
     package func newest() throws(VaultError) -> Found {
-        let found = try findState()
-        if found.tail == .clean { return found }
-        // Another process is writing, or was writing a moment ago.
+        do throws(VaultError) {
+            let found = try findState()
+            if found.tail == .clean { return found }
+        } catch {
+            // A file that cannot be read is none that changes. Otherwise the second search throws, if that is not the reason.
+            guard error.code != .io else { throw error }
+        }
+        // Another process is writing, or was writing a moment ago, also if the search failed over its bytes.
         let wasLocked = mayBeLocked()
         let again = try findState()
         let isLocked = mayBeLocked()
@@ -161,6 +166,17 @@ package struct StateFinder {
             guard let read = buffer.baseAddress.map({ UnsafeRawPointer($0) }) else { return false }
             let isSame = frame.withUnsafeBytes { memcmp($0.baseAddress ?? read, read, frame.count) == 0 }
             return isSame && Self.isZero(UnsafeRawBufferPointer(rebasing: buffer[frame.count..<count]))
+        }
+    }
+
+    /// Returns whether the file has these bytes at an offset.
+    func holds(_ bytes: [UInt8], at offset: UInt64) throws(VaultError) -> Bool {
+        try withUnsafeTemporaryAllocation(byteCount: bytes.count, alignment: 8) { (buffer) throws(VaultError) in
+            let count = try file.readAvailable(into: buffer, at: offset)
+            guard count == bytes.count, let read = buffer.baseAddress.map({ UnsafeRawPointer($0) }) else {
+                return false
+            }
+            return bytes.withUnsafeBytes { memcmp($0.baseAddress ?? read, read, bytes.count) == 0 }
         }
     }
 

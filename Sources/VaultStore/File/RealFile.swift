@@ -1,11 +1,13 @@
 internal import CVaultShim
 internal import Glibc
+internal import Synchronization
 
 /// A file descriptor, closed when its last user releases it.
 final class RealFile: FileHandle {
     private let descriptor: Int32
     private let path: String
     private let process = OwnProcess()
+    private let hasFailedSync = Atomic<Bool>(false)
 
     init(descriptor: Int32, path: String) {
         self.descriptor = descriptor
@@ -74,11 +76,18 @@ final class RealFile: FileHandle {
 
     func sync() throws(VaultError) {
         try requireProcess()
+        // The system reports a failure once; a later success says nothing of the data that failed.
+        guard !hasFailedSync.load(ordering: .relaxed) else {
+            throw VaultError(
+                .outcomeUnknown, "syncing \(path) failed before; it is unknown whether the last change was saved")
+        }
         while fdatasync(descriptor) != 0 {
             guard errno == EINTR else {
+                let number = errno
+                hasFailedSync.store(true, ordering: .relaxed)
                 throw VaultError(
                     .outcomeUnknown,
-                    "syncing \(path) failed: \(SystemCall.text(errno)); it is unknown whether the last change was saved"
+                    "syncing \(path) failed: \(SystemCall.text(number)); it is unknown whether the last change was saved"
                 )
             }
         }

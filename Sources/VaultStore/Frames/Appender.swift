@@ -24,16 +24,31 @@ package final class Appender {
     private var isUnnamed: Bool
     /// Creates a new file with a copy of this one, for a change that is too large to be appended in place.
     private let relocate: ((_ written: UInt64) throws(VaultError) -> any FileHandle)?
+    /// Throws if the file that is changed in place is not what this change and the states before it have made of it.
+    private let check: ((_ marks: [Mark]) throws(VaultError) -> Void)?
+    /// Bytes that were written in place: the first and the last ones. Nothing else tells whether another program, which
+    /// knows no lock of ours, has written there since.
+    private(set) var marks: [Mark] = []
+    /// The first bytes of a write that may have failed in the middle.
+    private(set) var attempted: Mark?
     private static let flushSize = 1 << 20
     /// The usual upper bound for the commit of a single change.
     private static let usualCommit = 16_384
+
+    /// Bytes in the file.
+    struct Mark {
+        let offset: UInt64
+        let bytes: [UInt8]
+    }
 
     /// Creates an appender for a file that is changed in place.
     ///
     /// `relocate`: called once, with the end of the bytes written so far, if the change is too large to be appended in
     /// place.
+    /// `check`: called before each write, with the marks of those before.
     init(
         file: any FileHandle, sealing: Sealing, start: UInt64, keepsReserve: Bool, threads: Int? = nil,
+        check: @escaping (_ marks: [Mark]) throws(VaultError) -> Void,
         relocate: @escaping (_ written: UInt64) throws(VaultError) -> any FileHandle
     ) {
         self.file = file
@@ -41,6 +56,7 @@ package final class Appender {
         self.start = start
         self.keepsReserve = keepsReserve
         self.threads = threads
+        self.check = check
         self.relocate = relocate
         isUnnamed = false
         base = start
@@ -54,6 +70,7 @@ package final class Appender {
         self.sealing = sealing
         self.start = start
         keepsReserve = false
+        check = nil
         relocate = nil
         isUnnamed = true
         base = start
@@ -117,10 +134,12 @@ package final class Appender {
     private func writeLarge(_ frame: UnsafeRawBufferPointer) throws(VaultError) -> Bytes32 {
         let lent = LentFrame(bytes: frame)
         var failure: VaultError?
+        attempt(frame)
         let (_, hash) = Workers(threads).both({
             do throws(VaultError) { try file.write(frame, at: base) } catch { failure = error }
         }) { Bytes32(hashing: lent.bytes) }
         if let failure { throw failure }
+        mark(frame)
         base += UInt64(frame.count)
         return hash
     }
@@ -161,10 +180,30 @@ package final class Appender {
 
     /// Writes everything appended so far, so that it can be read from the file.
     package func flush() throws(VaultError) {
-        hasWritten = true
+        if let check, !isUnnamed { try check(marks) }
+        guard !buffer.isEmpty else { return }
+        buffer.withUnsafeBytes { attempt($0) }
         try file.write(buffer, at: base)
+        buffer.withUnsafeBytes { mark($0) }
         base += UInt64(buffer.count)
         buffer.removeAll(keepingCapacity: true)
+    }
+
+    /// Notes bytes that are going to be written at `base`.
+    private func attempt(_ bytes: UnsafeRawBufferPointer) {
+        hasWritten = true
+        guard !isUnnamed else { return }
+        attempted = Mark(offset: base, bytes: Array(bytes.prefix(Int(Format.commitAlignment))))
+    }
+
+    /// Marks bytes that were written at `base`.
+    private func mark(_ bytes: UnsafeRawBufferPointer) {
+        guard !isUnnamed else { return }
+        if marks.isEmpty, let attempted { marks.append(attempted) }
+        attempted = nil
+        let count = min(bytes.count, Int(Format.commitAlignment))
+        let last = Mark(offset: base + UInt64(bytes.count - count), bytes: Array(bytes.suffix(count)))
+        if marks.count > 1 { marks[1] = last } else { marks.append(last) }
     }
 
     /// Completes a commit for the appended frames, writes it, and syncs.

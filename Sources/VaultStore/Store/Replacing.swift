@@ -120,13 +120,43 @@ extension Store {
             // Read it back while the new file can still be discarded: after the rename, nothing may fail.
             let loaded = try loaded(new, replacement)
             try requireInPlace()
-            try fileSystem.rename(temporary, to: path, replacing: true)
+            try putInPlace(new, temporary)
             return loaded
         } catch {
-            do throws(VaultError) { try fileSystem.remove(temporary) } catch {}
-            throw error.code == .outcomeUnknown
+            // It may be the only complete copy.
+            if !isPoisoned { do throws(VaultError) { try fileSystem.remove(temporary) } catch {} }
+            throw error.code == .outcomeUnknown && !isPoisoned
                 ? VaultError(.io, "the new file could not be written: \(error.detail)") : error
         }
+    }
+}
+
+extension Store {
+    /// Renames a new file over the vault's. Over a network, that can have happened although the answer was lost.
+    ///
+    /// Throws `outcomeUnknown` if it cannot be found out; this handle does not write again then.
+    fileprivate func putInPlace(_ new: any FileHandle, _ temporary: String) throws(VaultError) {
+        let failure: VaultError
+        do throws(VaultError) { return try fileSystem.rename(temporary, to: path, replacing: true) } catch {
+            failure = error
+        }
+        var isOld = false
+        do throws(VaultError) {
+            let own = try new.identity()
+            if let named = try fileSystem.identity(of: path) {
+                if named.isSameFile(as: own) { return }
+                // Of these two, one alone could be an answer of before.
+                let new = try fileSystem.identity(of: temporary)
+                isOld = named.isSameFile(as: try file.identity()) && new?.isSameFile(as: own) == true
+            }
+        } catch {
+            // Then it is not known either.
+        }
+        if isOld { throw failure }
+        isPoisoned = true
+        throw VaultError(
+            .outcomeUnknown,
+            "it is unknown whether the new file has the name \(path): \(failure.detail); open the vault again")
     }
 }
 
@@ -159,7 +189,7 @@ extension Store {
         let loaded = try Store.load(
             relocation.file, header, try file.bytes(header.length, at: 0), try reopenedSlot(header), place)
         try requireInPlace()
-        try fileSystem.rename(relocation.temporary, to: path, replacing: true)
+        try putInPlace(relocation.file, relocation.temporary)
         self.relocation = nil
         do throws(VaultError) { try relocation.directory.sync() } catch {
             isPoisoned = true
@@ -174,6 +204,8 @@ extension Store {
     package func dropRelocation() {
         guard let relocation else { return }
         self.relocation = nil
+        // It may be the only complete copy.
+        guard !isPoisoned else { return }
         do throws(VaultError) { try fileSystem.remove(relocation.temporary) } catch {
             // The next writer removes it.
         }

@@ -11,7 +11,7 @@ extension Store {
     ) throws(VaultError) {
         guard isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
         guard !isPoisoned else {
-            throw VaultError(.outcomeUnknown, "an earlier sync failed; open the vault again to see what was saved")
+            throw VaultError(.outcomeUnknown, "an earlier change failed; open the vault again to see what was saved")
         }
         let start = Clock.seconds
         while true {
@@ -174,10 +174,52 @@ extension Store {
     package func makeAppender() throws(VaultError) -> Appender {
         try takeOver()
         return Appender(
-            file: file, sealing: sealing, start: state.commit.end, keepsReserve: hasCommitted, threads: threads
-        ) {
-            [unowned self] (written) throws(VaultError) in try self.relocate(written)
+            file: file, sealing: sealing, start: state.commit.end, keepsReserve: hasCommitted, threads: threads,
+            check: { [unowned self] (marks) throws(VaultError) in try requireUntouched(marks) },
+            relocate: { [unowned self] (written) throws(VaultError) in try self.relocate(written) })
+    }
+
+    /// Throws `busy` if another program, which knows no lock of ours, has written into the file since the change began:
+    /// what it has put there must not be overwritten.
+    private func requireUntouched(_ marks: [Appender.Mark]) throws(VaultError) {
+        // Before the first write, nothing may follow the newest commit.
+        guard try marks.isEmpty ? finder.isNewest(state.commit, commitFrame) : isOurs(marks) else {
+            throw VaultError(
+                .busy, "another program has written into \(path) during the change, which was not made")
         }
+    }
+
+    /// Returns whether the file still has the newest commit, and what a change has written after it.
+    private func isOurs(_ marks: [Appender.Mark]) throws(VaultError) -> Bool {
+        guard try finder.holds(commitFrame, at: state.commit.offset) else { return false }
+        for mark in marks {
+            guard try finder.holds(mark.bytes, at: mark.offset) else { return false }
+        }
+        return true
+    }
+
+    /// Returns whether where a write failed there is nothing but the first part of it, and zeros.
+    private func isOurs(part attempt: Appender.Mark?) throws(VaultError) -> Bool {
+        guard let attempt else { return true }
+        let size = try file.size()
+        guard size > attempt.offset else { return true }
+        let there = try file.bytes(min(attempt.bytes.count, Int(clamping: size - attempt.offset)), at: attempt.offset)
+        let same = zip(there, attempt.bytes).prefix { $0 == $1 }.count
+        return there[same...].allSatisfy { $0 == 0 }
+    }
+
+    /// Throws `outcomeUnknown` if what a change has written, its commit included, is not in the file: another program has
+    /// written there too.
+    private func requireWritten(_ appender: Appender) throws(VaultError) {
+        guard relocation == nil else { return }
+        let isThere: Bool
+        // It is durable, as far as anybody knows.
+        do throws(VaultError) { isThere = try isOurs(appender.marks) } catch { return }
+        guard !isThere else { return }
+        isPoisoned = true
+        throw VaultError(
+            .outcomeUnknown,
+            "another program has written into \(path) during the change; open the vault again to see what was saved")
     }
 
     /// Writes the commit after the appended frames and syncs the file. If this fails before the sync, nothing has
@@ -195,10 +237,11 @@ extension Store {
             try next.note()
             var made = state
             try syncing { () throws(VaultError) in made = try appender.finish(commit, codec) }
+            try requireWritten(appender)
             if relocation == nil { try requireStillInPlace() } else { try finishRelocation() }
             (state, knownVector) = (made, stored)
         } catch {
-            abandon()
+            abandon(appender)
             throw error
         }
         commitFrame = appender.commitFrame
@@ -223,16 +266,34 @@ extension Store {
         }
     }
 
-    /// Truncates the frames of an unfinished change.
-    package func abandon() {
+    /// Truncates what an unfinished change has written, unless another program has written there since.
+    package func abandon(_ appender: Appender) {
         dropRelocation()
-        guard !isPoisoned else { return }
+        guard !isPoisoned, appender.hasWritten else { return }
         do throws(VaultError) {
-            if try file.size() > state.commit.end { try file.truncate(to: state.commit.end) }
+            guard try isOurs(appender.marks), try isOurs(part: appender.attempted) else {
+                tail = .torn(bytes: 0)
+                return
+            }
+            try cutAfterCommit()
         } catch {
             // The tail belongs to no commit: readers skip it, and the next writer truncates it.
             tail = .torn(bytes: 0)
         }
+    }
+
+    /// Truncates the zeros that are reserved for the next change.
+    package func dropReserve() {
+        guard !isPoisoned else { return }
+        do throws(VaultError) {
+            if try finder.isNewest(state.commit, commitFrame) { try cutAfterCommit() }
+        } catch {
+            // A reserve that could not be truncated is harmless.
+        }
+    }
+
+    private func cutAfterCommit() throws(VaultError) {
+        if try file.size() > state.commit.end { try file.truncate(to: state.commit.end) }
     }
 
     /// Called before the last user of this handle releases it, so that the file ends with its newest commit. A reserve
@@ -242,8 +303,8 @@ extension Store {
         do throws(VaultError) {
             guard try file.lock() else { return }
             defer { file.unlock() }
-            guard try !isReplaced(), tail == .clean, try finder.isNewest(state.commit, commitFrame) else { return }
-            abandon()
+            guard try !isReplaced(), tail == .clean else { return }
+            dropReserve()
         } catch {
             // A reserve that could not be truncated is harmless.
         }

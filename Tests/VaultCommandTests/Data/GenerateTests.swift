@@ -78,6 +78,18 @@ struct GenerateTests {
         #expect(try sandbox.ok("get", "svc", "24").bytes.count == 30)
     }
 
+    @Test("help shows that a value may be omitted, and follows an equals sign")
+    func optionalValues() throws {
+        let sandbox = try Sandbox()
+        for command in ["set", "add"] {
+            #expect(try sandbox.ok(command, "--help-all").output.contains("  --generate[=<length>]  "), "\(command)")
+        }
+        for command in ["get", "otp"] {
+            #expect(try sandbox.ok(command, "--help-all").output.contains("  --clip[=<seconds>]  "), "\(command)")
+        }
+        #expect(try sandbox.ok("generate", "--help-all").output.contains("  --length <length>  "))
+    }
+
     @Test("passphrases are of words from a list: plain, numbered by dice, or signed")
     func words() throws {
         let sandbox = try Sandbox()

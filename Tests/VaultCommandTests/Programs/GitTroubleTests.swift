@@ -89,6 +89,23 @@ struct GitTroubleTests {
             """)
     }
 
+    /// Lines for a shell: a sync of b whose git is killed before it has changed the index, once.
+    private static func killedSync(with sync: String) -> String {
+        """
+        mkdir killing; cat >killing/git <<'END'
+        #!/bin/bash
+        # What git has written by then: the commit that it merges.
+        if [[ " $* " == *' merge -q --ff --no-edit '* && ! -e $HOME/killed ]]; then
+            touch $HOME/killed; for name in MSG MODE; do : >$HOME/b/.git/MERGE_$name; done
+            printf '%s\n' "${@: -1}" >$HOME/b/.git/MERGE_HEAD
+            read -r _ _ _ sync _ </proc/$$/stat; kill -KILL \(sync) $$
+        fi
+        exec /usr/bin/git "$@"
+        END
+        chmod +x killing/git; PATH=$PWD/killing:$PATH fails on b vaultfmt sync work.vault; [[ -e killed ]]
+        """
+    }
+
     @Test(
         "a merge that was killed before git had changed the index takes nothing back of what the other side did",
         arguments: ["", "$sync"])
@@ -98,20 +115,25 @@ struct GitTroubleTests {
             """
             for side in a b; do echo new >$side/in-$side; on $side git add .; on $side git commit -q -m $side; done
             store a a1 A; on a vaultfmt sync work.vault; store b b1 B
-            mkdir killing; cat >killing/git <<'END'
-            #!/bin/bash
-            # What git has written by then: the commit that it merges.
-            if [[ " $* " == *' merge -q --ff --no-edit '* && ! -e $HOME/killed ]]; then
-                touch $HOME/killed; for name in MSG MODE; do : >$HOME/b/.git/MERGE_$name; done
-                printf '%s\n' "${@: -1}" >$HOME/b/.git/MERGE_HEAD
-                read -r _ _ _ sync _ </proc/$$/stat; kill -KILL \(sync) $$
-            fi
-            exec /usr/bin/git "$@"
-            END
-            chmod +x killing/git; PATH=$PWD/killing:$PATH fails on b vaultfmt sync work.vault; [[ -e killed ]]
+            \(Self.killedSync(with: sync))
             on b vaultfmt sync work.vault; [[ ! -e b/.git/MERGE_HEAD && -z $(git -C b for-each-ref refs/worktree) ]]
             on a vaultfmt sync work.vault; has a b1 B; has b a1 A
             [[ $(<a/in-a) == new && $(<a/in-b) == new && $(<b/in-a) == new && $(<b/in-b) == new ]]
+            """)
+    }
+
+    @Test("what the user staged after such a merge is not lost by doing what sync then says")
+    func stagedAfterKilledMerge() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            for side in a b; do echo new >$side/in-$side; on $side git add .; on $side git commit -q -m $side; done
+            store a a1 A; on a vaultfmt sync work.vault; store b b1 B
+            \(Self.killedSync(with: "$sync"))
+            echo mine >b/staged; on b git add staged
+            ends 64 on b vaultfmt sync work.vault; grep -q "'git reset'" error
+            on b git reset -q; on b vaultfmt sync work.vault; [[ $(<b/staged) == mine && ! -e b/.git/MERGE_HEAD ]]
+            on a vaultfmt sync work.vault; has a b1 B; has b a1 A; [[ $(<a/in-b) == new && $(<b/in-a) == new ]]
             """)
     }
 

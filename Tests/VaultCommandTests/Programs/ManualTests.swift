@@ -25,6 +25,9 @@ struct ManualTests {
         #expect(
             run.contains(".SH EXAMPLES") && run.contains("\\fB\\-\\-env\\fR") && run.contains("\\-\\- [\\fIcommand\\fR")
         )
+        let set = String(decoding: try sandbox.read("man/man1/vaultfmt-set.1"), as: UTF8.self)
+        #expect(set.contains("\\fB\\-\\-generate\\fR[=\\fIlength\\fR]"))
+        #expect(set.contains("\\fB\\-\\-length\\fR \\fIlength\\fR"))
         guard Machine.has("groff") else { return }
         for page in pages.sorted() {
             let warnings = try sandbox.okShell("cd man; groff -k -man -ww -Tutf8 -s man1/'\(page)' 2>&1 >/dev/null")

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import VaultCommand
+
 @Suite("read: references")
 struct ReadTests {
     @Test("a reference names service and account, percent-encoded, a field, a group and a class")
@@ -276,7 +278,9 @@ struct CompletionTests {
     }
 
     /// What bash offers for a line whose last word is being typed.
-    private func bash(_ words: String...) throws -> [String] {
+    private func bash(_ words: String...) throws -> [String] { try bash(words) }
+
+    private func bash(_ words: [String]) throws -> [String] {
         let line = words.joined(separator: " ")
         return try sandbox.okShell(
             """
@@ -307,6 +311,94 @@ struct CompletionTests {
         #expect(try bash("vaultfmt", "unl") == ["unlock"])
         try sandbox.ok("lock")
         #expect(try bash("vaultfmt", "get", "gi") == [])
+    }
+
+    @Test(
+        "bash completes after aliases and synonyms of commands as after the commands' own names",
+        .enabled(if: Machine.has("bash")))
+    func otherNamesOfCommands() throws {
+        try sandbox.unlock()
+        for name in ["rm", "delete", "mv", "cp", "clip", "cat"] {
+            #expect(try bash("vaultfmt", name, "gi") == ["github.com", "gitlab.com"], "\(name)")
+        }
+        #expect(try bash("vaultfmt", "slot", "ls", "--js") == ["--json"])
+        #expect(try bash("vaultfmt", "recipients", "--js") == ["--json"])
+    }
+
+    @Test(
+        "bash completes commands and items after a vault that is named before them, in each of its spellings",
+        .enabled(if: Machine.has("bash")))
+    func vaultBeforeCommand() throws {
+        try FileManager.default.moveItem(atPath: sandbox.vault, toPath: sandbox.path("my work.vault"))
+        let vault = sandbox.path("my work.vault")
+        try sandbox.ok("unlock", "--vault", vault)
+        sandbox.forgetPassphrase()
+        // bash hands over words with their quotes, and the sign in --vault=FILE as a word of its own.
+        let quoted = "\"\(vault)\""
+        for words in [["-f", quoted], ["-f" + quoted], ["--vault", quoted], ["--vault", "=", quoted]] {
+            #expect(try bash(["vaultfmt"] + words + ["unl"]) == ["unlock"], "\(words)")
+            #expect(try bash(["vaultfmt"] + words + ["get", "gi"]) == ["github.com", "gitlab.com"], "\(words)")
+            #expect(try bash(["vaultfmt"] + words + ["rm", "github.com", "gitl"]) == ["gitlab.com"], "\(words)")
+            #expect(try bash(["vaultfmt", "get"] + words + ["github.com", "a"]) == ["alice"], "\(words)")
+            #expect(try bash(["vaultfmt", "slot"] + words + ["rem"]) == ["remove"], "\(words)")
+        }
+        #expect(try bash("vaultfmt", "-f", "my") == ["my work.vault"])
+        #expect(try bash("vaultfmt", "slot", "--vault", "my") == ["my work.vault"])
+        #expect(try bash("vaultfmt", "-f", "$(touch pwned)", "get", "gi") == [])
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("pwned")))
+    }
+
+    @Test("the vault is found in the words that a shell hands over, which still have their quotes")
+    func vaultInWords() {
+        for (words, vault) in [
+            (["vaultfmt", "get", "a"], nil), (["vaultfmt", "-f"], nil), (["vaultfmt", "-f", "v", "get"], "v"),
+            (["vaultfmt", "-fv", "get"], "v"), (["vaultfmt", "get", "-f'a b'"], "a b"),
+            (["vaultfmt", "get", "--vault=v"], "v"), (["vaultfmt", "--vault", "=", "v", "get"], "v"),
+            (["vaultfmt", "-f", "a\\ b\\$c", "get"], "a b$c"),
+            (["vaultfmt", "-f", "\"a\\b\\\"c\"", "get"], "a\\b\"c"),
+            (["vaultfmt", "-f", "'~/v'", "get"], "~/v"), (["vaultfmt", "-f", "`x`$(x)$x", "get"], "`x`$(x)$x"),
+            (["vaultfmt", "run", "--", "tar", "-fv"], nil),
+        ] as [([String], String?)] {
+            #expect(VaultCompletion.vault(in: words) == vault, "\(words)")
+        }
+    }
+
+    @Test("the scripts know every alias and synonym of every group of commands, and its vault")
+    func otherNamesInScripts() throws {
+        let groups = CommandNames.groups()
+        #expect(groups.first == [] && groups.contains(["slot"]))
+        let bash = try sandbox.ok("--generate-completion-script", "bash").output
+        let zsh = try sandbox.ok("--generate-completion-script", "zsh").output
+        let fish = try sandbox.ok("--generate-completion-script", "fish").output
+        for group in groups {
+            let function = (["_vaultfmt"] + group).joined(separator: "_")
+            for (script, call) in [(bash, "\"\(function)_${subcommand}\""), (zsh, "\"\(function)_${words[1]}\"")] {
+                // Ends with the names with which the function is called.
+                let before = script.components(separatedBy: call)[0].split(separator: "\n").suffix(3)
+                for (name, path) in CommandNames.otherNames(in: group) {
+                    let command = (["_vaultfmt"] + path).joined(separator: "_")
+                    #expect(before.contains { $0.contains("|\(name)|") || $0.hasSuffix("|\(name))") }, "\(name)")
+                    #expect(script.contains("\n\(function)_\(name)() {\n    \(command) \"${@}\"\n}\n"), "\(name)")
+                    #expect(script.contains("\n\(command)() {\n"), "\(name)")
+                }
+            }
+            for (name, path) in CommandNames.otherNames(in: group) {
+                let line = (["vaultfmt"] + group + [name]).joined(separator: " ")
+                let command = path.dropFirst(group.count).joined(separator: " ")
+                #expect(
+                    fish.contains(
+                        "    case '\(line)'\n        set unparsed_tokens \(command) $unparsed_tokens[2..]\n"),
+                    "\(name)")
+            }
+        }
+        let names = CommandNames.otherNames(in: []).map(\.name)
+        #expect(Set(names).isSuperset(of: ["rm", "ls", "cp", "totp", "mv", "delete"]) && !names.contains("-V"))
+        for (script, vault) in [
+            (bash, "non_repeating_options=(-f --vault)\n"), (fish, "'version' 'h/help' 'f/vault=+'\n"),
+            (zsh, "{-f+,--vault=}'[The vault.]:file:_files'\n        '(-): :->command'\n"),
+        ] {
+            #expect(script.components(separatedBy: vault).count == groups.count + 1, "\(vault)")
+        }
     }
 
     /// A vault whose items are in folders and groups, with tags, and a slot that has a name.

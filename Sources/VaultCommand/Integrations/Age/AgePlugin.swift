@@ -104,7 +104,7 @@ private final class ServedVaults {
                 "there is no vault \(TerminalText.path(path)); if it was moved, create the identity file again")
         }
         var given = try access.factors.read(mayAsk: false)
-        if given.isEmpty, let spare = access.factors.spareIdentity(for: path, beside: given) {
+        if let spare = access.factors.spareIdentity(for: path, beside: given) {
             given.external = try access.factors.identity(in: spare, mayAsk: false)
         }
         guard try access.factors.sources.passphraseNeed(path, beside: given) == .yes else {

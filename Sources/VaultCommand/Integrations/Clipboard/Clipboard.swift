@@ -99,11 +99,18 @@ enum ClipboardTool: String {
     }
 
     /// Offers a secret through wl-copy. It keeps what it offers in a file, whose type it would have guessed by another
-    /// program.
+    /// program. Before 2.3.0, that file is in /tmp, whatever TMPDIR says.
     private func offer(_ secret: borrowing Secret) throws {
         let isText = secret.withUnsafeBytes { String(validating: $0, as: UTF8.self) != nil }
-        let arguments = (try Self.canMarkSensitive() ? ["--sensitive"] : []) + (isText ? ["--type", "text/plain"] : [])
-        try run(arguments, secret, settings: MemoryFolder.base.map { ["TMPDIR": $0] } ?? [:])
+        let canMark = try Self.canMarkSensitive()
+        if !canMark, !MemoryFolder.isInMemory("/tmp") {
+            Terminal.warning(
+                "this wl-copy keeps the secret in a file in /tmp, which is on a disk; version 2.3.0 does not")
+        }
+        let type = isText ? "text/plain" : "application/octet-stream"
+        try run(
+            (canMark ? ["--sensitive"] : []) + ["--type", type], secret,
+            settings: MemoryFolder.base.map { ["TMPDIR": $0] } ?? [:])
     }
 
     /// Empties the clipboard. A terminal's clipboard is emptied through standard output, which was opened while the

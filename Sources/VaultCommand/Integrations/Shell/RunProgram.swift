@@ -57,7 +57,9 @@ struct RunProgram: ParsableCommand {
         var environment = SecretEnvironment()
         var secrets: [SharedSecret] = []
         // A descriptor with a factor is closed when it is read; the program must not inherit it unread either.
-        if plan.secret.isEmpty { vault.access.factors.discardDescriptors() }
+        for descriptor in vault.access.factors.descriptors {
+            if plan.secret.isEmpty { FactorInput.discard(descriptor) } else { FactorInput.closeOnExec(descriptor) }
+        }
         let opened = plan.secret.isEmpty ? nil : try vault.openVault()
         for variable in plan.variables { secrets += try environment.add(variable, from: opened) }
         ControllingTerminal.end()

@@ -2,13 +2,18 @@ import Fuzzing
 import Glibc
 import ImportFuzzing
 
-/// Which target this process fuzzes: `VAULTFMT_FUZZ_TARGET`, `import` or `age`.
-private let isAge = getenv("VAULTFMT_FUZZ_TARGET").map { String(cString: $0) } == "age"
+/// Which target this process fuzzes: `VAULTFMT_FUZZ_TARGET`, `import`, `age` or `agent`.
+private let target = getenv("VAULTFMT_FUZZ_TARGET").map { String(cString: $0) }
 
 /// What libFuzzer calls first.
 @_cdecl("LLVMFuzzerInitialize")
 public func initialize(_ count: UnsafeRawPointer?, _ arguments: UnsafeRawPointer?) -> Int32 {
-    VectorSeeds.writeIfAsked(isAge ? AgeTarget.seed : ImportTarget.seed)
+    switch target {
+    case "age": VectorSeeds.writeIfAsked(AgeTarget.seed)
+    // No vector holds a message to an agent.
+    case "agent": VectorSeeds.writeIfAsked { _ in nil }
+    default: VectorSeeds.writeIfAsked(ImportTarget.seed)
+    }
     return 0
 }
 
@@ -16,6 +21,10 @@ public func initialize(_ count: UnsafeRawPointer?, _ arguments: UnsafeRawPointer
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     let input = UnsafeRawBufferPointer(start: start, count: count)
-    isAge ? AgeTarget.run(input) : ImportTarget.run(input)
+    switch target {
+    case "age": AgeTarget.run(input)
+    case "agent": AgentTarget.run(input)
+    default: ImportTarget.run(input)
+    }
     return 0
 }

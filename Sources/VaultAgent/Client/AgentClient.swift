@@ -1,0 +1,136 @@
+internal import Glibc
+internal import VaultExchange
+package import VaultFmt
+internal import VaultLocal
+
+/// A connection to an agent, this program's or another one.
+package final class AgentClient {
+    private let descriptor: Int32
+
+    /// For how many seconds an agent may leave a request unanswered: a person may have to confirm it.
+    package static let patience = 120
+
+    /// Connects to an agent. Throws `unavailable` if none answers at the path, and `busy` if one does not answer in time.
+    ///
+    /// - `patience`: For how many seconds the agent may leave the connection or a request unanswered.
+    package init(_ path: String, patience: Int = AgentClient.patience) throws(AgentError) {
+        descriptor = try UnixSocket.make()
+        let descriptor = descriptor
+        // Connecting waits as well, if many others do.
+        var limit = timeval(tv_sec: patience, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
+        let result = try UnixSocket.withAddress(path) { connect(descriptor, $0, $1) }
+        guard result == 0 else {
+            guard errno != EAGAIN else {
+                throw AgentError(.busy, "the agent at \(TerminalText.path(path)) does not answer")
+            }
+            throw AgentError(.unavailable, "no agent answers at \(TerminalText.path(path)): \(SystemText.error(errno))")
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// What limits a key that is added.
+    package struct Limits: Sendable {
+        package var lifetime: UInt32?
+        package var needsConfirmation = false
+
+        package init() {}
+    }
+
+    /// Adds the private key in the secret of an item.
+    package func add(
+        _ secret: borrowing Secret, comment: String, limits: Limits
+    ) throws(AgentError) {
+        var message = SecretBuffer(capacity: 8192)
+        let isConstrained = limits.lifetime != nil || limits.needsConfirmation
+        message.append(isConstrained ? AgentMessage.addConstrained : AgentMessage.addIdentity)
+        message.append(try StoredKey.wire(secret))
+        message.append(text: KeyComment.shown(comment))
+        if let lifetime = limits.lifetime {
+            message.append(AgentMessage.constrainLifetime)
+            message.append(number: lifetime)
+        }
+        if limits.needsConfirmation { message.append(AgentMessage.constrainConfirm) }
+        let reply = try message.withUnsafeBytes { (bytes) throws(AgentError) -> [UInt8] in try ask(bytes) }
+        guard reply == [AgentMessage.success] else { throw AgentError(.refused, "the agent has refused the key") }
+    }
+
+    /// Returns the state of this program's agent; the connection must be to its control socket.
+    package func status() throws(AgentError) -> AgentStatus {
+        try request(AgentMessage.status) { (reader) throws(AgentError) in try AgentStatus(&reader) }
+    }
+
+    /// Locks the vault of this program's agent; the connection must be to its control socket.
+    ///
+    /// - `path`: Where the vault is, without symbolic links; nil stands for any vault.
+    /// - Returns: Whether the agent had it open.
+    package func lockVault(at path: String?) throws(AgentError) -> Bool {
+        var argument: [UInt8] = []
+        argument.append(text: path ?? "")
+        return try request(AgentMessage.lockVault, argument) { (reader) throws(AgentError) in
+            let wasOpen = try reader.boolean()
+            try reader.end()
+            return wasOpen
+        }
+    }
+
+    /// Makes a request of the control socket, and reads the reply.
+    private func request<R>(
+        _ name: String, _ argument: [UInt8] = [], _ read: (inout WireReader) throws(AgentError) -> R
+    ) throws(AgentError) -> R {
+        var message = [AgentMessage.extension]
+        message.append(text: name)
+        message += argument
+        let reply = try message.withRawBytes { (bytes) throws(AgentError) -> [UInt8] in try ask(bytes) }
+        return try reply.withRawBytes { (bytes) throws(AgentError) -> R in
+            var reader = WireReader(bytes)
+            guard try reader.byte() == AgentMessage.extensionResponse, try reader.text(limit: 256) == name else {
+                throw AgentError(.refused, "the agent does not answer; is it of another version?")
+            }
+            return try read(&reader)
+        }
+    }
+
+    /// Sends a request, and returns the reply.
+    package func ask(_ request: UnsafeRawBufferPointer) throws(AgentError) -> [UInt8] {
+        var length: [UInt8] = []
+        length.append(number: UInt32(clamping: request.count))
+        try length.withRawBytes { (bytes) throws(AgentError) -> Void in try write(bytes) }
+        try write(request)
+        let header = try read(4)
+        let count = Int(header.reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
+        guard (1...AgentMessage.longest).contains(count) else { throw .malformed }
+        return try read(count)
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer) throws(AgentError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let piece = UnsafeRawBufferPointer(rebasing: rest)
+            let count = send(descriptor, piece.baseAddress, piece.count, Int32(MSG_NOSIGNAL))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw Self.gone }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private func read(_ count: Int) throws(AgentError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var used = 0
+        while used < count {
+            let start = used
+            let got = bytes.withUnsafeMutableBytes { buffer in
+                recv(descriptor, buffer.baseAddress.map { $0 + start }, count - start, 0)
+            }
+            if got < 0, errno == EINTR { continue }
+            guard got > 0 else { throw Self.gone }
+            used += got
+        }
+        return bytes
+    }
+
+    private static let gone = AgentError(.unavailable, "the agent does not answer")
+}

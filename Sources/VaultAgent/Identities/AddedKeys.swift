@@ -1,0 +1,68 @@
+internal import VaultExchange
+internal import VaultFmt
+
+/// The keys that were added at run time. They are only in memory, and wiped when they are removed or expire.
+struct AddedKeys {
+    struct Entry {
+        /// The encoding of the key, or of its certificate.
+        let identity: [UInt8]
+        let comment: String
+        let constraints: KeyConstraints
+        /// The private key in the encoding in which it came, so that it is in locked memory until it signs.
+        let secret: SharedSecret
+        /// When it expires, in milliseconds of the agent's clock.
+        let end: UInt64?
+    }
+
+    private(set) var entries: [Entry] = []
+
+    /// Reads a key with its comment and constraints, and keeps it. A key that is there already is replaced, with its
+    /// constraints.
+    mutating func add(_ reader: inout WireReader, isConstrained: Bool, now: UInt64) throws(AgentError) -> Entry {
+        let start = reader.remaining
+        let decoded = try PrivateKey.read(&reader)
+        let identity = decoded.certificate?.blob ?? decoded.key.publicKey.blob
+        let secret = Secret(copying: UnsafeRawBufferPointer(rebasing: start.dropLast(reader.remaining.count)))
+        let comment = KeyComment.shown(try reader.bytes())
+        let constraints = try isConstrained ? KeyConstraints.read(&reader) : KeyConstraints()
+        try reader.end()
+        let entry = Entry(
+            identity: identity, comment: comment, constraints: constraints, secret: SharedSecret(secret),
+            end: constraints.lifetime.map { now + UInt64($0) * 1000 })
+        if let place = entries.firstIndex(where: { $0.identity == identity }) {
+            entries[place] = entry
+        } else {
+            guard entries.count < AgentMessage.mostKeys else {
+                throw AgentError(.refused, "the agent has too many keys; remove some")
+            }
+            entries.append(entry)
+        }
+        return entry
+    }
+
+    func find(_ identity: [UInt8]) -> Entry? { entries.first { $0.identity == identity } }
+
+    mutating func remove(_ identity: [UInt8]) -> Bool {
+        guard let place = entries.firstIndex(where: { $0.identity == identity }) else { return false }
+        entries.remove(at: place)
+        return true
+    }
+
+    mutating func removeAll() { entries.removeAll() }
+
+    /// Removes the keys that have expired.
+    mutating func expire(now: UInt64) { entries.removeAll { $0.end.map { $0 <= now } ?? false } }
+
+    /// When the next key expires.
+    var nextEnd: UInt64? { entries.compactMap(\.end).min() }
+}
+
+extension AddedKeys.Entry {
+    /// Signs with the key, which is decoded for this signature only.
+    func sign(_ data: UnsafeRawBufferPointer, flags: UInt32) throws(AgentError) -> [UInt8] {
+        try secret.withBytes { (bytes) throws(AgentError) -> [UInt8] in
+            var reader = WireReader(bytes)
+            return try PrivateKey.read(&reader).takeKey().sign(data, flags: flags)
+        }
+    }
+}

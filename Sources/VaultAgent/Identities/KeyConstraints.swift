@@ -1,0 +1,35 @@
+/// What limits the use of a key that was added at run time.
+struct KeyConstraints: Hashable, Sendable {
+    /// For how many seconds it is kept; nil if it is kept until it is removed.
+    var lifetime: UInt32?
+    /// Whether a person must agree to each signature.
+    var needsConfirmation = false
+    /// Where it may be used; nil if anywhere.
+    var destinations: [Destination]?
+
+    /// Reads the constraints that follow a key. Throws `unsupported` for one that is not known: the key would be used
+    /// without it.
+    static func read(_ reader: inout WireReader) throws(AgentError) -> KeyConstraints {
+        var constraints = KeyConstraints()
+        while !reader.isAtEnd {
+            switch try reader.byte() {
+            case AgentMessage.constrainLifetime:
+                guard constraints.lifetime == nil else { throw .malformed }
+                let seconds = try reader.number()
+                guard seconds > 0 else { throw .malformed }
+                constraints.lifetime = seconds
+            case AgentMessage.constrainConfirm:
+                guard !constraints.needsConfirmation else { throw .malformed }
+                constraints.needsConfirmation = true
+            case AgentMessage.constrainExtension:
+                guard try reader.text(limit: 256) == AgentMessage.restrictDestination else {
+                    throw AgentError(.unsupported, "a constraint of the key is not known")
+                }
+                guard constraints.destinations == nil else { throw .malformed }
+                constraints.destinations = try Destination.readAll(try reader.string())
+            default: throw AgentError(.unsupported, "a constraint of the key is not known")
+            }
+        }
+        return constraints
+    }
+}

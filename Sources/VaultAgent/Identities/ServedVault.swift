@@ -1,0 +1,364 @@
+internal import VaultExchange
+package import VaultFmt
+internal import VaultLocal
+
+/// The keys of a vault, as long as it is open: until a time after it was opened, or after its last signature, has
+/// passed, until it is locked, or until the file is not the one that it was.
+package final class ServedVault {
+    /// When the vault is locked, in milliseconds.
+    package struct Limits: Sendable {
+        /// After it was opened.
+        package var total: UInt64?
+        /// After its last signature.
+        package var idle: UInt64?
+
+        package init(total: UInt64? = nil, idle: UInt64? = nil) {
+            self.total = total
+            self.idle = idle
+        }
+    }
+
+    /// Opens the vault with the key that `vaultfmt unlock` keeps; returns nil if it keeps none.
+    package typealias Reopening = () throws -> Vault?
+
+    /// Until when `vaultfmt unlock` keeps a key, in seconds since 1970; nil if it keeps none.
+    package struct KeptEnds {
+        /// A key of any slot of a vault.
+        let any: (VaultID) -> UInt64?
+        /// The key of the slot that has opened a vault: another one must not keep that open.
+        let ofSlot: (Vault) -> UInt64?
+
+        package init(any: @escaping (VaultID) -> UInt64?, ofSlot: @escaping (Vault) -> UInt64?) {
+            self.any = any
+            self.ofSlot = ofSlot
+        }
+
+        /// What is in the kernel's keyring. What cannot be read there is not kept.
+        package static var ofKernel: KeptEnds {
+            KeptEnds { vault in
+                do throws(VaultError) { return try Machine.unlockedUntil(vault) } catch { return nil }
+            } ofSlot: { vault in
+                do throws(VaultError) { return try Machine.unlockedUntil(asOpened: vault) } catch { return nil }
+            }
+        }
+    }
+
+    private enum State {
+        case open(Opened)
+        /// The reason, for people.
+        case locked(String)
+    }
+
+    private struct Opened {
+        let vault: Vault
+        /// Whether it was opened with the key that `unlock` keeps, so that `lock` ends it.
+        let isKept: Bool
+        /// When the key that `unlock` keeps expires, as far as it was known last.
+        var keptEnd: UInt64?
+        let since: UInt64
+        var lastUse: UInt64
+        /// What was read of the vault in one of its states.
+        var offers: (state: StateID, keys: [OfferedKey], omitted: [String])?
+    }
+
+    /// Its path, for people.
+    package let path: String
+    private let group: String?
+    private let limits: Limits
+    private let reopening: Reopening
+    private let keptEnds: KeptEnds
+    private var state: State
+    /// Its path without symbolic links; nil as long as it cannot be resolved.
+    private var place: String?
+    /// The access of the slot that opened the vault first. A key that opens it again must not grant more.
+    private var widest: Access?
+    /// The vault that was open last.
+    private var known: VaultID?
+    /// The end of the key that `unlock` kept when a limit or `lock` locked the vault. This key does not open it again; one
+    /// that is kept later does.
+    private var spentEnd: UInt64?
+    /// Keys that a client has removed: they are not offered until the vault is opened again.
+    private var hidden: Set<[UInt8]> = []
+
+    /// - `path`: The vault's file.
+    /// - `group`: The access group whose keys are offered without an attribute.
+    /// - `vault`: The vault, if it is open already.
+    package init(
+        path: String, group: String?, limits: Limits, vault: Vault?, isKept: Bool, now: UInt64,
+        keptEnds: KeptEnds = .ofKernel, reopening: @escaping Reopening
+    ) {
+        self.path = path
+        self.group = group
+        self.limits = limits
+        self.reopening = reopening
+        self.keptEnds = keptEnds
+        place = Places.resolved(path)
+        state = .locked("it has not been unlocked")
+        if let vault { open(vault, isKept: isKept, now: now) }
+    }
+
+    private func open(_ vault: Vault, isKept: Bool, now: UInt64) {
+        hidden = []
+        place = vault.path
+        known = vault.id
+        widest = widest ?? vault.access
+        spentEnd = nil
+        let keptEnd = isKept ? keptEnd(vault, now: now) ?? now : nil
+        state = .open(Opened(vault: vault, isKept: isKept, keptEnd: keptEnd, since: now, lastUse: now))
+        // So that the state can be told without reading the file. An error is reported to the first client.
+        do { _ = try keys(of: vault) } catch {}
+    }
+
+    // MARK: locking
+
+    /// The reason why the vault is locked; nil if it is open.
+    package var lockedReason: String? {
+        guard case .locked(let reason) = state else { return nil }
+        return reason
+    }
+
+    /// Forgets the vault's keys, until it is unlocked again.
+    package func lock(_ reason: String) {
+        if case .open(let opened) = state { opened.vault.lock() }
+        state = .locked(reason)
+        hidden = []
+    }
+
+    /// Locks the vault, and does not open it again with the key that `unlock` keeps now.
+    private func lockUntilUnlocked(_ reason: String) {
+        lock(reason)
+        spentEnd = known.flatMap(keptEnds.any)
+    }
+
+    /// Locks the vault if it may be the one at a path without symbolic links; nil stands for any. What cannot be compared
+    /// is locked: that does no harm.
+    ///
+    /// - Returns: Whether it was open.
+    func lock(at other: String?, _ reason: String) -> Bool {
+        if let other, let place, other != place, other != path { return false }
+        guard lockedReason == nil else {
+            spentEnd = known.flatMap(keptEnds.any)
+            return false
+        }
+        lockUntilUnlocked(reason)
+        return true
+    }
+
+    /// Locks the vault if its time has passed.
+    package func expire(now: UInt64) {
+        guard let end = nextEnd, end <= now, case .open(var opened) = state else { return }
+        // 'unlock' may have been run again.
+        if opened.keptEnd == end, let later = keptEnd(opened.vault, now: now), later > now {
+            opened.keptEnd = later
+            state = .open(opened)
+        } else {
+            // With the key that is still kept, the next request would open it again: the limit would have no effect.
+            lockUntilUnlocked("its time has passed")
+        }
+    }
+
+    /// When the vault will be locked, in milliseconds of the agent's clock.
+    package var nextEnd: UInt64? {
+        guard case .open(let opened) = state else { return nil }
+        let ends = [
+            limits.total.map { Self.sum(opened.since, $0) }, limits.idle.map { Self.sum(opened.lastUse, $0) },
+            opened.keptEnd,
+        ]
+        return ends.compactMap { $0 }.min()
+    }
+
+    /// Returns the open vault in its newest state; nil if it is locked, or if its file cannot be read now.
+    private func current(now: UInt64) -> Vault? {
+        compareKept(now: now)
+        expire(now: now)
+        if case .locked = state { reopen(now: now) }
+        guard case .open(let opened) = state else { return nil }
+        do throws(VaultError) { try opened.vault.refresh() } catch {
+            // The file may be readable again with the next request; whatever else it is, it is not the vault.
+            if ![.io, .busy, .outOfMemory, .noSuchFile].contains(error.code) { lock(error.description) }
+            return nil
+        }
+        return opened.vault
+    }
+
+    /// Locks the vault if `unlock` does not keep the key that has opened it; notes the key's end, which may have changed.
+    private func compareKept(now: UInt64) {
+        guard case .open(var opened) = state, opened.isKept else { return }
+        guard let end = keptEnd(opened.vault, now: now) else {
+            return lock("'vaultfmt unlock' does not keep it unlocked any longer")
+        }
+        opened.keptEnd = end
+        state = .open(opened)
+    }
+
+    /// Opens the vault with the key that `unlock` keeps, unless that was kept already when it was locked.
+    private func reopen(now: UInt64) {
+        if let spentEnd, let known, keptEnds.any(known) == spentEnd { return }
+        do {
+            guard let vault = try reopening() else { return }
+            guard widest?.includes(vault.access) ?? true else {
+                vault.lock()
+                return lock("the key that 'vaultfmt unlock' keeps grants more than the one that opened it first")
+            }
+            open(vault, isKept: true, now: now)
+        } catch { lock(Self.text(error)) }
+    }
+
+    /// Returns when the key that `unlock` keeps expires, in milliseconds of the agent's clock; nil if it does not keep that
+    /// of the slot that has opened the vault.
+    private func keptEnd(_ vault: Vault, now: UInt64) -> UInt64? {
+        guard let end = keptEnds.ofSlot(vault) else { return nil }
+        let (left, isTooMuch) = (end - min(end, AgentClock.calendarTime())).multipliedReportingOverflow(by: 1000)
+        return Self.sum(now, isTooMuch ? .max : left)
+    }
+
+    private static func sum(_ time: UInt64, _ duration: UInt64) -> UInt64 {
+        let (sum, isTooMuch) = time.addingReportingOverflow(duration)
+        return isTooMuch ? .max : sum
+    }
+
+    // MARK: keys
+
+    /// Returns the keys that are offered now; none while the vault is locked.
+    package func offers(now: UInt64) throws -> [OfferedKey] {
+        guard let vault = current(now: now) else { return [] }
+        return try keys(of: vault).filter { !hidden.contains($0.publicKey.blob) }
+    }
+
+    /// The keys that were offered last; none while the vault is locked. It is neither opened nor read.
+    var lastOffers: [OfferedKey] {
+        guard case .open(let opened) = state else { return [] }
+        return (opened.offers?.keys ?? []).filter { !hidden.contains($0.publicKey.blob) }
+    }
+
+    /// What has the attribute and cannot be offered, with the reasons.
+    package var omitted: [String] {
+        guard case .open(let opened) = state else { return [] }
+        return opened.offers?.omitted ?? []
+    }
+
+    private func keys(of vault: Vault) throws -> [OfferedKey] {
+        guard case .open(var opened) = state else { return [] }
+        let now = vault.state
+        if let known = opened.offers, known.state == now { return known.keys }
+        let found = try OfferedKeys.read(vault, group: group, known: opened.offers?.keys ?? [])
+        opened.offers = (now, found.keys, found.omitted)
+        state = .open(opened)
+        return found.keys
+    }
+
+    /// Returns the offers of the key of an identity. Several items may hold the same key, or claim to; a certificate of
+    /// one of them identifies the key of all.
+    func offers(of identity: [UInt8], now: UInt64) throws -> [OfferedKey] {
+        let all = try offers(now: now)
+        guard let known = all.first(where: { $0.identities.contains(identity) }) else { return [] }
+        return all.filter { $0.publicKey == known.publicKey }
+    }
+
+    /// Signs with the key of an identity, of the first item whose secret is that key. Throws `unavailable` if it is not
+    /// offered.
+    func sign(
+        _ data: UnsafeRawBufferPointer, identity: [UInt8], flags: UInt32, now: UInt64
+    ) throws -> [UInt8] {
+        let keys = try offers(of: identity, now: now)
+        guard case .open(var opened) = state else { throw Self.noKey }
+        var failure: (any Error)?
+        for key in keys {
+            do {
+                let signature = try key.sign(data, flags: flags, in: opened.vault)
+                opened.lastUse = now
+                state = .open(opened)
+                return signature
+            } catch { failure = failure ?? error }
+        }
+        throw failure ?? Self.noKey
+    }
+
+    private static let noKey = AgentError(.unavailable, "there is no such key")
+
+    /// Stops offering a key until the vault is opened again; returns false if it is not offered.
+    func hide(_ identity: [UInt8], now: UInt64) throws -> Bool {
+        guard let key = try offers(of: identity, now: now).first else { return false }
+        hidden.insert(key.publicKey.blob)
+        return true
+    }
+
+    /// Stops offering all keys until the vault is opened again.
+    func hideAll(now: UInt64) throws { hidden.formUnion(try offers(now: now).map(\.publicKey.blob)) }
+
+    static func text(_ error: any Error) -> String {
+        switch error {
+        case let error as VaultError: error.description
+        case let error as AgentError: error.message
+        default: TerminalText.singleLine("\(error)")
+        }
+    }
+}
+
+extension Access {
+    /// Whether it grants at least what another one does.
+    fileprivate func includes(_ other: Access) -> Bool {
+        switch (self, other) {
+        case (.owner, _): true
+        case (.scoped, .owner): false
+        case (.scoped(let own), .scoped(let others)): Set(others).isSubset(of: own)
+        }
+    }
+
+    /// Whether it grants the secrets of a group.
+    fileprivate func includes(_ group: String) -> Bool {
+        switch self {
+        case .owner: true
+        case .scoped(let groups): groups.contains(group)
+        }
+    }
+}
+
+/// The keys in one state of a vault.
+package enum OfferedKeys {
+    /// Reads all keys that are offered.
+    ///
+    /// - `known`: Keys that were read in an earlier state; those of items that have not changed are used again.
+    /// - Returns: The keys, in the order of the vault's items, and what could not be read, with the reason.
+    package static func read(
+        _ vault: Vault, group: String?, known: [OfferedKey] = []
+    ) throws -> (keys: [OfferedKey], omitted: [String]) {
+        let before = Dictionary(known.map { ($0.item.id, $0) }) { first, _ in first }
+        var keys: [OfferedKey] = []
+        var omitted: [String] = []
+        var items = try vault.items()
+        while let item = try items.next() {
+            let use = KeyUse.of(item, group: group)
+            guard use != .off else { continue }
+            // The slot shows the attributes of all items, and opens only those of its groups.
+            guard vault.access.includes(item.key.group) else {
+                omitted.append("\(ItemText.summary(item.key)): the slot that opened the vault does not grant its group")
+                continue
+            }
+            guard keys.count < AgentMessage.mostKeys else {
+                omitted.append("the vault has more keys than the agent offers (\(AgentMessage.mostKeys))")
+                break
+            }
+            do {
+                let key = try key(item, use, in: vault, before: before[item.id])
+                keys.append(key)
+                if let problem = key.certificateProblem {
+                    omitted.append("the certificate of \(ItemText.summary(item.key)): \(problem)")
+                }
+            } catch {
+                omitted.append("\(ItemText.summary(item.key)): \(ServedVault.text(error))")
+            }
+        }
+        return (keys, omitted)
+    }
+
+    private static func key(
+        _ item: Item, _ use: KeyUse, in vault: Vault, before: OfferedKey?
+    ) throws -> OfferedKey {
+        // The place of its secret may have changed, so that the item is always the newest.
+        guard let before, before.item.revision == item.revision, before.item.key == item.key else {
+            return try OfferedKey(item, use, in: vault)
+        }
+        return OfferedKey(item, like: before)
+    }
+}

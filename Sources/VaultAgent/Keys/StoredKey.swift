@@ -1,0 +1,54 @@
+internal import VaultExchange
+package import VaultFmt
+
+/// The private key in the secret of an item.
+///
+/// Items of class `key` hold DER, as imports store it; identities hold a certificate and a key in PEM; items of any other
+/// class may hold the text of a key file, of OpenSSH or in PEM.
+package enum StoredKey {
+    /// The longest secret that is searched for a key.
+    private static let longest = 1 << 20
+
+    /// Reads a key. Throws `malformed`, `unsupported`, and `refused` if it is encrypted.
+    package static func read(_ secret: borrowing Secret) throws(AgentError) -> PrivateKey {
+        let stored = try decoded(secret)
+        return try stored.bytes.withUnsafeBytes { (bytes) throws(AgentError) in
+            try stored.isOpenSSH ? OpenSSHFile.read(bytes) : PrivateKey(der: bytes)
+        }
+    }
+
+    /// Returns the key in the encoding of the agent protocol, to be added to an agent.
+    static func wire(_ secret: borrowing Secret) throws(AgentError) -> Secret {
+        let stored = try decoded(secret)
+        return try stored.bytes.withUnsafeBytes { (bytes) throws(AgentError) in
+            try stored.isOpenSSH ? OpenSSHFile.wire(bytes) : KeyWireForm.ofDER(bytes)
+        }
+    }
+
+    /// The contents of a secret: DER, or what an OpenSSH key file holds in Base64.
+    private struct Decoded: ~Copyable {
+        let bytes: Secret
+        let isOpenSSH: Bool
+    }
+
+    private static func decoded(_ secret: borrowing Secret) throws(AgentError) -> Decoded {
+        guard secret.count <= longest else { throw noKey }
+        guard secret.withUnsafeBytes({ $0.first != 0x30 }) else {
+            return Decoded(bytes: secret.copy(), isOpenSSH: false)
+        }
+        let block: PrivateKeyBlock?
+        do { block = try PrivateKeyBlock.first(in: secret) } catch { throw noKey }
+        switch consume block {
+        case .none: throw noKey
+        case .some(let block):
+            guard !block.isEncrypted else {
+                throw AgentError(
+                    .refused, "the key has a passphrase of its own; store it without, because the vault encrypts it")
+            }
+            let isOpenSSH = block.label == OpenSSHFile.label
+            return Decoded(bytes: block.contents.copy(), isOpenSSH: isOpenSSH)
+        }
+    }
+
+    private static let noKey = AgentError(.malformed, "there is no private key in the secret that can be read")
+}

@@ -1,0 +1,269 @@
+internal import VaultFmt
+internal import VaultLocal
+
+/// Answers the requests of clients (RFC 9987). It knows nothing of sockets, and never waits.
+package final class AgentService {
+    /// What a client gets.
+    package enum Answer: Sendable {
+        case reply([UInt8])
+        /// Nothing until a person has answered this question; then ``answer(_:from:isConfirmed:now:)`` is called again
+        /// with the same request, or ``failure`` is the reply.
+        case confirm(String)
+    }
+
+    /// What is known of a client.
+    package struct Client: Sendable {
+        package let peer: AgentPeer
+        /// Whether it came through the control socket, which ssh never forwards.
+        package let isControl: Bool
+        var bindings = SessionBindings()
+
+        package init(peer: AgentPeer, isControl: Bool) {
+            self.peer = peer
+            self.isControl = isControl
+        }
+    }
+
+    /// The reply to whatever was refused.
+    package static let failure: [UInt8] = [AgentMessage.failure]
+    private static let success: [UInt8] = [AgentMessage.success]
+
+    private let vault: ServedVault
+    /// Whether there is a way to ask a person.
+    private let canConfirm: Bool
+    private var added = AddedKeys()
+    private var lock = AgentLock()
+    private var activity = AgentActivity()
+
+    package init(_ vault: ServedVault, canConfirm: Bool) {
+        self.vault = vault
+        self.canConfirm = canConfirm
+    }
+
+    // MARK: time
+
+    /// Forgets what has expired.
+    package func expire(now: UInt64) {
+        added.expire(now: now)
+        vault.expire(now: now)
+    }
+
+    /// When ``expire(now:)`` is to be called next, in milliseconds of the agent's clock.
+    package var nextEnd: UInt64? { [added.nextEnd, vault.nextEnd].compactMap { $0 }.min() }
+
+    // MARK: requests
+
+    /// Answers a request, without its length.
+    ///
+    /// - `isConfirmed`: Whether a person has agreed to it.
+    package func answer(
+        _ request: UnsafeRawBufferPointer, from client: inout Client, isConfirmed: Bool = false, now: UInt64
+    ) -> Answer {
+        expire(now: now)
+        var reader = WireReader(request)
+        do {
+            let type = try reader.byte()
+            if type == AgentMessage.extension { return .reply(extend(&reader, &client, now: now)) }
+            if client.isControl { throw AgentError(.unsupported, "keys are not served at the control socket") }
+            if type == AgentMessage.signRequest {
+                return try sign(&reader, client, isConfirmed: isConfirmed, now: now)
+            }
+            return .reply(try reply(to: type, &reader, client, now: now))
+        } catch {
+            activity.note("refused: \(ServedVault.text(error))", by: client.peer)
+            return .reply(Self.failure)
+        }
+    }
+
+    /// Answers a request. Each is read to its end before anything is done, so that one that fails has done nothing.
+    private func reply(
+        to type: UInt8, _ reader: inout WireReader, _ client: Client, now: UInt64
+    ) throws -> [UInt8] {
+        switch type {
+        case AgentMessage.requestIdentities:
+            try reader.end()
+            return try identities(client, now: now)
+        case AgentMessage.unlock:
+            try requireLocal(client)
+            try lock.unlock(try Self.only(&reader), now: now)
+            activity.note("unlocked the agent", by: client.peer)
+        case _ where lock.isLocked: throw Self.isLocked
+        case AgentMessage.lock:
+            try requireLocal(client)
+            try lock.lock(try Self.only(&reader))
+            activity.note("locked the agent", by: client.peer)
+        case AgentMessage.addIdentity, AgentMessage.addConstrained:
+            try requireLocal(client)
+            let entry = try added.add(&reader, isConstrained: type == AgentMessage.addConstrained, now: now)
+            activity.note("added the key \(entry.comment)", by: client.peer)
+        case AgentMessage.removeIdentity:
+            try requireLocal(client)
+            try remove(Array(try Self.only(&reader)), client, now: now)
+        case AgentMessage.removeAllIdentities:
+            try requireLocal(client)
+            try reader.end()
+            added.removeAll()
+            try vault.hideAll(now: now)
+            activity.note("removed all keys", by: client.peer)
+        default: throw AgentError(.unsupported, "a request of type \(type) is not known")
+        }
+        return Self.success
+    }
+
+    /// Reads the only argument of a request.
+    private static func only(_ reader: inout WireReader) throws(AgentError) -> UnsafeRawBufferPointer {
+        let argument = try reader.string()
+        try reader.end()
+        return argument
+    }
+
+    private static let noKey = AgentError(.unavailable, "there is no such key")
+    private static let isLocked = AgentError(.unavailable, "the agent is locked with a password")
+
+    /// Refuses a request that another host must not make over a forwarded connection, or one that may be.
+    private func requireLocal(_ client: Client) throws {
+        guard !client.bindings.isForwarded else {
+            throw AgentError(.refused, "keys are not managed over a forwarded connection")
+        }
+    }
+
+    private func remove(_ identity: [UInt8], _ client: Client, now: UInt64) throws {
+        // Both: else the vault's key would take the place of one that was added with constraints.
+        let wasAdded = added.remove(identity)
+        let wasOffered = try vault.hide(identity, now: now)
+        guard wasAdded || wasOffered else { throw Self.noKey }
+        activity.note("removed the key \(PublicKey.fingerprint(of: identity))", by: client.peer)
+    }
+
+    // MARK: identities
+
+    private func identities(_ client: Client, now: UInt64) throws -> [UInt8] {
+        var all: [(identity: [UInt8], comment: String)] = []
+        if !lock.isLocked {
+            let time = AgentClock.calendarTime()
+            for entry in added.entries
+            where client.bindings.permits(entry.constraints.destinations, user: nil, at: time) {
+                all.append((entry.identity, entry.comment))
+            }
+            for key in try vault.offers(now: now) {
+                // A key that was added hides the same one of the vault, also where its destinations hide it.
+                for identity in key.identities
+                where added.find(identity) == nil && !all.contains(where: { $0.identity == identity }) {
+                    all.append((identity, key.comment))
+                }
+            }
+            activity.note("listed \(all.count) \(all.count == 1 ? "key" : "keys")", by: client.peer)
+        }
+        var list: [UInt8] = []
+        var count: UInt32 = 0
+        // Keys of the greatest size with long comments can be more than a message holds.
+        for (identity, comment) in all
+        where list.count + identity.count + comment.utf8.count + 64 < AgentMessage.longest {
+            list.append(string: identity)
+            list.append(text: comment)
+            count += 1
+        }
+        var reply = [AgentMessage.identitiesAnswer]
+        reply.append(number: count)
+        return reply + list
+    }
+
+    private func sign(
+        _ reader: inout WireReader, _ client: Client, isConfirmed: Bool, now: UInt64
+    ) throws -> Answer {
+        guard !lock.isLocked else { throw Self.isLocked }
+        let (identity, data, flags) = (try reader.bytes(), try reader.string(), try reader.number())
+        try reader.end()
+        let entry = added.find(identity)
+        let offers = try entry == nil ? vault.offers(of: identity, now: now) : []
+        guard let comment = entry?.comment ?? offers.first?.comment else { throw Self.noKey }
+        var purpose = ""
+        if let destinations = entry?.constraints.destinations {
+            let request = try AuthenticationRequest(data, for: identity)
+            try client.bindings.check(request, destinations, at: AgentClock.calendarTime())
+            purpose = " to log in as \(TerminalText.quoted(request.user))"
+        }
+        // Another item with the same key must not be a way around the question.
+        let needsConfirmation = entry?.constraints.needsConfirmation ?? offers.contains(where: \.needsConfirmation)
+        if needsConfirmation, !isConfirmed {
+            guard canConfirm else {
+                throw AgentError(.refused, "the key needs confirmation, and there is no program that asks")
+            }
+            return .confirm(question(comment, identity, purpose, client))
+        }
+        let signature =
+            try entry?.sign(data, flags: flags)
+            ?? vault.sign(data, identity: identity, flags: flags, now: now)
+        activity.note("signed with \(comment)\(purpose)", by: client.peer)
+        var reply = [AgentMessage.signResponse]
+        reply.append(string: signature)
+        return .reply(reply)
+    }
+
+    private func question(_ comment: String, _ identity: [UInt8], _ purpose: String, _ client: Client) -> String {
+        let program = TerminalText.quoted(client.peer.program)
+        let way = client.bindings.isForwarded ? ", for another host," : ""
+        return "Allow \(program) (process \(client.peer.process))\(way) to use the key \(TerminalText.quoted(comment))"
+            + "\(purpose)?\n\(PublicKey.fingerprint(of: identity))"
+    }
+
+    /// Notes that a person has not agreed.
+    package func noteDenial(of client: Client) {
+        activity.note("refused: a person did not agree to the signature", by: client.peer)
+    }
+
+    // MARK: extensions
+
+    /// Answers an extension. One that is not known fails like an unknown request, as RFC 9987 demands, so that a client can
+    /// tell it from one that failed.
+    private func extend(_ reader: inout WireReader, _ client: inout Client, now: UInt64) -> [UInt8] {
+        do {
+            let name = try reader.text(limit: 256)
+            switch (name, client.isControl) {
+            case (AgentMessage.sessionBind, false):
+                try client.bindings.bind(&reader)
+                return Self.success
+            case (AgentMessage.query, false):
+                try reader.end()
+                var reply = [AgentMessage.extensionResponse]
+                reply.append(text: name)
+                for known in [AgentMessage.query, AgentMessage.sessionBind] { reply.append(text: known) }
+                return reply
+            case (AgentMessage.status, true):
+                try reader.end()
+                var reply = [AgentMessage.extensionResponse]
+                reply.append(text: name)
+                status(now: now).encode(into: &reply)
+                return reply
+            case (AgentMessage.lockVault, true):
+                return try lockVault(&reader, name, client)
+            default: return Self.failure
+            }
+        } catch {
+            activity.note("refused: \(ServedVault.text(error))", by: client.peer)
+            return [AgentMessage.extensionFailure]
+        }
+    }
+
+    /// Locks the vault if it may be the one at the path of the request, which has no symbolic links; an empty one stands
+    /// for any. The reply tells whether the vault was open.
+    private func lockVault(_ reader: inout WireReader, _ name: String, _ client: Client) throws -> [UInt8] {
+        let path = try reader.text()
+        try reader.end()
+        let wasOpen = vault.lock(at: path.isEmpty ? nil : path, "'vaultfmt lock' was run")
+        if wasOpen { activity.note("locked the vault", by: client.peer) }
+        var reply = [AgentMessage.extensionResponse]
+        reply.append(text: name)
+        return reply + [wasOpen ? 1 : 0]
+    }
+
+    /// The state, which is told without opening or reading the vault: whatever is wrong with the file.
+    private func status(now: UInt64) -> AgentStatus {
+        let offered = Set(vault.lastOffers.map(\.publicKey.blob)).count
+        return AgentStatus(
+            vault: vault.path, locked: vault.lockedReason ?? "", isClientLocked: lock.isLocked,
+            remaining: vault.nextEnd.map { ($0 - min($0, now)) / 1000 }, offered: UInt32(clamping: offered),
+            added: UInt32(clamping: added.entries.count), omitted: vault.omitted,
+            events: activity.events)
+    }
+}

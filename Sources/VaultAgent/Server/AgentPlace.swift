@@ -1,0 +1,31 @@
+internal import Glibc
+
+/// Where an agent serves: its folder, which no other agent uses as long as this exists, and the socket that systemd has
+/// passed, if any. Both are checked before anybody is asked for a passphrase.
+package final class AgentPlace {
+    let folder: SocketFolder
+    let activated: ListeningSocket?
+    private var lock: Int32
+
+    /// - Throws: `busy` if another agent uses the folder, `system` if the folder or the passed socket cannot be used.
+    package init(_ folder: SocketFolder) throws(AgentError) {
+        let lock = try folder.prepare()
+        do throws(AgentError) { activated = try ListeningSocket.activated(at: folder.agentSocket) } catch {
+            close(lock)
+            throw error
+        }
+        self.folder = folder
+        self.lock = lock
+    }
+
+    deinit { release() }
+
+    /// Lets other agents use the folder.
+    func release() {
+        if lock >= 0 { close(lock) }
+        lock = -1
+    }
+
+    /// Whether systemd has passed sockets to this process.
+    package static var isActivated: Bool { ListeningSocket.isActivated }
+}

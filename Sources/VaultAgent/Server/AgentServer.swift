@@ -1,0 +1,177 @@
+internal import CVaultShim
+internal import Glibc
+internal import VaultFmt
+
+/// Serves an agent at its sockets, in one thread. A slow client holds up nobody, and while nothing is asked and nothing
+/// expires, it does not wake up.
+package final class AgentServer {
+    private let place: AgentPlace
+    private let service: AgentService
+    private let confirmations: Confirmations
+    private let timer: BootTimer
+    private let agent: ListeningSocket
+    private let control: ListeningSocket
+    private var clients: [ClientConnection] = []
+    private var chunk = Secret(count: ClientConnection.chunkSize)
+    /// Until when no connection is accepted, because there was no descriptor for the last one.
+    private var pauseEnd: UInt64?
+
+    /// More connections wait until others end. OpenSSH's clients use one for each session. Those of the control socket are
+    /// counted apart: a host to which the agent is forwarded must not keep `vaultfmt lock` out.
+    static let mostClients = 240
+    static let mostControls = 16
+    private static let pause: UInt64 = 1000
+
+    /// Makes the sockets, or takes over the one that systemd has made.
+    ///
+    /// - `asking`: Starts the program that asks for confirmation; see `Confirmations.Asking`. Nil if there is none.
+    /// - Throws: `system`, `busy`.
+    package init(
+        _ vault: ServedVault, at place: AgentPlace, asking: ((String, Int32) throws -> Int32)?
+    ) throws(AgentError) {
+        self.place = place
+        service = AgentService(vault, canConfirm: asking != nil)
+        confirmations = Confirmations(asking)
+        timer = try BootTimer()
+        if let activated = place.activated {
+            agent = activated
+        } else {
+            agent = try ListeningSocket(at: place.folder.agentSocket)
+        }
+        control = try ListeningSocket(at: place.folder.controlSocket)
+    }
+
+    deinit {
+        agent.end()
+        control.end()
+        // Not before: another agent makes sockets of the same names. And not later: whoever sees them gone may start it.
+        place.release()
+    }
+
+    /// The path of the socket to give to clients; nil if systemd has made it, and has told them.
+    package var socketPath: String? { agent.path }
+
+    /// Serves until it is over. The sockets are gone when the server is.
+    ///
+    /// - `signals`: A descriptor that can be read when it may be over, or when a program that asks has ended.
+    /// - `isOver`: Tells whether it is.
+    /// - Throws: `system` if it cannot wait for clients.
+    package func run(wakenBy signals: Int32, until isOver: () -> Bool) throws(AgentError) {
+        while true {
+            try settle()
+            // Clients may go meanwhile.
+            let known = clients
+            var polled = [signals, timer.descriptor, confirmations.descriptor ?? -1].map(Self.reading)
+            polled += [listening(agent, isControl: false), listening(control, isControl: true)]
+            let others = polled.count
+            polled += known.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
+            guard poll(&polled, nfds_t(polled.count), -1) >= 0 || errno == EINTR else {
+                throw AgentError(.system, "cannot wait for clients: \(SystemText.error(errno))")
+            }
+            if polled[0].revents != 0 {
+                var noted = [UInt8](repeating: 0, count: 64)
+                _ = read(signals, &noted, noted.count)
+                if isOver() { return }
+            }
+            if polled[2].revents != 0 { confirmations.readOutput() }
+            for (client, state) in zip(known, polled.dropFirst(others)) where state.revents != 0 {
+                serve(client, Int32(state.revents))
+            }
+            if polled[3].revents != 0 { accept(agent, isControl: false) }
+            if polled[4].revents != 0 { accept(control, isControl: true) }
+        }
+    }
+
+    /// Does what time, or the end of a program that asks, has brought, and sets the timer for the next time.
+    private func settle() throws(AgentError) {
+        let now = AgentClock.now()
+        service.expire(now: now)
+        if let (client, isYes) = confirmations.takeAnswer(now: now) { takeAnswer(isYes, of: client) }
+        while let asker = confirmations.askNext(now: now) { finish(asker, with: AgentService.failure) }
+        if let end = pauseEnd, end <= now { pauseEnd = nil }
+        try timer.set([service.nextEnd, confirmations.nextEnd, pauseEnd].compactMap { $0 }.min())
+    }
+
+    private static func reading(_ descriptor: Int32) -> pollfd {
+        pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    }
+
+    private func listening(_ socket: ListeningSocket, isControl: Bool) -> pollfd {
+        let count = clients.count { $0.client.isControl == isControl }
+        let isFull = count >= (isControl ? Self.mostControls : Self.mostClients)
+        return Self.reading(isFull || pauseEnd != nil ? -1 : socket.descriptor)
+    }
+
+    // MARK: clients
+
+    private func accept(_ listening: ListeningSocket, isControl: Bool) {
+        let descriptor = Glibc.accept(listening.descriptor, nil, nil)
+        guard descriptor >= 0 else {
+            // Without a free descriptor, the connection waits, and would wake the agent at once.
+            if ![EAGAIN, EINTR, ECONNABORTED].contains(errno) { pauseEnd = AgentClock.now() + Self.pause }
+            return
+        }
+        guard let peer = UnixSocket.peer(of: descriptor), peer.user == geteuid() else {
+            close(descriptor)
+            return
+        }
+        let known = AgentPeer(process: UInt32(clamping: peer.process), program: Self.program(of: peer.process))
+        clients.append(ClientConnection(descriptor, AgentService.Client(peer: known, isControl: isControl)))
+    }
+
+    /// The name of a process's program, as the process states it: for people, and never to decide anything.
+    private static func program(of process: pid_t) -> String {
+        let descriptor = vault_open("/proc/\(process)/comm", O_RDONLY, 0)
+        guard descriptor >= 0 else { return "?" }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = read(descriptor, &bytes, bytes.count)
+        guard count > 0 else { return "?" }
+        return KeyComment.shown(bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") })
+    }
+
+    private func serve(_ client: ClientConnection, _ events: Int32) {
+        if events & POLLOUT != 0 {
+            if !client.write() { remove(client) }
+            return
+        }
+        guard events & POLLIN != 0, !client.isWaiting else {
+            // It has gone while it waited, or without a word.
+            return remove(client)
+        }
+        switch client.read(by: &chunk) {
+        case .incomplete: break
+        case .closed: remove(client)
+        case .request: answer(client, isConfirmed: false)
+        }
+    }
+
+    private func answer(_ client: ClientConnection, isConfirmed: Bool) {
+        let answer = client.withRequest { request in
+            service.answer(request, from: &client.client, isConfirmed: isConfirmed, now: AgentClock.now())
+        }
+        switch answer {
+        case .reply(let message): finish(client, with: message)
+        case .confirm(let question): confirmations.add(question, from: client)
+        }
+    }
+
+    private func finish(_ client: ClientConnection, with message: [UInt8]) {
+        client.reply(message)
+        if !client.write() { remove(client) }
+    }
+
+    private func takeAnswer(_ isYes: Bool, of client: ClientConnection) {
+        guard isYes else {
+            service.noteDenial(of: client.client)
+            return finish(client, with: AgentService.failure)
+        }
+        answer(client, isConfirmed: true)
+    }
+
+    private func remove(_ client: ClientConnection) {
+        clients.removeAll { $0 === client }
+        confirmations.forget(client, now: AgentClock.now())
+        pauseEnd = nil
+    }
+}

@@ -1,0 +1,142 @@
+internal import CVaultShim
+internal import Glibc
+
+/// The questions to a person, of which one is asked at a time.
+///
+/// The answer is yes if the program that asks ends with 0 and writes nothing or `yes`: a program that only asks for a
+/// passphrase writes what was typed, `no` as well.
+final class Confirmations {
+    /// Starts the program with a question, in a process group of its own. Its standard output is the descriptor.
+    typealias Asking = (_ question: String, _ output: Int32) throws -> pid_t
+
+    private struct Question {
+        let text: String
+        let asker: ClientConnection
+    }
+
+    private struct Asked {
+        /// The client that waits; nil if it has gone, or was told no.
+        var asker: ClientConnection?
+        let process: pid_t
+        /// The program's output; nil after its end.
+        var output: Int32?
+        var answer: [UInt8] = []
+        /// When the next signal is sent to a program that does not end, in milliseconds of the agent's clock; nil after the
+        /// last one.
+        var end: UInt64?
+        var wasEnded = false
+    }
+
+    private let asking: Asking?
+    private var waiting: [Question] = []
+    private var asked: Asked?
+
+    /// How long a person may think about it, and how long a program may take to end, in milliseconds.
+    static let patience: UInt64 = 120_000
+    static let grace: UInt64 = 2000
+    private static let longestAnswer = 1024
+
+    init(_ asking: Asking?) { self.asking = asking }
+
+    deinit {
+        guard let asked else { return }
+        if let output = asked.output { close(output) }
+        kill(-asked.process, SIGTERM)
+        // An agent that ends waits only a moment; the system waits for what is left.
+        for _ in 0..<20 {
+            if waitpid(asked.process, nil, WNOHANG) != 0 { return }
+            usleep(10_000)
+        }
+        kill(-asked.process, SIGKILL)
+    }
+
+    /// The descriptor to poll; nil while there is none.
+    var descriptor: Int32? { asked?.output }
+
+    /// When ``takeAnswer(now:)`` has something to do even if nothing has happened.
+    var nextEnd: UInt64? { asked?.end }
+
+    func add(_ text: String, from asker: ClientConnection) {
+        asker.isWaiting = true
+        waiting.append(Question(text: text, asker: asker))
+    }
+
+    /// Forgets the questions of a client that has gone.
+    func forget(_ client: ClientConnection, now: UInt64) {
+        waiting.removeAll { $0.asker === client }
+        // The program is not at fault: whatever the answer is, it has no effect.
+        if asked?.asker === client {
+            asked?.asker = nil
+            endProgram(now: now)
+        }
+    }
+
+    /// Asks the next question, if none is being asked. Returns the client whose question cannot be asked, if any.
+    func askNext(now: UInt64) -> ClientConnection? {
+        guard asked == nil, !waiting.isEmpty else { return nil }
+        let question = waiting.removeFirst()
+        var ends: [Int32] = [-1, -1]
+        guard let asking, vault_pipe(&ends) == 0 else { return question.asker }
+        UnixSocket.prepare(ends[0])
+        defer { close(ends[1]) }
+        do {
+            let process = try asking(question.text, ends[1])
+            asked = Asked(asker: question.asker, process: process, output: ends[0], end: now + Self.patience)
+            return nil
+        } catch {
+            close(ends[0])
+            return question.asker
+        }
+    }
+
+    /// Returns the answer if the program has ended, or if it has had its time; call it after each event. The end of the
+    /// output is not the end of the program, nor the other way round.
+    func takeAnswer(now: UInt64) -> (client: ClientConnection, isYes: Bool)? {
+        guard let asked else { return nil }
+        var status: Int32 = -1
+        if waitpid(asked.process, &status, WNOHANG) != 0 {
+            readOutput()
+            let answer = self.asked?.answer ?? []
+            closeOutput()
+            self.asked = nil
+            return asked.asker.map { ($0, !asked.wasEnded && status == 0 && Self.isYes(answer)) }
+        }
+        guard let end = asked.end, end <= now else { return nil }
+        endProgram(now: now)
+        self.asked?.asker = nil
+        return asked.asker.map { ($0, false) }
+    }
+
+    /// Reads what the program has written so far. More than the longest answer is read and not kept: it is no answer.
+    func readOutput() {
+        while let output = asked?.output {
+            var bytes = [UInt8](repeating: 0, count: Self.longestAnswer)
+            let count = read(output, &bytes, bytes.count)
+            if count < 0, errno == EAGAIN || errno == EINTR { return }
+            guard count > 0 else { return closeOutput() }
+            let room = Self.longestAnswer + 1 - (asked?.answer.count ?? 0)
+            asked?.answer += bytes.prefix(min(count, room))
+        }
+    }
+
+    private func closeOutput() {
+        if let output = asked?.output { close(output) }
+        asked?.output = nil
+    }
+
+    private static func isYes(_ answer: [UInt8]) -> Bool {
+        guard answer.count <= longestAnswer else { return false }
+        var line = answer[...]
+        if line.last == UInt8(ascii: "\n") { line = line.dropLast() }
+        if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
+        return line.isEmpty || String(decoding: line, as: UTF8.self).lowercased() == "yes"
+    }
+
+    /// Asks the program and what it has started to end; the second time, kills them.
+    private func endProgram(now: UInt64) {
+        guard let asked else { return }
+        kill(-asked.process, asked.wasEnded ? SIGKILL : SIGTERM)
+        self.asked?.end = asked.wasEnded ? nil : now + Self.grace
+        self.asked?.wasEnded = true
+    }
+}

@@ -1,0 +1,176 @@
+internal import CVaultShim
+internal import Glibc
+internal import VaultLocal
+
+/// Sockets in the file system.
+enum UnixSocket {
+    /// Calls `body` with the address of a path. Throws `system` if the path is too long for one.
+    static func withAddress<R>(
+        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R
+    ) throws(AgentError) -> R {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path), !bytes.contains(0) else {
+            throw AgentError(.system, "the path of the socket \(TerminalText.path(path)) is too long")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+
+    static func make() throws(AgentError) -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else {
+            throw AgentError(.system, "cannot make a socket: \(SystemText.error(errno))")
+        }
+        return descriptor
+    }
+
+    /// Makes the descriptor non-blocking, and closes it when other programs are started.
+    static func prepare(_ descriptor: Int32) {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    }
+
+    /// The user and the process at the other end; nil if the system does not tell.
+    static func peer(of descriptor: Int32) -> (user: uid_t, process: pid_t)? {
+        // `struct ucred`: the process, the user and the group.
+        var credentials: (pid_t, uid_t, gid_t) = (0, 0, 0)
+        var size = socklen_t(MemoryLayout.size(ofValue: credentials))
+        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0, size == 12 else { return nil }
+        return (credentials.1, credentials.0)
+    }
+
+    /// Returns the path of a socket that waits for connections; nil if the descriptor is no such socket of the file system.
+    static func listeningPath(_ descriptor: Int32) -> String? {
+        var isListening: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &size) == 0, isListening == 1 else {
+            return nil
+        }
+        var address = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        guard result == 0, address.sun_family == sa_family_t(AF_UNIX) else { return nil }
+        return withUnsafeBytes(of: address.sun_path) { path in
+            // An abstract name begins with 0, and is in no folder that could be checked.
+            guard path.first != 0 else { return nil }
+            return String(decoding: path.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+}
+
+/// A socket that waits for connections. One that this process has made is removed when it is closed.
+final class ListeningSocket {
+    let descriptor: Int32
+    /// The path to remove; nil for a socket of systemd.
+    let path: String?
+    /// The identity of the file, so that no other's is removed.
+    private let file: (device: UInt64, number: UInt64)?
+    private var isOver = false
+
+    private static let backlog: Int32 = 64
+
+    /// Makes a socket at a path in a checked folder. A socket that nobody answers at is replaced.
+    ///
+    /// Throws `busy` if another process answers at it.
+    init(at path: String) throws(AgentError) {
+        try Self.removeStale(path)
+        let descriptor = try UnixSocket.make()
+        UnixSocket.prepare(descriptor)
+        let before = umask(0o177)
+        let result = try UnixSocket.withAddress(path) { bind(descriptor, $0, $1) }
+        let number = errno
+        umask(before)
+        guard result == 0, listen(descriptor, Self.backlog) == 0 else {
+            let number = result == 0 ? errno : number
+            close(descriptor)
+            throw AgentError(
+                .system, "cannot make the socket \(TerminalText.path(path)): \(SystemText.error(number))")
+        }
+        self.descriptor = descriptor
+        self.path = path
+        file = Self.identity(path)
+    }
+
+    /// Takes over a socket that systemd has made.
+    private init(activated descriptor: Int32) {
+        UnixSocket.prepare(descriptor)
+        self.descriptor = descriptor
+        path = nil
+        file = nil
+    }
+
+    deinit { end() }
+
+    /// Removes the socket, and then closes it: whoever finds it is answered, or told that nobody is there.
+    func end() {
+        guard !isOver else { return }
+        isOver = true
+        if let path, let file, let now = Self.identity(path), now == file { unlink(path) }
+        close(descriptor)
+    }
+
+    /// Whether systemd has passed sockets to this process (sd_listen_fds(3)).
+    static var isActivated: Bool {
+        Environment.value("LISTEN_PID") == String(getpid()) && Environment.value("LISTEN_FDS") != nil
+    }
+
+    /// Returns the socket that systemd has passed; nil if it has passed none.
+    ///
+    /// Throws `system` if it has passed anything but the socket of this path, which is the user's alone.
+    static func activated(at path: String) throws(AgentError) -> ListeningSocket? {
+        guard isActivated else { return nil }
+        guard Environment.value("LISTEN_FDS") == "1" else { throw notPassed(path) }
+        try checkPassed(3, path)
+        // Programs that this one starts must not take it for theirs.
+        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }
+        return ListeningSocket(activated: 3)
+    }
+
+    /// Throws `system` unless a descriptor is the socket of this path, and the user's alone.
+    static func checkPassed(_ descriptor: Int32, _ path: String) throws(AgentError) {
+        guard let passed = UnixSocket.listeningPath(descriptor), let found = identity(passed),
+            let expected = identity(path), found == expected
+        else { throw notPassed(path) }
+        var status = vault_status()
+        guard vault_status_of(path, false, &status) == 0, status.owner == geteuid(), status.mode & 0o077 == 0 else {
+            throw AgentError(
+                .system,
+                "others can use the socket \(TerminalText.path(path)); set SocketMode=0600 in the unit of the socket")
+        }
+    }
+
+    private static func notPassed(_ path: String) -> AgentError {
+        AgentError(
+            .system, "systemd must pass exactly one socket, \(TerminalText.path(path)); see the unit's ListenStream")
+    }
+
+    private static func removeStale(_ path: String) throws(AgentError) {
+        var status = vault_status()
+        guard vault_status_of(path, false, &status) == 0 else { return }
+        guard status.mode & S_IFMT == S_IFSOCK else {
+            throw AgentError(.system, "\(TerminalText.path(path)) is not a socket; remove it")
+        }
+        let descriptor = try UnixSocket.make()
+        defer { close(descriptor) }
+        UnixSocket.prepare(descriptor)
+        let result = try UnixSocket.withAddress(path) { connect(descriptor, $0, $1) }
+        guard result != 0, errno == ECONNREFUSED else {
+            throw AgentError(.busy, "another agent uses \(TerminalText.path(path)); end it first")
+        }
+        unlink(path)
+    }
+
+    private static func identity(_ path: String) -> (device: UInt64, number: UInt64)? {
+        var status = vault_status()
+        guard vault_status_of(path, false, &status) == 0 else { return nil }
+        return (status.device, status.number)
+    }
+}

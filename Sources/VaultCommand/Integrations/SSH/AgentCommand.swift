@@ -1,0 +1,204 @@
+import ArgumentParser
+import Glibc
+import VaultAgent
+import VaultExchange
+import VaultFmt
+import VaultLocal
+
+/// `agent`: the ssh agent.
+struct AgentCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "agent",
+        abstract: "Serve a vault's SSH keys to ssh, git and other clients.",
+        discussion: """
+            Examples:
+              vaultfmt agent
+              eval "$(vaultfmt agent --daemon)"
+              vaultfmt agent status
+            """,
+        subcommands: [AgentServe.self, AgentState.self],
+        defaultSubcommand: AgentServe.self)
+}
+
+/// `agent serve`.
+struct AgentServe: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Open a vault, and answer clients of the SSH agent protocol until a signal ends it.",
+        discussion: """
+            The keys are items with the attribute ssh=offer or ssh=confirm, and with --group the keys and identities of that access group. A key is in \
+            memory only while it signs. Keys that 'ssh-add' adds are kept in memory until it removes them. A key with ssh=confirm, or added with \
+            'ssh-add -c', signs only after SSH_ASKPASS, or ssh-askpass, has asked. RSA keys never sign with SHA-1.
+
+            The sockets are in the folder 'vaultfmt' in XDG_RUNTIME_DIR; systemd may pass the first one instead. A vault that was opened with \
+            the key that 'vaultfmt unlock' keeps, or with an owner's passphrase that was asked for, is opened again when 'unlock' is run again. \
+            'vaultfmt lock' locks it here, too.
+
+            Examples:
+              vaultfmt agent --key-file ssh.key --group ssh
+              vaultfmt agent --time 8h --idle 30m
+            """)
+
+    @Option("Also offer the keys and identities of this access group.", value: "group")
+    var group: String?
+
+    @Option("Lock the vault this long after it was opened: 90s, 15m, 8h or 2d.", value: "time")
+    var time: Duration?
+
+    @Option("Lock the vault this long after its last signature.", value: "time")
+    var idle: Duration?
+
+    @Flag(help: "Do not open the vault now: use it while 'vaultfmt unlock' keeps it unlocked.")
+    var whenUnlocked = false
+
+    @Flag(help: "Go on in the background when the vault is open.")
+    var daemon = false
+
+    @Option(ArgumentHelp("Where the background process says that it is ready.", visibility: .private), value: "n")
+    var readyFd: Int32?
+
+    @OptionGroup var vault: VaultOptions
+
+    func validate() throws {
+        guard !whenUnlocked || !vault.access.factors.isAnythingGiven else {
+            throw ValidationError(
+                "--when-unlocked opens the vault with no other factor; leave out the options and variables that give one"
+            )
+        }
+    }
+
+    func run() throws {
+        let descriptors = vault.access.factors.descriptors
+        if daemon, readyFd == nil {
+            guard !AgentPlace.isActivated else {
+                throw CommandFailure(.usage, "systemd keeps track of the agent that it starts; leave out --daemon")
+            }
+            try BackgroundAgent.start(factors: descriptors)
+        }
+        // A reader that has gone is an error of the write, which must not keep the sockets from being removed.
+        signal(SIGPIPE) { _ in }
+        let place = try AgentPlace(SocketFolder())
+        let keys = try served(SpentFactors(descriptors: descriptors))
+        let signals = try HeldSignals()
+        let server = try AgentServer(keys, at: place, asking: ConfirmationProgram.find()?.start)
+        try announce(server)
+        try server.run(wakenBy: signals.descriptor) { signals.isInterrupted }
+        // Its end is what the signal asked for.
+        signals.settle()
+    }
+
+    /// Opens the vault, and decides whether it is opened again, before what the factors came from is gone.
+    private func served(_ factors: SpentFactors) throws -> ServedVault {
+        let path = try vault.path
+        let opened = try openVault(path)
+        ControllingTerminal.end()
+        let reopening = mayReopen(opened) ? reopening(path) : { nil }
+        factors.forget()
+        return ServedVault(
+            path: opened.vault?.path ?? path, group: group, limits: limits, vault: opened.vault,
+            isKept: opened.isKept, now: AgentClock.now(), reopening: reopening)
+    }
+
+    private var limits: ServedVault.Limits {
+        ServedVault.Limits(total: time.map { UInt64($0.seconds) * 1000 }, idle: idle.map { UInt64($0.seconds) * 1000 })
+    }
+
+    /// Opens the vault; the result has none with `--when-unlocked`. The key that `unlock` keeps may open more than a factor
+    /// that is given, which may be an identity in the environment.
+    private func openVault(_ path: String) throws -> (vault: Vault?, isKept: Bool) {
+        if !vault.access.factors.isAnythingGiven, let kept = try vault.access.openUnlocked(path) { return (kept, true) }
+        return whenUnlocked ? (nil, false) : (try vault.access.openWithFactors(path, writable: false).vault, false)
+    }
+
+    /// Whether the key that `unlock` keeps may open the vault again: not if it can open more than what was given or typed.
+    private func mayReopen(_ opened: (vault: Vault?, isKept: Bool)) -> Bool {
+        guard !vault.access.factors.isAnythingGiven else { return false }
+        return opened.isKept || opened.vault.map { $0.access == .owner } ?? true
+    }
+
+    private func reopening(_ path: String) -> ServedVault.Reopening {
+        var access = vault.access
+        access.noInput = true
+        let silent = access
+        return { try silent.openUnlocked(path) }
+    }
+
+    /// Tells where the socket is, in the way of ssh-agent. A background process then leaves the terminal.
+    private func announce(_ server: AgentServer) throws {
+        var lines: [String] = []
+        if let path = server.socketPath {
+            let quoted = "'" + path.replacing("'", with: "'\\''") + "'"
+            lines.append("SSH_AUTH_SOCK=\(quoted); export SSH_AUTH_SOCK;")
+        }
+        guard let readyFd else {
+            let output = Output.standard()
+            for line in lines { try output.line(line) }
+            return try output.flush()
+        }
+        lines.append("SSH_AGENT_PID=\(getpid()); export SSH_AGENT_PID;")
+        try BackgroundAgent.leave(readyFd, saying: lines.map { $0 + "\n" }.joined())
+    }
+}
+
+/// `agent status`.
+struct AgentState: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show the running agent's vault, its keys, and what clients asked for.",
+        discussion: """
+            The names of keys, programs and processes are kept in the agent's memory, for the last 100 requests. Without an agent, the command \
+            fails (exit 69).
+
+            Examples:
+              vaultfmt agent status
+              vaultfmt agent status --json
+            """)
+
+    @Flag(help: "Write a JSON object.")
+    var json = false
+
+    func run() throws {
+        guard let client = try RunningAgent.connect() else {
+            throw CommandFailure(.unavailable, "no agent is running; start one with 'vaultfmt agent'")
+        }
+        let status = try client.status()
+        guard json else { return try write(status) }
+        var writer = JSONWriter(Output.standard())
+        try writer.object { writer in
+            try writer.member("vault", status.vault)
+            if !status.locked.isEmpty { try writer.member("locked", status.locked) }
+            try writer.member("agentLocked", status.isClientLocked)
+            if let remaining = status.remaining { try writer.member("remaining", remaining) }
+            try writer.member("offered", status.offered)
+            try writer.member("added", status.added)
+            try writer.array("omitted") { writer in for text in status.omitted { try writer.value(text) } }
+            try writer.array("events") { writer in
+                for event in status.events {
+                    try writer.object { writer in
+                        try writer.member("time", Timestamp.text(Int64(clamping: event.time) * 1000))
+                        try writer.member("process", event.process)
+                        try writer.member("program", event.program)
+                        try writer.member("action", event.action)
+                    }
+                }
+            }
+        }
+        try writer.finish()
+    }
+
+    private func write(_ status: AgentStatus) throws {
+        let output = Output.standard()
+        var lines = ["vault: \(TerminalText.path(status.vault))"]
+        lines.append(status.locked.isEmpty ? "open" : "locked: \(status.locked)")
+        if let remaining = status.remaining { lines.append("locks in \(remaining) s") }
+        if status.isClientLocked { lines.append("locked by 'ssh-add -x'; 'ssh-add -X' unlocks it") }
+        lines.append("keys: \(status.offered) of the vault, \(status.added) added")
+        for text in status.omitted { lines.append("not offered: \(text)") }
+        for event in status.events {
+            let time = Timestamp.text(Int64(clamping: event.time) * 1000)
+            lines.append("\(time)  \(event.program) (\(event.process)): \(event.action)")
+        }
+        for line in lines { try output.line(TerminalText.singleLine(line)) }
+        try output.flush()
+    }
+}

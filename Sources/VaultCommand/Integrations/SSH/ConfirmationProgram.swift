@@ -1,0 +1,26 @@
+import Glibc
+import VaultLocal
+
+/// The program that asks a person whether a key may be used: SSH_ASKPASS, as ssh-agent does.
+struct ConfirmationProgram {
+    private let path: String
+
+    /// Finds the program; nil if there is none. A relative path is not used: what is there depends on where the agent
+    /// was started.
+    static func find() -> ConfirmationProgram? {
+        let named = Environment.nonEmpty("SSH_ASKPASS") ?? "ssh-askpass"
+        let path = named.hasPrefix("/") ? named : named.contains("/") ? nil : Subprocess.find(named)
+        guard let path, access(path, X_OK) == 0 else { return nil }
+        return ConfirmationProgram(path: path)
+    }
+
+    /// Starts the program, which ends with 0 if the answer is yes. It leads a process group of its own, so that all of it can
+    /// be ended.
+    /// - `question`: The question. It begins with a fixed word, so that it is never taken for an option.
+    /// - `output`: The program's standard output, where one that only asks for a passphrase writes what was typed.
+    func start(_ question: String, output: Int32) throws -> pid_t {
+        try Subprocess.start(
+            path, [question], input: nil, output: output, error: STDERR_FILENO,
+            settings: ["SSH_ASKPASS_PROMPT": "confirm"], inGroupOfItsOwn: true)
+    }
+}

@@ -1,0 +1,133 @@
+import ArgumentParser
+import VaultAgent
+import VaultExchange
+import VaultFmt
+import VaultLocal
+
+/// `ssh`: the SSH keys in a vault.
+struct SSHCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ssh",
+        abstract: "List the SSH keys in a vault, print their public keys, and add them to an agent.",
+        discussion: """
+            Examples:
+              vaultfmt ssh list
+              vaultfmt ssh public github
+            """,
+        subcommands: [SSHList.self, SSHPublic.self, SSHAdd.self])
+
+    func run() throws { throw MissingCommand() }
+}
+
+/// `ssh list`.
+struct SSHList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the keys that 'vaultfmt agent' offers.",
+        discussion: """
+            Prints a line for each key: its size, fingerprint, name and type, as 'ssh-add -l' does, and whether it needs confirmation. If a key cannot be \
+            offered, it is named on standard error, and the exit code is 3.
+
+            Examples:
+              vaultfmt ssh list
+              vaultfmt ssh list --group ssh --keys
+            """)
+
+    @Option("Also list the keys and identities of this access group.", value: "group")
+    var group: String?
+
+    @Flag(help: "Print the public keys, as in authorized_keys.")
+    var keys = false
+
+    @OptionGroup var vault: VaultOptions
+
+    func run() throws {
+        let opened = try vault.openVault()
+        let found = try Progress.during("reading") { try OfferedKeys.read(opened, group: group) }
+        let output = Output.standard()
+        for key in found.keys { try output.line(line(key)) }
+        try output.flush()
+        for text in found.omitted { Terminal.warning("not offered: \(text)") }
+        if found.keys.isEmpty, found.omitted.isEmpty {
+            Terminal.note("no key is offered; 'vaultfmt update ITEM --attribute ssh=offer' offers one")
+        }
+        guard found.omitted.isEmpty else {
+            throw CommandFailure(.incomplete, "some keys cannot be offered; see the lines above")
+        }
+    }
+
+    private func line(_ key: OfferedKey) -> String {
+        let publicKey = key.publicKey
+        guard !keys else { return publicKey.line(comment: key.comment) }
+        var line = "\(publicKey.bits) \(publicKey.fingerprint) \(key.comment) (\(publicKey.type.displayName))"
+        if key.certificate != nil { line += " with a certificate" }
+        return line + (key.needsConfirmation ? " needs confirmation" : "")
+    }
+}
+
+/// `ssh public`.
+struct SSHPublic: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "public",
+        abstract: "Print the public key of an item that holds an SSH key.",
+        discussion: """
+            The key is derived from the item's secret, whether or not the item is offered to clients. The line has the form that authorized_keys has.
+
+            Examples:
+              vaultfmt ssh public github
+              vaultfmt ssh public github >> ~/.ssh/authorized_keys
+            """)
+
+    @OptionGroup var chosen: ItemChoice
+    @OptionGroup var vault: VaultOptions
+
+    func run() throws {
+        try chosen.check()
+        let opened = try vault.openVault()
+        let item = try chosen.find(in: opened, mayAsk: !vault.access.noInput)
+        let key = try StoredKey.read(try opened.open(item).takeSecret())
+        let output = Output.standard()
+        try output.line(key.publicKey.line(comment: OfferedKey.comment(item)))
+        try output.flush()
+    }
+}
+
+/// `ssh add`.
+struct SSHAdd: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Add an item's SSH key to the agent at SSH_AUTH_SOCK.",
+        discussion: """
+            The agent may be any; it then has the key until it removes it, whether or not the vault is locked.
+
+            Examples:
+              vaultfmt ssh add github --for 1h
+              vaultfmt ssh add github --confirm
+            """)
+
+    @OptionGroup var chosen: ItemChoice
+
+    @Option("How long the agent keeps the key: 90s, 15m, 8h or 2d.", name: .customLong("for"), value: "time")
+    var time: Duration?
+
+    @Flag(help: "Let the agent ask before each use of the key.")
+    var confirm = false
+
+    @OptionGroup var vault: VaultOptions
+
+    func run() throws {
+        try chosen.check()
+        guard let path = Environment.nonEmpty("SSH_AUTH_SOCK") else {
+            throw CommandFailure(
+                .unavailable, "SSH_AUTH_SOCK is not set; start an agent with 'eval \"$(vaultfmt agent --daemon)\"'")
+        }
+        let opened = try vault.openVault()
+        let item = try chosen.find(in: opened, mayAsk: !vault.access.noInput)
+        var limits = AgentClient.Limits()
+        limits.lifetime = time?.seconds
+        limits.needsConfirmation = confirm
+        let comment = OfferedKey.comment(item)
+        try AgentClient(path).add(try opened.open(item).takeSecret(), comment: comment, limits: limits)
+        Terminal.note("added \(ItemText.summary(item.key, label: item.attributes.label))")
+    }
+}

@@ -1,0 +1,19 @@
+import VaultAgent
+
+extension CommandFailure {
+    /// Creates the failure for an error of the ssh agent, or of an SSH key.
+    init(_ error: AgentError) { self.init(ExitStatus(error.code), error.message) }
+}
+
+extension ExitStatus {
+    /// Returns the exit code for an error of the ssh agent.
+    init(_ code: AgentError.Code) {
+        switch code {
+        case .malformed: self = .damaged
+        case .unsupported, .unavailable: self = .unavailable
+        case .refused: self = .noAccess
+        case .system: self = .io
+        case .busy: self = .busy
+        }
+    }
+}

@@ -1,0 +1,240 @@
+import Foundation
+import TestSupport
+import Testing
+import VaultFmt
+import VaultLocal
+
+@testable import VaultAgent
+
+@Suite("The keys of a vault")
+struct VaultKeyTests {
+    private let folder: Folder
+    private let machine: Machine
+
+    init() throws {
+        folder = try Folder()
+        let places = Places(
+            vault: folder.file("v.vault"), generatedKeyFile: folder.file("key"), stateFolder: folder.file("state"),
+            witnessFile: nil)
+        machine = Machine(places) { _ in }
+    }
+
+    private func factors() throws -> Factors {
+        try Factors(rawKey: Secret(text: String(repeating: "k", count: 32)))
+    }
+
+    private func create() throws -> Vault { try machine.create(at: folder.file("v.vault"), factors: try factors()) }
+
+    private func open() throws -> Vault { try machine.open(folder.file("v.vault"), factors: try factors()) }
+
+    private func store(
+        _ vault: Vault, _ service: String, seed: UInt8, use: String?, group: String = ""
+    ) throws {
+        var attributes = Attributes()
+        if let use { attributes[SSHAttribute.use] = Array(use.utf8) }
+        try vault.add(
+            try .genericPassword(service: service, account: "", group: group), secret: keyText(seed),
+            attributes: attributes)
+    }
+
+    private func store(_ vault: Vault, _ service: String, seed: UInt8, _ texts: [String: String]) throws {
+        var attributes = Attributes()
+        for (name, text) in texts { attributes[name] = Array(text.utf8) }
+        try vault.add(
+            try .genericPassword(service: service, account: ""), secret: keyText(seed), attributes: attributes)
+    }
+
+    private func keys(
+        _ vault: Vault?, group: String? = nil, limits: ServedVault.Limits = .init(), now: UInt64 = 0
+    ) -> ServedVault {
+        ServedVault(
+            path: folder.file("v.vault"), group: group, limits: limits, vault: vault, isKept: false, now: now,
+            reopening: { nil })
+    }
+
+    private func comments(_ keys: ServedVault, now: UInt64 = 0) throws -> [String] {
+        try keys.offers(now: now).map(\.comment)
+    }
+
+    private let data = Array("data".utf8)
+
+    private func signs(_ keys: ServedVault, _ key: PublicKey, now: UInt64 = 0) -> Bool {
+        do {
+            let signature = try data.withUnsafeBytes { try keys.sign($0, identity: key.blob, flags: 0, now: now) }
+            return key.isValid(signature, of: data)
+        } catch { return false }
+    }
+
+    @Test("An item is offered if its attribute says so, and changes of the file are followed")
+    func offering() throws {
+        let vault = try create()
+        try store(vault, "offered", seed: 65, use: "offer")
+        try store(vault, "asked", seed: 66, use: "confirm")
+        try store(vault, "unmarked", seed: 67, use: nil)
+        try store(vault, "off", seed: 68, use: "off")
+        try store(vault, "misspelled", seed: 69, use: "Offer")
+        let keys = keys(try open())
+        #expect(try comments(keys) == ["asked", "offered"])
+        let asked = try #require(try keys.offers(now: 0).first)
+        #expect(asked.needsConfirmation)
+        #expect(signs(keys, asked.publicKey))
+        try store(vault, "later", seed: 70, use: "offer")
+        try vault.remove(try .genericPassword(service: "asked", account: ""))
+        #expect(try comments(keys) == ["later", "offered"])
+        #expect(!signs(keys, asked.publicKey))
+    }
+
+    @Test("A secret that is no key is named with the reason, and the others are offered")
+    func omitted() throws {
+        let vault = try create()
+        try store(vault, "good", seed: 65, use: "offer")
+        var attributes = Attributes()
+        attributes[SSHAttribute.use] = Array("offer".utf8)
+        try vault.add(
+            try .genericPassword(service: "bad", account: ""), secret: Secret(text: "password"), attributes: attributes)
+        let keys = keys(try open())
+        #expect(try comments(keys) == ["good"])
+        #expect(keys.omitted.count == 1 && keys.omitted[0].contains("'bad'"))
+    }
+
+    @Test("A public key that is not that of the secret is never signed for")
+    func wrongPublicKey() throws {
+        let vault = try create()
+        var attributes = Attributes()
+        attributes[SSHAttribute.use] = Array("offer".utf8)
+        let other = Request.key(9).publicKey
+        attributes[SSHAttribute.publicKey] = Array(other.line(comment: "").utf8)
+        try vault.add(try .genericPassword(service: "a", account: ""), secret: keyText(7), attributes: attributes)
+        let keys = keys(try open())
+        #expect(try keys.offers(now: 0).map(\.publicKey) == [other])
+        #expect(!signs(keys, other))
+    }
+
+    @Test("The vault is locked when its time, or the time since its last signature, has passed")
+    func limits() throws {
+        let vault = try create()
+        try store(vault, "k", seed: 65, use: "offer")
+        let keys = keys(try open(), limits: .init(total: 1000, idle: 300), now: 0)
+        let key = try #require(try keys.offers(now: 0).first).publicKey
+        #expect(keys.nextEnd == 300)
+        #expect(signs(keys, key, now: 299))
+        #expect(keys.nextEnd == 599)
+        #expect(try comments(keys, now: 598) == ["k"])
+        // Listing is not using.
+        #expect(try comments(keys, now: 599).isEmpty)
+        #expect(keys.lockedReason != nil && keys.nextEnd == nil)
+        let other = self.keys(try open(), limits: .init(total: 1000), now: 0)
+        #expect(signs(other, key, now: 999))
+        #expect(!signs(other, key, now: 1000))
+    }
+
+    @Test("A key that several items hold is listed once, and is confirmed if one of them asks for it")
+    func twins() throws {
+        let vault = try create()
+        let key = Request.key(70).publicKey
+        let line = key.line(comment: "")
+        let certificate = Request.certificate(70, kind: .user, authority: Request.fidoBlob)
+        let certified = PublicKey.line(KeyType.ed25519.certificateName, certificate, comment: "")
+        // The first one only says that it holds the key.
+        try store(vault, "a", seed: 7, [SSHAttribute.use: "offer", SSHAttribute.publicKey: line])
+        try store(vault, "b", seed: 70, [SSHAttribute.use: "offer", SSHAttribute.certificate: certified])
+        try store(vault, "c", seed: 70, [SSHAttribute.use: "confirm"])
+        let agent = TestAgent(keys(try open()), canConfirm: true)
+        // The key, and its certificate.
+        #expect(try agent.list() == ["a", "b"])
+        #expect(try agent.status().offered == 1)
+        for identity in [key.blob, certificate] {
+            let request = Request.sign(identity, data)
+            #expect(agent.ask(request) == nil)
+            let reply = try #require(agent.ask(request, isConfirmed: true))
+            #expect(reply.first == AgentMessage.signResponse)
+            #expect(key.isValid(Array(reply.dropFirst(5)), of: data))
+        }
+        #expect(agent.ask(Request.one(AgentMessage.removeIdentity, key.blob)) == [AgentMessage.success])
+        #expect(try agent.list().isEmpty)
+        #expect(agent.ask(Request.sign(key.blob, data)) == [AgentMessage.failure])
+    }
+
+    @Test("Removing a key that was added with constraints does not uncover the same key of the vault")
+    func uncovering() throws {
+        let vault = try create()
+        try store(vault, "k", seed: 70, use: "offer")
+        let agent = TestAgent(keys(try open()))
+        let steps = Constraint.destinations([(Constraint.hop(nil), Constraint.hop(10))])
+        #expect(agent.ask(Request.add(70, comment: "bound", constraints: steps)) == [AgentMessage.success])
+        var client = AgentService.Client.test
+        #expect(agent.ask(Request.bind(host: 12, session: [1], forwarding: false), from: &client)?[0] == 6)
+        #expect(try agent.list(from: &client).isEmpty)
+        #expect(try agent.list() == ["bound"])
+        let remove = Request.one(AgentMessage.removeIdentity, Request.blob(70))
+        #expect(agent.ask(remove) == [AgentMessage.success])
+        #expect(try agent.list().isEmpty)
+        #expect(agent.ask(Request.sign(Request.blob(70), data)) == [AgentMessage.failure])
+        #expect(agent.ask(remove) == [AgentMessage.failure])
+    }
+
+    @Test("A certificate that cannot be used is named, and its key is offered without it")
+    func unusableCertificates() throws {
+        let vault = try create()
+        let foreign = Request.certificate(71, kind: .user, authority: Request.blob(1))
+        let host = Request.certificate(70, kind: .host, authority: Request.fidoBlob)
+        for (name, blob) in [("foreign", foreign), ("host", host)] {
+            let line = PublicKey.line(KeyType.ed25519.certificateName, blob, comment: "")
+            try store(vault, name, seed: 70, [SSHAttribute.use: "offer", SSHAttribute.certificate: line])
+        }
+        try store(vault, "text", seed: 72, [SSHAttribute.use: "offer", SSHAttribute.certificate: "none"])
+        let keys = keys(try open())
+        #expect(try comments(keys) == ["foreign", "host", "text"])
+        #expect(try keys.offers(now: 0).allSatisfy { $0.certificate == nil })
+        #expect(keys.omitted.count == 3 && keys.omitted.allSatisfy { $0.hasPrefix("the certificate of ") })
+        #expect(signs(keys, Request.key(70).publicKey))
+        // Also when the keys are read again.
+        try store(vault, "later", seed: 73, use: "off")
+        #expect(try comments(keys).count == 3)
+        #expect(keys.omitted.count == 3)
+    }
+
+    @Test("The agent's state names 64 items that cannot be offered, and the number of the others")
+    func manyOmitted() throws {
+        let vault = try create()
+        for number in 0..<70 {
+            let texts = [SSHAttribute.use: "offer", SSHAttribute.publicKey: "no key"]
+            try store(vault, "k\(number)", seed: 7, texts)
+        }
+        let status = try TestAgent(keys(try open())).status()
+        #expect(status.omitted.count == 65)
+        #expect(status.omitted.last == "and 6 more")
+    }
+
+    @Test("A removed key is not offered until the vault is opened again")
+    func hiding() throws {
+        let vault = try create()
+        try store(vault, "k", seed: 65, use: "offer")
+        let again = try open()
+        var isUnlocked = false
+        let keys = ServedVault(
+            path: folder.file("v.vault"), group: nil, limits: .init(), vault: try open(), isKept: false, now: 0,
+            reopening: { isUnlocked ? again : nil })
+        let key = try #require(try keys.offers(now: 0).first).publicKey
+        #expect(try keys.hide(key.blob, now: 0))
+        #expect(try comments(keys).isEmpty)
+        #expect(!signs(keys, key))
+        keys.lock("test")
+        #expect(try comments(keys).isEmpty)
+        isUnlocked = true
+        #expect(try comments(keys) == ["k"])
+    }
+
+    @Test("An older copy, or another vault, in the place of the file locks the vault")
+    func rollback() throws {
+        let vault = try create()
+        try store(vault, "k", seed: 65, use: "offer")
+        let older = try folder.read("v.vault")
+        try store(vault, "l", seed: 66, use: "offer")
+        let keys = keys(try open())
+        #expect(try comments(keys) == ["k", "l"])
+        try Data(older).write(to: URL(fileURLWithPath: folder.file("v.vault")), options: .atomic)
+        #expect(try comments(keys).isEmpty)
+        #expect(keys.lockedReason?.isEmpty == false)
+    }
+}
