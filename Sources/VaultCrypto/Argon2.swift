@@ -3,8 +3,8 @@ internal import CVaultShim
 
 /// Argon2id, version 1.3 (RFC 9106), using libargon2, which wipes its memory.
 package enum Argon2 {
-    /// Stretches 32 bytes to 32 bytes, using `lanes` threads, or one if the system has not that many now; the result is
-    /// the same. The caller has checked the cost against its policy.
+    /// Stretches 32 bytes to 32 bytes, using `lanes` threads, or one if the system cannot provide that many now; the
+    /// result is the same. The caller has checked the cost against its policy.
     package static func stretch(
         _ input: borrowing Secret, salt: [UInt8], memoryKiB: UInt32, passes: UInt32, lanes: UInt32
     ) throws(CryptoError) -> Secret {

@@ -4,7 +4,7 @@ internal import VaultBytes
 /// Normalizes passphrases to the NFC of Unicode 13.0 without leaving copies in memory (section 3.1, R-3.18).
 ///
 /// The tables of utf8proc depend on its version. The NFC of code points that Unicode 13.0 assigns is the same in every
-/// later version, so runs of them are normalised one by one, and everything between them is left as it is.
+/// later version, so runs of them are normalized one by one, and everything between them is left as it is.
 package enum Passphrase {
     package static func normalised(_ text: borrowing Secret) throws(CryptoError) -> Secret {
         guard (1...Format.Limit.passphrase).contains(text.count) else { throw .passphraseLength }

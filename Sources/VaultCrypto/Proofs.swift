@@ -37,7 +37,7 @@ package enum CommitProof {
 }
 
 extension HandOver {
-    /// Signs a statement that `next` succeeds `key` after the state with this vector, which the frame `stored` has.
+    /// Signs a statement that `next` succeeds `key` after the state with this vector, which is in the frame `stored`.
     package static func make(
         _ key: borrowing SigningKey, vault: Bytes16, vector: Vector, stored: ObjectRef, next: Bytes32
     ) -> HandOver {
@@ -46,7 +46,7 @@ extension HandOver {
             publicKey: key.publicKey, next: next, vector: stored, floor: vector.floor, signature: key.sign(message))
     }
 
-    /// Returns whether the replaced key signed this hand-over. `vector` is what its frame has, with its floor.
+    /// Returns whether the replaced key signed this hand-over. `vector` is the vector in its frame, with its floor.
     package func isValid(vault: Bytes16, vector: Vector) -> Bool {
         let message = HandOver.message(vault: vault, vector: vector, next: next)
         return vector.floor == floor && Signature.isValid(signature, of: message, under: publicKey)

@@ -16,9 +16,9 @@ extension Machine {
             path, kept: try vault.keptKey(), of: vault.id, options: options, place: isWatched ? watched : unwatched)
     }
 
-    /// Compares a backup with what this machine has seen at the place where it is to be put. What it has seen of the
-    /// backup's own place says nothing: it may be from before a rotation. That the backup is older, or from another
-    /// branch, is what backups are for.
+    /// Compares a backup with what this machine has seen at the place where it is to be put. What it has seen at the
+    /// backup's own place says nothing, because that may be from before a rotation. The backup may be older, or from
+    /// another branch: that is what backups are for.
     ///
     /// Throws `foreignOwner` if that place had another vault, or a vault of other owners; `memoryDamaged`, `io`.
     package func checkBackup(_ backup: Vault, for path: String) throws(VaultError) {
@@ -27,7 +27,7 @@ extension Machine {
         if isFirst, let other = try memory.remembered.other(than: backup.id, at: path) {
             throw VaultError(
                 .foreignOwner,
-                "this is another vault (\(backup.id)) than the one that this machine has seen there (\(other.vault))")
+                "this is another vault (\(backup.id)), not the one that this machine has seen there (\(other.vault))")
         }
         for state in known {
             do throws(VaultError) {

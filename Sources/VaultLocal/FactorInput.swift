@@ -78,7 +78,7 @@ package enum FactorInput {
         close(null)
     }
 
-    /// Keeps a descriptor from programs that are started later. A standard descriptor stays theirs.
+    /// Keeps programs that are started later from inheriting a descriptor. They still inherit standard descriptors.
     package static func closeOnExec(_ descriptor: Int32) {
         if descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     }

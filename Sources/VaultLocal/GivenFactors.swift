@@ -87,8 +87,8 @@ package struct GivenFactors: ~Copyable {
     /// Calls `body` with each combination that a slot can require until a call does not throw `noSlotOpens`; if every
     /// call does, throws the first of these errors.
     ///
-    /// A provider that fails, for want of a program or a device, keeps no other factor from being tried; its error is
-    /// thrown if none of them opens the vault.
+    /// A provider that fails, for example because a program or a device is missing, does not keep other factors from
+    /// being tried; its error is thrown if none of them opens the vault.
     package borrowing func tryEach<R: ~Copyable>(
         _ body: (borrowing Factors, FactorKinds) throws(VaultError) -> R
     ) throws(VaultError) -> R {

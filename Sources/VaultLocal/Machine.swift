@@ -58,7 +58,7 @@ public struct Machine: Sendable {
         return place
     }
 
-    /// A place whose stores continue this machine's replica ids, and neither compare their states nor remember them.
+    /// A place whose stores continue this machine's replica ids, but neither compare their states nor remember them.
     package var unwatched: Store.Place {
         var place = place
         place.replicas = replicas
@@ -252,10 +252,10 @@ public struct Machine: Sendable {
     }
 
     /// Remembers the current state of a vault for its place, whatever was remembered before. Open the vault with
-    /// `Vault.open` and examine it before you accept it. What it lacks counts as dropped from now on: copies that have
-    /// it are refused until the user asks for it.
+    /// `Vault.open` and examine it before you accept it. Changes that this state lacks count as dropped from now on:
+    /// copies that have them are refused until the user asks for them.
     ///
-    /// Throws `io` or `outcomeUnknown` if the state cannot be stored. A vault opened by a scoped slot cannot be
+    /// Throws `io` or `outcomeUnknown` if the state cannot be stored. A vault opened with a scoped slot cannot be
     /// accepted if it contradicts a state that this machine saw as an owner.
     public func accept(_ vault: Vault) throws(VaultError) {
         try vault.withStore { (store) throws(VaultError) in try memory.accept(store.watched) }
@@ -303,7 +303,7 @@ public struct Machine: Sendable {
         // Only now: what was dropped must not come back because of a merge that failed.
         guard takesDropped, !options.isRehearsal, let merged else { return report }
         do throws(VaultError) { try memory.admit(merged, into: path, takesDropped: true) } catch {
-            announcer.warning("everything was merged, but this machine goes on asking about it: \(error.description)")
+            announcer.warning("everything was merged, but this machine will ask about it again: \(error.description)")
         }
         return report
     }

@@ -3,7 +3,7 @@ internal import VaultBytes
 internal import VaultCrypto
 internal import VaultStore
 
-/// One run of this machine, which ends with a reboot, with a change of the clock, and where the memory is restored or
+/// One run of this machine, which ends with a reboot, with a change of the clock, or when the memory is restored or
 /// copied to another machine (section 7.5).
 ///
 /// A replica id belongs to one run: of two machines that continue from one copied memory, at most one is in the run in
@@ -11,8 +11,8 @@ internal import VaultStore
 struct MachineRun: Equatable, Sendable {
     /// The machine, its boot and its mount namespace; a hash, because other programs must not learn the machine's id.
     let system: Bytes32
-    /// The difference between the real-time clock and the time since boot, in milliseconds. A resumed image of the
-    /// machine's memory has another one as soon as its clock is set.
+    /// The difference between the real-time clock and the time since boot, in milliseconds. In a resumed image of the
+    /// machine's memory, it is different as soon as the clock has been set.
     let difference: Int64
 
     /// The largest change of the difference within one run, in milliseconds.
@@ -20,7 +20,8 @@ struct MachineRun: Equatable, Sendable {
 
     /// Returns the present run; nil if the system does not tell what it is.
     ///
-    /// Throws `io` if the system lacks descriptors or memory to tell: the run would seem to be another one.
+    /// Throws `io` if the system lacks the descriptors or memory to tell: otherwise, the run would seem to be a
+    /// different one.
     static func current() throws(VaultError) -> MachineRun? {
         // Containers often have no machine id; their boot and mounts tell them apart.
         var machine = try line(of: "/etc/machine-id")

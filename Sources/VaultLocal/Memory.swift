@@ -76,7 +76,7 @@ package struct Memory: Sendable {
         {
             throw VaultError(
                 .foreignOwner,
-                "this is another vault (\(vault)) than the one that this machine has seen here (\(other.vault))")
+                "this is another vault (\(vault)), not the one that this machine has seen here (\(other.vault))")
         }
         let same = try remembered.newest(vault, isOwner: watched.isOwner)
         if let same {
@@ -84,8 +84,10 @@ package struct Memory: Sendable {
             _ = try isNewer(watched, than: same)
             try same.refuseDropped(watched)
         }
+        var other = recalled.owner
+        if other == nil { other = try remembered.newest(vault, isOwner: !watched.isOwner) }
         // Anyone can make a vault with this id for a public recipient, so the other role's entries show whose it is.
-        if recalled.owner == nil, let other = try remembered.newest(vault, isOwner: !watched.isOwner) {
+        if recalled.owner == nil, let other {
             do throws(VaultError) { _ = try other.judge(watched) } catch {
                 guard [.rolledBack, .forked].contains(error.code) else { throw error }
             }
@@ -93,9 +95,11 @@ package struct Memory: Sendable {
         nameSplitIDs(watched)
         // What was dropped at the vault's former place stays so at this one.
         if try remember(watched, insteadOf: nil, dropped: same?.dropped ?? []), same == nil {
+            // The memory is kept by role: an owner's slot is not bound by what others have seen.
+            let role = watched.isOwner ? "as an owner" : "with a slot for some groups"
             announcer.note(
-                "this machine has not seen this vault before (generation \(watched.generation)); its state is remembered from now on"
-            )
+                "this machine has not \(other == nil ? "seen this vault" : "opened this vault \(role)") before "
+                    + "(generation \(watched.generation)); its state is remembered from now on")
         }
         return same != nil
     }
@@ -243,7 +247,7 @@ package struct Memory: Sendable {
             guard !split.isEmpty else { return }
             announcer.warning(
                 "another machine, a copy of this one that was started while it ran, has changed this vault under the same id: "
-                    + "each may lack changes of the other; merge both copies")
+                    + "each may lack changes of the other; merge the two copies")
         } catch { announcer.warning("the ids of this machine could not be compared: \(error.description)") }
     }
 

@@ -10,7 +10,7 @@ struct RememberedPlaces: Sendable {
     let folder: String
 
     private static let what = "remembered state"
-    /// The number of places of one vault from which on those whose files are gone are forgotten.
+    /// The maximum number of places of one vault whose files are gone; if there are more, they are forgotten.
     private static let mostGone = 32
 
     static func role(_ isOwner: Bool) -> String { isOwner ? "owner" : "scoped" }
@@ -105,7 +105,7 @@ struct RememberedPlaces: Sendable {
         if isNew { tidy(state.vault, isOwner: isOwner) }
     }
 
-    /// Other vaults no longer have this place. What was seen of them stays: their files may have been moved.
+    /// Takes this place from other vaults. What was seen of them stays, because their files may have been moved.
     private func displace(from path: String, by vault: VaultID) throws(VaultError) {
         guard path != Self.nowhere else { return }
         for isOwner in [true, false] {
@@ -122,7 +122,8 @@ struct RememberedPlaces: Sendable {
         }
     }
 
-    /// Reads what is remembered of a vault whose place is another's now. What is damaged says nothing and is removed.
+    /// Reads what is remembered of a vault whose place now belongs to another one. A damaged file says nothing and is
+    /// removed.
     private func readUnlessDamaged(_ file: String) throws(VaultError) -> RememberedState? {
         do throws(VaultError) { return try read(file) } catch {
             guard error.code == .memoryDamaged else { throw error }

@@ -114,7 +114,7 @@ extension RememberedState {
         guard !returned.isEmpty else { return }
         throw VaultError(
             .forked,
-            "the vault has changes that were dropped on this machine, when another state of it was accepted")
+            "the vault has changes that were dropped on this machine when another state of it was accepted")
     }
 
     /// " in" the file where the state was seen, if that is another one.
@@ -153,7 +153,7 @@ extension RememberedState {
         }
         return VaultError(
             .rolledBack,
-            "the file is damaged or cut off: \(unreadable); it opens at generation \(watched.generation), and this machine has "
+            "the file is damaged or cut off: \(unreadable); it opens at generation \(watched.generation), but this machine has "
                 + "seen \(point.generation); an older copy with other bytes after it would look the same",
             at: watched.end)
     }

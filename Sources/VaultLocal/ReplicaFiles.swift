@@ -31,7 +31,7 @@ final class ReplicaFiles: Sendable {
 
     var announcer: Announcer { files.announcer }
 
-    /// `witness`: the path of the file that witnesses for the memories; nil if there is none.
+    /// `witness`: the path of the file that bears witness for the memories; nil if there is none.
     init(
         files: PrivateFiles, folder: String, witness: String? = nil,
         run: @escaping @Sendable () throws(VaultError) -> MachineRun? = MachineRun.current
@@ -78,7 +78,7 @@ final class ReplicaFiles: Sendable {
         try end(vault, .init(kind: .note, id: id, revision: revision))
     }
 
-    /// Gives a claim back: nothing of the change was written.
+    /// Releases a claim: nothing of the change was written.
     func release(_ vault: Bytes16, _ id: UInt64) {
         // An id that stays claimed is not continued, and costs another one.
         do throws(VaultError) { try end(vault, .init(kind: .release, id: id)) } catch {}
@@ -99,7 +99,7 @@ final class ReplicaFiles: Sendable {
     // MARK: two writers
 
     /// Finds the ids of this machine under which somebody else writes too: the state's row is a revision that this
-    /// machine never made (section 7.5). They are not continued any more.
+    /// machine never made (section 7.5). They are no longer continued.
     ///
     /// - Parameters:
     ///   - vault: The vault.
@@ -171,8 +171,9 @@ final class ReplicaFiles: Sendable {
             && head.inode == opened.identity.inode
     }
 
-    /// Whether the file is as the last program that appended to it left it. Where an older copy was restored in its place,
-    /// its times are not those of its last entry: what restores sets the old one, or does so later.
+    /// Whether the file is as the last program that appended to it left it. If an older copy was restored in its place,
+    /// its times are not those of its last entry: the program that restored it has set the old time, or has written it
+    /// later.
     private func isUntouched(_ opened: Opened) throws(VaultError) -> Bool {
         guard opened.log.head.hasTimes, opened.log.count > 0, let times = try opened.file.times() else { return true }
         return times.modified == times.changed && Self.isAt(opened.log.last, times)

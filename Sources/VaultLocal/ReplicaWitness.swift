@@ -3,14 +3,14 @@ internal import VaultBytes
 internal import VaultCrypto
 internal import VaultStore
 
-/// The last states of this machine's memories of replica ids, in a file that no snapshot of a disk contains: it is in memory,
-/// and ends with the machine's boot or the user's last session (section 7.5).
+/// The last states of this machine's memories of replica ids, in a file that no snapshot of a disk contains: it is in
+/// memory, and is gone after a reboot or after the user's last session (section 7.5).
 ///
-/// A file system that is put back to a snapshot while the machine runs has a memory of ids as it was then, with its inode
-/// and its times. Without a witness, ids that have gone on since would be continued from there.
+/// A file system that is put back to a snapshot while the machine runs has the memory of ids as it was then, with its
+/// inode and its times. Without a witness, ids that have advanced since then would be continued from that point.
 ///
-/// The file is a table of fixed size for all of a user's vaults. It is neither secret nor complete: of two memories with
-/// one place in the table, the later one stays, and what cannot be read or written proves nothing.
+/// The file is a table of fixed size for all of a user's vaults. It is neither secret nor complete: of two memories
+/// with the same place in the table, the later one stays, and whatever cannot be read or written proves nothing.
 struct ReplicaWitness: Sendable {
     /// How far a memory had come.
     struct Entry: Equatable {
@@ -57,7 +57,7 @@ struct ReplicaWitness: Sendable {
     struct Table {
         fileprivate let file: any FileHandle
 
-        /// Returns what is known of the memory at a path; nil if nothing is.
+        /// Returns what is known about the memory at a path; nil if nothing is known.
         func entry(of memory: String) -> Entry? {
             let (key, offset) = Self.place(of: memory)
             do throws(VaultError) {
@@ -88,7 +88,7 @@ struct ReplicaWitness: Sendable {
             return (key, key.words.0 % ReplicaWitness.places * UInt64(ReplicaWitness.entrySize))
         }
 
-        /// Returns the 64 bytes of an entry; the hash at their end tells it from one of another memory or version.
+        /// Returns the 64 bytes of an entry; the hash at their end is different in every memory and version.
         private static func encode(_ entry: Entry, _ key: Bytes32) -> [UInt8] {
             var out: [UInt8] = []
             for number in [entry.device, entry.inode, entry.count, entry.greatest] { out.append(u64: number) }

@@ -104,7 +104,7 @@ extension Machine {
             origin: step.origin)
         do throws(VaultError) { try memory.ownCommits(of: vault.id).note(entry) } catch {
             announcer.warning(
-                "that this machine undid something could not be noted, so another 'undo' would take this one back: \(error.description)"
+                "it could not be recorded that this machine undid a change, so another 'undo' would take this one back: \(error.description)"
             )
         }
     }
@@ -159,7 +159,7 @@ private struct VisibleStates {
         return try self.entry(noted.target)
     }
 
-    /// Returns whether this machine made the change, and the change is its own and no merge.
+    /// Returns whether this machine made the change, and the change is its own and not a merge.
     func isMadeHere(_ entry: LogEntry) -> Bool {
         own.entry(entry.state.generation, entry.state.chainValue) != nil && !entry.isMerge
     }

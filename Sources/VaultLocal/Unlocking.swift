@@ -25,7 +25,8 @@ extension Machine {
         try KernelKeyring.end(vault: vault)
     }
 
-    /// Returns the same; nil also if what is kept is the key of another slot than the one that opened the vault.
+    /// Returns the same, but nil also if the key that is kept is that of a slot other than the one that opened the
+    /// vault.
     package static func unlockedUntil(asOpened vault: Vault) throws(VaultError) -> UInt64? {
         try KernelKeyring.end(vault: vault.id, slot: try vault.keptKey().slot)
     }
@@ -77,7 +78,8 @@ extension Machine {
     @discardableResult
     public func dropKeptKeyIfGone(_ vault: Vault) -> Bool { dropKeptKeyIfGone(vault, unlockedAt: nil) }
 
-    /// Does the same, but if a path is given, only to a key that was stored for it: a copy elsewhere may be older.
+    /// Does the same but, if a path is given, only to a key that was stored for this path, because a copy elsewhere may
+    /// be older.
     @discardableResult
     func dropKeptKeyIfGone(_ vault: Vault, unlockedAt path: String?) -> Bool {
         do throws(VaultError) {

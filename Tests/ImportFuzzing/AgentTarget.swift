@@ -43,7 +43,7 @@ public enum AgentTarget {
 
     private static func converse(_ input: UnsafeRawBufferPointer) throws {
         let vault = ServedVault(
-            path: "none", group: nil, limits: .init(), vault: nil, isKept: false, now: 0, reopening: { nil })
+            path: "none", groups: [], limits: .init(), vault: nil, isKept: false, now: 0, reopening: { nil })
         let service = AgentService(vault, canConfirm: true)
         var client = AgentService.Client(peer: AgentPeer(process: 1, program: "fuzz"), isControl: false)
         var rest = input[...]

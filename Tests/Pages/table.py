@@ -375,6 +375,7 @@ git -C signed -c user.name=t -c user.email=t@example.org commit -q -S --allow-em
     ),
     Line("vaultfmt import ~/.ssh/id_ed25519", before="ssh-keygen -q -t ed25519 -N '' -C mine -f ~/.ssh/id_ed25519"),
     Line("vaultfmt ssh list --group ''", says=[r"mine \(ED25519\)"]),
+    Line("vaultfmt update mine --attribute ssh=offer", after="ssh-add -l | grep mine"),
     Line("vaultfmt ssh list", says=["needs confirmation"]),
     Line(
         'eval "$(vaultfmt agent --key-file ssh.key --daemon)"',
@@ -388,7 +389,7 @@ git -C signed -c user.name=t -c user.email=t@example.org commit -q -S --allow-em
         after="grep -qx 'ListenStream=%t/vaultfmt/agent.sock' vaultfmt-agent.socket",
     ),
     Line("vaultfmt ssh add github --for 1h", before="export VAULTFMT_PASSPHRASE_FILE=~/passphrase", after="ssh-add -l | grep github"),
-    Line("vaultfmt agent status", says=["1 of the vault, 1 added"]),
+    Line("vaultfmt agent status", says=["1 of the vault, 1 added", r"server \(ED25519\)", "agent: process [0-9]+"]),
 ]
 
 AGENTS: list[Entry] = [

@@ -370,7 +370,7 @@ struct FailingPluginTests {
         #expect(
             try wrapping("dies").detail.hasSuffix(
                 "exited with code 1 before it had finished; its last message was: no such card"))
-        #expect(try unwrapping("killed").detail.hasSuffix("was ended by a signal before it had finished"))
+        #expect(try unwrapping("killed").detail.hasSuffix("was killed by a signal before it had finished"))
         #expect(try unwrapping("halfway").detail.hasSuffix("exited with code 0 before it had finished"))
         // It is gone before all that it is told fits into the pipe; this process survives that.
         #expect(try unwrapping("gone", size: 400_000).detail.hasSuffix("its last message was: cannot start"))

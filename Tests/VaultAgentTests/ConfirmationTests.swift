@@ -64,7 +64,7 @@ struct ConfirmationTests {
         #expect(confirmations.takeAnswer(now: now + Confirmations.patience - 1) == nil)
         let late = now + Confirmations.patience
         let denied = try #require(confirmations.takeAnswer(now: late))
-        #expect(denied.client === client && !denied.isYes)
+        #expect(denied.client === client && !denied.isYes && !denied.isInTime)
         // The next one waits until this program has gone.
         confirmations.add("Again?", from: client)
         #expect(confirmations.nextEnd == late + Confirmations.grace)

@@ -72,6 +72,32 @@ struct KeyTests {
         }
     }
 
+    @Test("A key with its certificate, in the encoding for an agent, is read as both", arguments: kinds)
+    func certified(kind: [String]) throws {
+        let folder = try Folder()
+        try generate(folder, kind)
+        try folder.keygen("-q", "-t", "ed25519", "-N", "", "-f", "ca")
+        try folder.keygen("-q", "-s", "ca", "-I", "id", "-n", "me", "key.pub")
+        let certificate = try Certificate.read(line: try publicLine(folder, "key-cert.pub"))
+        let key = try StoredKey.wire(Secret(bytes: try folder.read("key")))
+        let read = try KeyWireForm.certified(key, by: certificate).withUnsafeBytes { bytes in
+            var reader = WireReader(bytes)
+            let decoded = try PrivateKey.read(&reader)
+            try reader.end()
+            return (key: decoded.key.publicKey, certificate: decoded.certificate)
+        }
+        #expect(read.key == certificate.key && read.certificate == certificate)
+    }
+
+    @Test("An RSA key of less than 2048 bits is told from a damaged one", arguments: ["OpenSSH", "PEM", "PKCS8"])
+    func smallRSA(form: String) throws {
+        let folder = try Folder()
+        try generate(folder, ["-t", "rsa", "-b", "1024"])
+        if form != "OpenSSH" { try folder.keygen("-p", "-q", "-N", "", "-m", form, "-f", "key") }
+        let error = #expect(throws: AgentError.self) { _ = try StoredKey.read(Secret(bytes: try folder.read("key"))) }
+        #expect(error?.code == .unsupported && error?.message.contains("less than 2048 bits") == true)
+    }
+
     @Test("A generated key is a file that ssh-keygen reads")
     func generated() throws {
         let folder = try Folder()

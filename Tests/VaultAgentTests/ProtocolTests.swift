@@ -149,16 +149,70 @@ struct ProtocolTests {
         #expect(try agent.list().isEmpty)
     }
 
+    @Test("The request to remove all keys of version 1 does what ssh-agent does, and 'ssh-add -D' is noted once")
+    func removingAll() throws {
+        let agent = TestAgent()
+        _ = agent.ask(Request.add(1, comment: "one"))
+        for type in [AgentMessage.removeAllIdentities, AgentMessage.removeAllIdentitiesOfVersion1] {
+            #expect(agent.ask([type]) == [AgentMessage.success])
+        }
+        #expect(try agent.list().isEmpty)
+        #expect(try agent.status().events.filter { $0.action == "removed all keys" }.count == 1)
+        _ = agent.ask(Request.add(1, comment: "one"))
+        #expect(agent.ask([AgentMessage.removeAllIdentitiesOfVersion1]) == [AgentMessage.success])
+        #expect(try agent.list().isEmpty)
+    }
+
+    @Test("A refusal names the key, and a request over a forwarded connection is noted as one for another host")
+    func events() throws {
+        let agent = TestAgent()
+        _ = agent.ask(Request.add(1, comment: "asks", constraints: [AgentMessage.constrainConfirm]))
+        _ = agent.ask(Request.sign(Request.blob(1), data))
+        _ = agent.ask(Request.sign(Request.blob(2), data))
+        var client = AgentService.Client.test
+        _ = agent.ask(Request.bind(host: 9, session: [1], forwarding: true), from: &client)
+        _ = try agent.list(from: &client)
+        let actions = try agent.status().events.map(\.action)
+        #expect(actions[1].hasPrefix("refused: asks: it needs confirmation"))
+        let unknown = PublicKey.fingerprint(of: Request.blob(2))
+        #expect(actions[2] == "refused: \(unknown): the agent has no such key")
+        #expect(actions[3] == "listed 1 key, for another host")
+    }
+
+    @Test("The state has the keys with what limits them")
+    func keys() throws {
+        let agent = TestAgent()
+        let steps = Constraint.destinations([(Constraint.hop(nil), Constraint.hop(9))])
+        _ = agent.ask(Request.add(1, comment: "short", constraints: Constraint.lifetime(10) + steps))
+        _ = agent.ask(Request.add(2, comment: "asks", constraints: [AgentMessage.constrainConfirm]))
+        agent.now += 3000
+        let keys = try agent.status().keys
+        #expect(keys.map(\.comment) == ["short", "asks"] && keys.allSatisfy { $0.isAdded && $0.type == "ED25519" })
+        #expect(keys[0].remaining == 7 && keys[0].isBound && !keys[0].needsConfirmation)
+        #expect(keys[1].remaining == nil && !keys[1].isBound && keys[1].needsConfirmation)
+        #expect(keys[0].fingerprint == Request.key(1).publicKey.fingerprint)
+    }
+
+    /// A key of the state, with a comment that is shortened.
+    private func longKey(_ comment: String) throws -> AgentStatus.Key {
+        let agent = TestAgent()
+        _ = agent.ask(Request.add(1, comment: comment))
+        return try #require(try agent.status().keys.first)
+    }
+
     @Test("The state fits in a message and can be read, however much cannot be offered")
     func longStatus() throws {
         let long = String(repeating: "\u{1B}é", count: 500)
         let event = AgentEvent(
             time: 1, process: 1, program: String(repeating: "p", count: 400), action: KeyComment.shown(long))
         let events = [AgentEvent](repeating: event, count: 100)
+        let key = try longKey(long)
         for count in [0, 1, 64, 65, 10_000] {
+            let texts = [String](repeating: long, count: count)
             let status = AgentStatus(
-                vault: "/v", locked: long, isClientLocked: false, remaining: nil, offered: 0, added: 0,
-                omitted: [String](repeating: long, count: count), events: events)
+                vault: "/v", locked: long, unreadable: (long, 1), offered: count,
+                keys: [AgentStatus.Key](repeating: key, count: count), omitted: texts, warnings: texts,
+                events: events)
             var encoded: [UInt8] = []
             status.encode(into: &encoded)
             #expect(encoded.count < AgentMessage.longest - 64)
@@ -167,7 +221,8 @@ struct ProtocolTests {
                 return try AgentStatus(&reader)
             }
             #expect(read == status)
-            #expect(read.omitted.count == min(count, 65))
+            #expect(read.omitted.count == min(count, 65) && read.warnings.count == min(count, 33))
+            #expect(read.keys.count == min(count, AgentStatus.mostKeys))
             #expect(read.omitted.last == (count > 64 ? "and \(count - 64) more" : read.omitted.first))
         }
     }

@@ -18,7 +18,7 @@ private final class RunningServer {
         #expect(pipe(&ends) == 0)
         stop = ends
         let keys = ServedVault(
-            path: "none", group: nil, limits: .init(), vault: nil, isKept: false, now: 0, reopening: { nil })
+            path: "none", groups: [], limits: .init(), vault: nil, isKept: false, now: 0, reopening: { nil })
         nonisolated(unsafe) var server: AgentServer? = try AgentServer(keys, at: AgentPlace(folder), asking: nil)
         let (reading, ended) = (ends[0], self.ended)
         Thread.detachNewThread {
@@ -86,6 +86,18 @@ struct ServerTests {
         second.end()
     }
 
+    @Test("A client of the control socket knows the agent's process, and ends it")
+    func stopping() throws {
+        let server = try RunningServer(folder)
+        defer { server.end() }
+        let control = try AgentClient(folder.controlSocket)
+        #expect(control.process == getpid())
+        try control.stop()
+        #expect(access(folder.agentSocket, F_OK) != 0 && access(folder.controlSocket, F_OK) != 0)
+        // The folder is free.
+        _ = try AgentPlace(folder)
+    }
+
     @Test("Clients of the agent's socket, however many, do not keep those of the other one out")
     func full() throws {
         let server = try RunningServer(folder)
@@ -151,6 +163,8 @@ struct ServerTests {
         defer { server.end() }
         let error = #expect(throws: AgentError.self) { try RunningServer(folder) }
         #expect(error?.code == .busy)
+        #expect(error?.message.contains("(process \(getpid()))") == true)
+        #expect(error?.message.contains(folder.agentSocket) == true)
         #expect(try list(AgentClient(folder.agentSocket)) == none)
     }
 

@@ -17,7 +17,7 @@ final class TestAgent {
         self.vault =
             vault
             ?? ServedVault(
-                path: "none", group: nil, limits: .init(), vault: nil, isKept: false, now: 1_000_000, reopening: { nil }
+                path: "none", groups: [], limits: .init(), vault: nil, isKept: false, now: 1_000_000, reopening: { nil }
             )
         service = AgentService(self.vault, canConfirm: canConfirm)
     }
@@ -256,7 +256,9 @@ extension Folder {
     func read(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: file(name)))) }
 
     /// Runs ssh-keygen in the folder; it must succeed.
-    func keygen(_ words: String...) throws {
+    func keygen(_ words: String...) throws { try keygen(words) }
+
+    func keygen(_ words: [String]) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/ssh-keygen")
         process.arguments = words

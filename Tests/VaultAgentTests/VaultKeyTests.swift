@@ -45,10 +45,10 @@ struct VaultKeyTests {
     }
 
     private func keys(
-        _ vault: Vault?, group: String? = nil, limits: ServedVault.Limits = .init(), now: UInt64 = 0
+        _ vault: Vault?, groups: [String] = [], limits: ServedVault.Limits = .init(), now: UInt64 = 0
     ) -> ServedVault {
         ServedVault(
-            path: folder.file("v.vault"), group: group, limits: limits, vault: vault, isKept: false, now: now,
+            path: folder.file("v.vault"), groups: groups, limits: limits, vault: vault, isKept: false, now: now,
             reopening: { nil })
     }
 
@@ -75,6 +75,8 @@ struct VaultKeyTests {
         try store(vault, "misspelled", seed: 69, use: "Offer")
         let keys = keys(try open())
         #expect(try comments(keys) == ["asked", "offered"])
+        #expect(keys.omitted.count == 1 && keys.omitted[0].contains("'misspelled'"))
+        #expect(keys.omitted[0].hasSuffix("its attribute ssh is none of offer, confirm and off"))
         let asked = try #require(try keys.offers(now: 0).first)
         #expect(asked.needsConfirmation)
         #expect(signs(keys, asked.publicKey))
@@ -97,7 +99,7 @@ struct VaultKeyTests {
         #expect(keys.omitted.count == 1 && keys.omitted[0].contains("'bad'"))
     }
 
-    @Test("A public key that is not that of the secret is never signed for")
+    @Test("The key of the secret is offered, and an attribute with another one is named")
     func wrongPublicKey() throws {
         let vault = try create()
         var attributes = Attributes()
@@ -106,8 +108,45 @@ struct VaultKeyTests {
         attributes[SSHAttribute.publicKey] = Array(other.line(comment: "").utf8)
         try vault.add(try .genericPassword(service: "a", account: ""), secret: keyText(7), attributes: attributes)
         let keys = keys(try open())
-        #expect(try keys.offers(now: 0).map(\.publicKey) == [other])
-        #expect(!signs(keys, other))
+        let own = Request.key(7).publicKey
+        #expect(try keys.offers(now: 0).map(\.publicKey) == [own])
+        #expect(signs(keys, own) && !signs(keys, other))
+        #expect(keys.omitted.isEmpty && keys.warnings.count == 1)
+        #expect(keys.warnings[0].contains("it is another key than the secret"))
+        attributes[SSHAttribute.publicKey] = Array("no key".utf8)
+        try vault.set(
+            try .genericPassword(service: "a", account: ""), secret: keyText(7), attributes: .init(set: attributes))
+        #expect(try keys.offers(now: 0).map(\.publicKey) == [own])
+        #expect(keys.warnings.count == 1 && keys.warnings[0].contains("it is not a line as in authorized_keys"))
+    }
+
+    @Test("A secret that is replaced or restored is the key that is offered next, whatever the item's attribute says")
+    func replacedSecret() throws {
+        let vault = try create()
+        let line = Request.key(65).publicKey.line(comment: "")
+        try store(vault, "k", seed: 65, [SSHAttribute.use: "offer", SSHAttribute.publicKey: line])
+        let keys = keys(try open())
+        #expect(signs(keys, Request.key(65).publicKey) && keys.warnings.isEmpty)
+        try vault.set(try .genericPassword(service: "k", account: ""), secret: keyText(66), attributes: .init())
+        #expect(try keys.offers(now: 0).map(\.publicKey) == [Request.key(66).publicKey])
+        #expect(signs(keys, Request.key(66).publicKey) && keys.warnings.count == 1)
+        try vault.set(
+            try .genericPassword(service: "k", account: ""), secret: Secret(text: "a password"), attributes: .init())
+        #expect(try comments(keys).isEmpty && keys.omitted.count == 1)
+    }
+
+    @Test("Keys and identities in all of the agent's groups are offered, and a group that does not exist is named")
+    func groups() throws {
+        let vault = try create()
+        for (group, seed) in [("a", 65), ("b", 66), ("c", 67)] as [(String, UInt8)] {
+            let key = try ItemKey.key(
+                keyClass: 1, keyType: 0, applicationLabel: Array(group.utf8), applicationTag: [], sizeInBits: 256,
+                effectiveSize: 256, group: group)
+            try vault.add(key, secret: keyText(seed), attributes: Attributes())
+        }
+        let keys = keys(try open(), groups: ["a", "b", "d"])
+        #expect(try keys.offers(now: 0).count == 2)
+        #expect(keys.omitted == ["the access group 'd': the vault has none of this name"])
     }
 
     @Test("The vault is locked when its time, or the time since its last signature, has passed")
@@ -135,14 +174,14 @@ struct VaultKeyTests {
         let line = key.line(comment: "")
         let certificate = Request.certificate(70, kind: .user, authority: Request.fidoBlob)
         let certified = PublicKey.line(KeyType.ed25519.certificateName, certificate, comment: "")
-        // The first one only says that it holds the key.
+        // The first one only says that it holds the key; it holds another one.
         try store(vault, "a", seed: 7, [SSHAttribute.use: "offer", SSHAttribute.publicKey: line])
         try store(vault, "b", seed: 70, [SSHAttribute.use: "offer", SSHAttribute.certificate: certified])
         try store(vault, "c", seed: 70, [SSHAttribute.use: "confirm"])
         let agent = TestAgent(keys(try open()), canConfirm: true)
         // The key, and its certificate.
-        #expect(try agent.list() == ["a", "b"])
-        #expect(try agent.status().offered == 1)
+        #expect(try agent.list() == ["a", "b", "b"])
+        #expect(try agent.status().offered == 2)
         for identity in [key.blob, certificate] {
             let request = Request.sign(identity, data)
             #expect(agent.ask(request) == nil)
@@ -151,8 +190,52 @@ struct VaultKeyTests {
             #expect(key.isValid(Array(reply.dropFirst(5)), of: data))
         }
         #expect(agent.ask(Request.one(AgentMessage.removeIdentity, key.blob)) == [AgentMessage.success])
-        #expect(try agent.list().isEmpty)
+        #expect(try agent.list() == ["a"])
         #expect(agent.ask(Request.sign(key.blob, data)) == [AgentMessage.failure])
+    }
+
+    @Test("Adding the key of an item that needs confirmation is not a way around the question, hidden or not")
+    func addedTwin() throws {
+        let vault = try create()
+        try store(vault, "k", seed: 70, use: "confirm")
+        let agent = TestAgent(keys(try open()), canConfirm: true)
+        let request = Request.sign(Request.blob(70), data)
+        #expect(agent.ask(Request.one(AgentMessage.removeIdentity, Request.blob(70))) == [AgentMessage.success])
+        #expect(agent.ask(Request.add(70, comment: "added")) == [AgentMessage.success])
+        #expect(agent.ask(request) == nil)
+        #expect(agent.ask(request, isConfirmed: true)?.first == AgentMessage.signResponse)
+        let keys = try agent.status().keys
+        #expect(keys.count == 1 && keys[0].isAdded && keys[0].needsConfirmation)
+    }
+
+    @Test("A file that is missing is named, with the time, until it can be read again")
+    func missingFile() throws {
+        let vault = try create()
+        try store(vault, "k", seed: 65, use: "offer")
+        let agent = TestAgent(keys(try open()))
+        #expect(try agent.list() == ["k"] && agent.status().unreadable.isEmpty)
+        let path = folder.file("v.vault")
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+        #expect(try agent.list().isEmpty)
+        let status = try agent.status()
+        #expect(status.unreadable == "the vault's file is missing" && status.unreadableSince > 0)
+        try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+        #expect(try agent.list() == ["k"] && agent.status().unreadable.isEmpty)
+    }
+
+    @Test("The state has the keys of the vault, each once, and the number of those that were removed")
+    func status() throws {
+        let vault = try create()
+        try store(vault, "a", seed: 65, use: "offer")
+        try store(vault, "b", seed: 65, use: "confirm")
+        try store(vault, "c", seed: 66, use: "offer")
+        let agent = TestAgent(keys(try open()))
+        var status = try agent.status()
+        #expect(status.keys.map(\.comment) == ["a", "c"] && status.hidden == 0)
+        #expect(status.keys.map(\.needsConfirmation) == [true, false] && status.keys.allSatisfy { !$0.isAdded })
+        _ = agent.ask([AgentMessage.removeAllIdentities])
+        status = try agent.status()
+        #expect(status.keys.isEmpty && status.offered == 0 && status.hidden == 2)
     }
 
     @Test("Removing a key that was added with constraints does not uncover the same key of the vault")
@@ -186,20 +269,41 @@ struct VaultKeyTests {
         let keys = keys(try open())
         #expect(try comments(keys) == ["foreign", "host", "text"])
         #expect(try keys.offers(now: 0).allSatisfy { $0.certificate == nil })
-        #expect(keys.omitted.count == 3 && keys.omitted.allSatisfy { $0.hasPrefix("the certificate of ") })
+        #expect(keys.warnings.count == 3 && keys.warnings.allSatisfy { $0.hasPrefix("the certificate of ") })
         #expect(signs(keys, Request.key(70).publicKey))
         // Also when the keys are read again.
         try store(vault, "later", seed: 73, use: "off")
         #expect(try comments(keys).count == 3)
-        #expect(keys.omitted.count == 3)
+        #expect(keys.warnings.count == 3)
+    }
+
+    @Test("A host's certificate is not offered, and one that has expired or is not valid yet is named")
+    func certificateKinds() throws {
+        let vault = try create()
+        try folder.keygen("-q", "-t", "ed25519", "-N", "", "-f", "ca")
+        for (name, words) in [
+            ("host", ["-h", "-n", "host"]), ("old", ["-n", "me", "-V", "20200101:20200102"]),
+            ("new", ["-n", "me", "-V", "20900101:20900102"]), ("good", ["-n", "me"]),
+        ] {
+            let line = Request.key(65).publicKey.line(comment: "")
+            try Data(line.utf8).write(to: URL(fileURLWithPath: folder.file("\(name).pub")))
+            try folder.keygen(["-q", "-s", "ca", "-I", "id"] + words + ["\(name).pub"])
+            let certificate = String(decoding: try folder.read("\(name)-cert.pub"), as: UTF8.self)
+            try store(vault, name, seed: 65, [SSHAttribute.use: "offer", SSHAttribute.certificate: certificate])
+        }
+        let keys = keys(try open())
+        #expect(try keys.offers(now: 0).map { $0.certificate != nil } == [true, false, true, true])
+        #expect(keys.warnings.count == 3)
+        for (text, end) in zip(keys.warnings, ["it is a host's, not a user's", "is not valid yet", "has expired"]) {
+            #expect(text.hasSuffix(end))
+        }
     }
 
     @Test("The agent's state names 64 items that cannot be offered, and the number of the others")
     func manyOmitted() throws {
         let vault = try create()
         for number in 0..<70 {
-            let texts = [SSHAttribute.use: "offer", SSHAttribute.publicKey: "no key"]
-            try store(vault, "k\(number)", seed: 7, texts)
+            try store(vault, "k\(number)", seed: 7, use: "maybe")
         }
         let status = try TestAgent(keys(try open())).status()
         #expect(status.omitted.count == 65)
@@ -213,7 +317,7 @@ struct VaultKeyTests {
         let again = try open()
         var isUnlocked = false
         let keys = ServedVault(
-            path: folder.file("v.vault"), group: nil, limits: .init(), vault: try open(), isKept: false, now: 0,
+            path: folder.file("v.vault"), groups: [], limits: .init(), vault: try open(), isKept: false, now: 0,
             reopening: { isUnlocked ? again : nil })
         let key = try #require(try keys.offers(now: 0).first).publicKey
         #expect(try keys.hide(key.blob, now: 0))

@@ -35,7 +35,7 @@ struct CopyTests {
         let sandbox = try sandbox()
         let updated = try sandbox.ok("update", "netflix", "ann", "--remove-attribute", "otp")
         #expect(updated.error.contains("an earlier value of generic-password 'netflix'"), "\(updated.error)")
-        #expect(updated.error.contains("still contains 'otp', also after 'vaultfmt compact'"))
+        #expect(updated.error.contains("still contains 'otp', even after 'vaultfmt compact'"))
         #expect(updated.error.contains("'vaultfmt forget'") && updated.error.contains("'vaultfmt copy'"))
         #expect(try sandbox.ok("compact").error.contains("1 item keeps earlier values; 'vaultfmt forget'"))
         #expect(try sandbox.ok("get", "netflix", "ann", "--earlier", "1", "--field", "otp").output.contains(Self.seed))

@@ -215,7 +215,7 @@ struct DailyTests {
             #expect(found == ["company sso"], "\(address)")
         }
         #expect(try sandbox.run("list", "--attribute", "url=https://hr").output == "")
-        try sandbox.fails(64, "a line for each", "update", "other", "--attribute", "url=a", "--attribute", "url=b")
+        try sandbox.fails(64, "one address per line", "update", "other", "--attribute", "url=a", "--attribute", "url=b")
     }
 
     @Test("a word too many for a one-time code is not repeated: it can be the key")
@@ -226,7 +226,7 @@ struct DailyTests {
         #expect(!run.error.contains("GEZD"))
     }
 
-    @Test("merging another vault is answered with the command that takes over its items")
+    @Test("merging another vault is answered with the command that copies its items into it")
     func takenOver() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "one", input: "mine".utf8)
@@ -234,7 +234,7 @@ struct DailyTests {
         try sandbox.ok("create", sandbox.path("dana's vault"), "--kdf", "testing")
         try sandbox.ok("set", "both", "--vault", "dana's vault", input: "new".utf8)
         try sandbox.ok("set", "fifth", "--vault", "dana's vault", input: "5".utf8)
-        let run = try sandbox.fails(64, "takes over its items", "merge", sandbox.vault, "dana's vault")
+        let run = try sandbox.fails(64, "copies its items into it", "merge", sandbox.vault, "dana's vault")
         let words = try sandbox.write("words", Sandbox.passphrase.utf8)
         try follow(run.error, in: sandbox, " --yes --to-passphrase-file \(words)")
         #expect(try sandbox.ok("get", "both").output == "new")

@@ -92,7 +92,7 @@ struct EarlierValueTests {
         let refused = try sandbox.run("restore", "svc", "--group", "work", "--earlier", "3", "--no-input")
         #expect(refused.status == 64 && refused.error.contains("give --yes"))
         #expect(
-            refused.error.contains("from when the item was in the default group, and it is in group 'work' now"))
+            refused.error.contains("from when the item was in the default group; the item is now in group 'work'"))
         #expect(try sandbox.ok("get", "svc", "--group", "work").output == "four")
         try sandbox.ok("restore", "svc", "--group", "work", "--earlier", "1")
         #expect(try sandbox.ok("get", "svc", "--group", "work").output == "three")

@@ -109,6 +109,18 @@ struct MemoryTests {
         #expect(try sandbox.ok("get", "svc").error == "")
     }
 
+    @Test("a vault that is opened with a slot for some groups for the first time is not called unknown")
+    func otherRole() throws {
+        let sandbox = try Sandbox.withVault()
+        let key = try sandbox.write("ci.key", [UInt8](repeating: 7, count: 32))
+        try sandbox.ok("slot", "add", "--new-raw-key-file", key, "--grant-group", "ci", "--create-group")
+        try sandbox.ok("set", "svc", "--group", "ci", input: "s".utf8)
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        let first = try sandbox.ok("get", "svc", "--raw-key-file", key)
+        #expect(first.error.hasPrefix("vaultfmt: this machine has not opened this vault with a slot for some groups"))
+        #expect(try sandbox.ok("get", "svc", "--raw-key-file", key).error == "")
+    }
+
     @Test("a change made elsewhere is simply newer")
     func descends() throws {
         let sandbox = try Sandbox.withVault()

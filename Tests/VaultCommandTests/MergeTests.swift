@@ -220,10 +220,10 @@ struct MergeTests {
         #expect(try left() == before)
         // Another process settles it while somebody is being asked.
         let terminal = try PseudoTerminal(sandbox, "conflicts", "settle", "svc")
-        try terminal.expect("Settle all the same?")
+        try terminal.expect("Settle anyway?")
         try sandbox.ok("conflicts", "settle", "svc", "--yes")
         try terminal.type("y\r")
-        try terminal.expect("another process has changed what is to settle")
+        try terminal.expect("another process has changed what is left to settle")
         #expect(try terminal.finish() != 0)
     }
 
@@ -278,7 +278,8 @@ struct MergeTests {
         for words in [["svc"], ["--all"], ["svc", "--keep", "1"]] {
             let refused = try sandbox.run(["conflicts", "settle", "--no-input"] + words)
             #expect(
-                refused.status == 64 && refused.error.contains("not all secrets that lose are kept: 1 is gone"),
+                refused.status == 64
+                    && refused.error.contains("not all secrets that lose can be kept: 1 would be lost"),
                 "\(refused.error)")
         }
         try sandbox.ok("conflicts", "settle", "svc", "--yes")

@@ -105,11 +105,11 @@ struct UndoTests {
         let sandbox = try sandbox()
         try sandbox.ok("set", "tmp", input: "t".utf8)
         try sandbox.ok("forget", "svc", "ann", "--all", "--yes")
-        try sandbox.fails(1, "what was forgotten does not come back", "undo", "--yes")
+        try sandbox.fails(1, "forgotten values do not come back", "undo", "--yes")
         try sandbox.ok("undo", "--yes", "--steps", "2")
         try sandbox.fails(1, "no item is named 'tmp'", "get", "tmp")
         #expect(try sandbox.ok("get", "svc").output == "two")
-        try sandbox.fails(64, "had a value then that was forgotten since", "undo", "--yes")
+        try sandbox.fails(64, "had a value then that has since been forgotten", "undo", "--yes")
         #expect(try sandbox.ok("get", "svc").output == "two")
     }
 }

@@ -137,7 +137,7 @@ package enum ItemStore {
     }
 
     /// Asks for the approval that the access control of matching items requires, if it is to be lifted, and returns
-    /// these items. No lock is held meanwhile: the handler waits for a person, and may use the vault.
+    /// these items. No lock is held during this, because the handler waits for a person and may use the vault.
     private static func approved(
         _ request: ItemRequest, _ changes: ItemChanges
     ) throws(KeychainFailure) -> Set<ItemID> {
@@ -159,7 +159,7 @@ package enum ItemStore {
     private static let mustBeAsked = KeychainFailure(
         .interactionNotAllowed, "the user must be asked before this item's protection is changed")
 
-    /// Refuses an item whose access control would be lifted without approval: it got it meanwhile.
+    /// Refuses an item that got its access control in the meantime, which would be lifted without approval.
     private static func requireApproval(
         of key: ItemKey, _ changes: ItemChanges, _ approved: Set<ItemID>, _ transaction: Transaction
     ) throws(KeychainFailure) {
@@ -234,7 +234,7 @@ package enum ItemStore {
         let item = try vaultCall { () throws(VaultError) in try transaction.item(key) }
         let attributes = changes.attributes(of: key.itemClass, changing: item)
         try vaultCall { () throws(VaultError) in
-            // After a merge, two items can have one key, and one of them is listed under another.
+            // After a merge, two items can have the same key, and one of them is listed under another.
             if newKey != key, let other = try transaction.item(newKey), other.id != item?.id {
                 throw VaultError(.duplicateItem, "the item already exists")
             }

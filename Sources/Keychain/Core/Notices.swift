@@ -33,8 +33,8 @@ package enum Notices {
         write(Array("vaultfmt: \(line)\n".utf8))
     }
 
-    /// Writes to standard error. It can be closed, full, or a pipe that nobody reads: the notice is lost then, and not the
-    /// program, to which the handler of SIGPIPE belongs.
+    /// Writes to standard error, which can be closed, full, or a pipe that nobody reads. In that case, the notice is
+    /// lost, but the program is not killed by SIGPIPE, whose handler belongs to it.
     private static func write(_ bytes: [UInt8]) {
         var (signal, before) = (sigset_t(), sigset_t())
         sigemptyset(&signal)

@@ -97,8 +97,8 @@ package enum VaultInUse {
         }
     }
 
-    /// `mayCreate`: Whether the default vault is created if it does not exist. One that was in use may be back in a
-    /// moment, and must not be replaced by an empty one.
+    /// `mayCreate`: Whether the default vault is created if it does not exist. A vault that was in use may be back in a
+    /// moment, and must not be replaced with an empty one.
     private static func open(
         _ state: inout State, _ notices: inout [String], mayCreate: Bool = true
     ) throws(KeychainFailure) -> Vault {

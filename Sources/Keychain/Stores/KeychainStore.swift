@@ -29,7 +29,7 @@ public enum KeychainAccesibility: Sendable, CaseIterable {
 
 /// The class of the items of a `KeychainStore`.
 public enum KeychainSecurityClass: Sendable, CaseIterable {
-    /// Passwords for a server: the service is the server.
+    /// Passwords for a server, whose name is the service.
     case internetPassword
     /// Passwords for a service.
     case genericPassword

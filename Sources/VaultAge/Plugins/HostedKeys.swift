@@ -6,7 +6,7 @@ struct HostedRecipient: Recipient {
     let recipient: PluginRecipient
 
     var text: String { recipient.text }
-    /// How much of a recipient names it in an error.
+    /// The number of characters of a recipient that an error shows.
     private static let shown = 24
     var kind: RecipientKind { .plugin(recipient.name) }
 

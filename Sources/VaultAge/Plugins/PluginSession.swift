@@ -9,7 +9,8 @@ struct PluginSession: ~Copyable {
     private var stream: PluginStream
     /// The first error that the plugin reported.
     private(set) var reported: AgeError?
-    /// The fate of a question that was not answered as the plugin needs it; nil if there was none.
+    /// What happened to a question that did not get the answer that the plugin needs; nil if there was no such
+    /// question.
     private var refusal: String?
     private var questions = 0
 
@@ -140,7 +141,7 @@ struct PluginSession: ~Copyable {
     private mutating func ended() -> AgeError {
         stream.finishErrors()
         let code = process.finish()
-        let end = code.map { "exited with code \($0)" } ?? "was ended by a signal"
+        let end = code.map { "exited with code \($0)" } ?? "was killed by a signal"
         let tail = String(decoding: stream.errorTail, as: UTF8.self)
         let last = tail.split(whereSeparator: \.isNewline).last { !$0.allSatisfy(\.isWhitespace) }
         let said = last.map { "; its last message was: \(Self.line(String($0)))" } ?? ""

@@ -1,7 +1,8 @@
 internal import VaultCrypto
 public import VaultFmt
 
-/// The contents of a slot of the provider `age`: its stanza types to everyone, and its recipients to owners.
+/// The contents of a slot of the provider `age`: its stanza types, which everyone can see, and its recipients, which
+/// only owners can see.
 public struct AgeSlot: Sendable {
     /// The types of its stanzas, in order, which show the kinds of its recipients. Empty if its parameters are
     /// malformed.

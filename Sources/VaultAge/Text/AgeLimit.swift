@@ -4,7 +4,7 @@ public enum AgeLimit {
     public static let stanzas = 64
     /// The maximum number of arguments of a stanza, including its type.
     public static let arguments = 64
-    /// The maximum number of words in a message of a plugin, which may be one that nobody knows.
+    /// The maximum number of words in a message from a plugin, even one of an unknown kind.
     public static let words = 1024
     /// The maximum size of a stanza in text form, in bytes, including all of its lines.
     public static let stanza = 16_384

@@ -32,6 +32,9 @@ package final class AgentClient {
 
     deinit { close(descriptor) }
 
+    /// The number of the agent's process; nil if the system does not tell, or if it is in another namespace.
+    package var process: Int32? { UnixSocket.peer(of: descriptor).flatMap { $0.process > 0 ? $0.process : nil } }
+
     /// What limits a key that is added.
     package struct Limits: Sendable {
         package var lifetime: UInt32?
@@ -40,14 +43,21 @@ package final class AgentClient {
         package init() {}
     }
 
-    /// Adds the private key in the secret of an item.
+    /// Adds the private key in the secret of an item, and then the same one with a certificate, as 'ssh-add' does.
     package func add(
-        _ secret: borrowing Secret, comment: String, limits: Limits
+        _ secret: borrowing Secret, certificate: Certificate?, comment: String, limits: Limits
     ) throws(AgentError) {
+        let key = try StoredKey.wire(secret)
+        try add(wire: key, comment: comment, limits: limits)
+        guard let certificate else { return }
+        try add(wire: try KeyWireForm.certified(key, by: certificate), comment: comment, limits: limits)
+    }
+
+    private func add(wire key: borrowing Secret, comment: String, limits: Limits) throws(AgentError) {
         var message = SecretBuffer(capacity: 8192)
         let isConstrained = limits.lifetime != nil || limits.needsConfirmation
         message.append(isConstrained ? AgentMessage.addConstrained : AgentMessage.addIdentity)
-        message.append(try StoredKey.wire(secret))
+        message.append(key)
         message.append(text: KeyComment.shown(comment))
         if let lifetime = limits.lifetime {
             message.append(AgentMessage.constrainLifetime)
@@ -75,6 +85,14 @@ package final class AgentClient {
             try reader.end()
             return wasOpen
         }
+    }
+
+    /// Ends this program's agent; the connection must be to its control socket. Returns when its sockets are gone.
+    package func stop() throws(AgentError) {
+        try request(AgentMessage.stop) { (reader) throws(AgentError) in try reader.end() }
+        // It closes its connections last.
+        var byte: UInt8 = 0
+        while recv(descriptor, &byte, 1, 0) < 0, errno == EINTR {}
     }
 
     /// Makes a request of the control socket, and reads the reply.

@@ -6,6 +6,7 @@ struct AddedKeys {
     struct Entry {
         /// The encoding of the key, or of its certificate.
         let identity: [UInt8]
+        let key: PublicKey
         let comment: String
         let constraints: KeyConstraints
         /// The private key in the encoding in which it came, so that it is in locked memory until it signs.
@@ -21,13 +22,14 @@ struct AddedKeys {
     mutating func add(_ reader: inout WireReader, isConstrained: Bool, now: UInt64) throws(AgentError) -> Entry {
         let start = reader.remaining
         let decoded = try PrivateKey.read(&reader)
-        let identity = decoded.certificate?.blob ?? decoded.key.publicKey.blob
+        let key = decoded.key.publicKey
+        let identity = decoded.certificate?.blob ?? key.blob
         let secret = Secret(copying: UnsafeRawBufferPointer(rebasing: start.dropLast(reader.remaining.count)))
         let comment = KeyComment.shown(try reader.bytes())
         let constraints = try isConstrained ? KeyConstraints.read(&reader) : KeyConstraints()
         try reader.end()
         let entry = Entry(
-            identity: identity, comment: comment, constraints: constraints, secret: SharedSecret(secret),
+            identity: identity, key: key, comment: comment, constraints: constraints, secret: SharedSecret(secret),
             end: constraints.lifetime.map { now + UInt64($0) * 1000 })
         if let place = entries.firstIndex(where: { $0.identity == identity }) {
             entries[place] = entry
@@ -41,6 +43,11 @@ struct AddedKeys {
     }
 
     func find(_ identity: [UInt8]) -> Entry? { entries.first { $0.identity == identity } }
+
+    /// Whether a key was added with the demand for confirmation, by itself or with a certificate.
+    func needsConfirmation(_ key: [UInt8]) -> Bool {
+        entries.contains { $0.key.blob == key && $0.constraints.needsConfirmation }
+    }
 
     mutating func remove(_ identity: [UInt8]) -> Bool {
         guard let place = entries.firstIndex(where: { $0.identity == identity }) else { return false }

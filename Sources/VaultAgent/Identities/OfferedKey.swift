@@ -5,7 +5,8 @@ package import VaultFmt
 package enum SSHAttribute {
     /// `offer`, `confirm` or `off`.
     package static let use = "ssh"
-    /// The public key, as in `authorized_keys`. Without it, the item's secret is opened once to learn it.
+    /// A copy of the public key, as in `authorized_keys`, for people and programs. The agent offers the key that the
+    /// secret holds, because a change of the secret need not change this.
     package static let publicKey = "ssh-public-key"
     /// A certificate for the key, as in the file that `ssh-keygen -s` writes.
     package static let certificate = "ssh-certificate"
@@ -21,13 +22,16 @@ package enum KeyUse: String, Sendable, CaseIterable {
     case off
 
     /// Returns how an item may be used: as its attribute says. Without the attribute, keys and identities in the agent's
-    /// group are offered, and nothing else is. An attribute of another value does not offer the item.
-    package static func of(_ item: Item, group: String?) -> KeyUse {
-        if let stated = item.attributes.string(SSHAttribute.use) { return KeyUse(rawValue: stated) ?? .off }
-        guard item.attributes.attribute(SSHAttribute.use) == nil, let group, item.key.group == group else {
-            return .off
+    /// groups are offered, and nothing else is. Throws if the attribute has another value, which offers nothing.
+    package static func of(_ item: Item, groups: [String]) throws(AgentError) -> KeyUse {
+        guard item.attributes.attribute(SSHAttribute.use) == nil else {
+            guard let use = item.attributes.string(SSHAttribute.use).flatMap(KeyUse.init(rawValue:)) else {
+                throw AgentError(.refused, "its attribute ssh is none of offer, confirm and off")
+            }
+            return use
         }
-        return [ItemClass.key, .identity].contains(item.key.itemClass) ? .offer : .off
+        let isKey = [ItemClass.key, .identity].contains(item.key.itemClass)
+        return isKey && groups.contains { $0.utf8.elementsEqual(item.key.group.utf8) } ? .offer : .off
     }
 }
 
@@ -36,47 +40,79 @@ package struct OfferedKey: Sendable {
     package let item: Item
     package let publicKey: PublicKey
     package let certificate: Certificate?
-    /// Why the item's certificate is not offered with the key; nil if it is, or if there is none.
-    let certificateProblem: String?
+    /// What is wrong with the item's other attributes, which does not keep the key from being offered.
+    private let problems: [String]
     package let comment: String
     package let needsConfirmation: Bool
 
     /// The encodings under which clients know it.
     var identities: [[UInt8]] { [publicKey.blob] + (certificate.map { [$0.blob] } ?? []) }
 
-    /// Reads what is public of an item. Its secret is opened if it has no attribute with the public key.
+    /// Reads the key of an item, whose secret is opened to derive the public key.
     package init(_ item: Item, _ use: KeyUse, in vault: Vault) throws {
         self.item = item
         needsConfirmation = use == .confirm
         comment = Self.comment(item)
-        if let line = try Self.text(SSHAttribute.publicKey, of: item, in: vault) {
-            publicKey = try PublicKey.read(line: line)
-        } else {
-            publicKey = try StoredKey.read(try vault.open(item).takeSecret()).publicKey
+        publicKey = try StoredKey.read(try vault.open(item).takeSecret()).publicKey
+        let name = ItemText.summary(item.key, label: item.attributes.label)
+        var problems: [String] = []
+        do { try Self.compare(publicKey, of: item, in: vault) } catch {
+            problems.append("the attribute ssh-public-key of \(name): \(ServedVault.text(error))")
         }
-        do {
-            certificate = try Self.certificate(for: publicKey, of: item, in: vault)
-            certificateProblem = nil
-        } catch {
+        do { certificate = try Self.certificate(for: publicKey, of: item, in: vault) } catch {
             certificate = nil
-            certificateProblem = ServedVault.text(error)
+            problems.append("the certificate of \(name) is not offered: \(ServedVault.text(error))")
         }
+        self.problems = problems
     }
 
-    private static func certificate(for key: PublicKey, of item: Item, in vault: Vault) throws -> Certificate? {
+    /// What is wrong with the item's other attributes at a time, in seconds since 1970.
+    package func warnings(at time: UInt64) -> [String] {
+        guard let problem = certificate?.problem(at: time) else { return problems }
+        return problems + ["the certificate of \(ItemText.summary(item.key, label: item.attributes.label)) \(problem)"]
+    }
+
+    /// Compares a key with the item's attribute that has a copy of it.
+    private static func compare(_ key: PublicKey, of item: Item, in vault: Vault) throws {
+        guard item.attributes.attribute(SSHAttribute.publicKey) != nil else { return }
+        let advice =
+            "the key of the secret is offered; 'vaultfmt update --id \(item.id) --remove-attribute "
+            + "\(SSHAttribute.publicKey)' removes the attribute"
+        guard let line = try text(SSHAttribute.publicKey, of: item, in: vault) else {
+            throw AgentError(.malformed, "it is not text; \(advice)")
+        }
+        let stated: PublicKey
+        do throws(AgentError) { stated = try PublicKey.read(line: line) } catch {
+            throw AgentError(.malformed, "it is not a line as in authorized_keys; \(advice)")
+        }
+        guard stated == key else { throw AgentError(.malformed, "it is another key than the secret; \(advice)") }
+    }
+
+    /// Returns the certificate of an item for its key; nil if it has none. Throws if it cannot be offered.
+    package static func certificate(
+        for key: PublicKey, of item: Item, in vault: Vault
+    ) throws -> Certificate? {
         guard item.attributes.attribute(SSHAttribute.certificate) != nil else { return nil }
         guard let line = try text(SSHAttribute.certificate, of: item, in: vault) else {
             throw AgentError(.malformed, "it is not text")
         }
-        let certificate = try Certificate.read(line: line)
+        let certificate: Certificate
+        do throws(AgentError) { certificate = try Certificate.read(line: line) } catch {
+            guard error == .malformed else { throw error }
+            throw AgentError(.malformed, "it is not a certificate as 'ssh-keygen -s' writes it")
+        }
+        guard certificate.kind == .user else { throw AgentError(.malformed, "it is a host's, not a user's") }
         guard certificate.key == key else { throw AgentError(.malformed, "it is for another key") }
         return certificate
     }
 
     /// The item's label, or its name.
-    package static func comment(_ item: Item) -> String {
-        if let label = item.attributes.label, !label.isEmpty { return KeyComment.shown(label) }
-        let words = ItemText.name(item.key).filter { !$0.isEmpty }
+    package static func comment(_ item: Item) -> String { comment(item.key, label: item.attributes.label) }
+
+    /// The label, or the name of an item with a key.
+    package static func comment(_ key: ItemKey, label: String?) -> String {
+        if let label, !label.isEmpty { return KeyComment.shown(label) }
+        let words = ItemText.name(key).filter { !$0.isEmpty }
         return KeyComment.shown(words.joined(separator: " "))
     }
 
@@ -93,7 +129,7 @@ package struct OfferedKey: Sendable {
     func sign(_ data: UnsafeRawBufferPointer, flags: UInt32, in vault: Vault) throws -> [UInt8] {
         let key = try StoredKey.read(try vault.open(item).takeSecret())
         guard key.publicKey == publicKey else {
-            throw AgentError(.malformed, "the item's secret is not the key of its attribute")
+            throw AgentError(.malformed, "the item's secret is another key than the one that is offered")
         }
         return try key.sign(data, flags: flags)
     }
@@ -105,7 +141,7 @@ extension OfferedKey {
         self.item = item
         publicKey = other.publicKey
         certificate = other.certificate
-        certificateProblem = other.certificateProblem
+        problems = other.problems
         comment = other.comment
         needsConfirmation = other.needsConfirmation
     }

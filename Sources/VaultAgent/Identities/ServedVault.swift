@@ -63,9 +63,9 @@ package final class ServedVault {
 
     /// Its path, for people.
     package let path: String
-    private let group: String?
+    private let groups: [String]
     private let limits: Limits
-    private let reopening: Reopening
+    private let reopening: Reopening?
     private let keptEnds: KeptEnds
     private var state: State
     /// Its path without symbolic links; nil as long as it cannot be resolved.
@@ -79,26 +79,29 @@ package final class ServedVault {
     private var spentEnd: UInt64?
     /// Keys that a client has removed: they are not offered until the vault is opened again.
     private var hidden: Set<[UInt8]> = []
+    /// Why the open vault's file could not be read last, and since when, in seconds since 1970; nil if it could.
+    private(set) var unreadable: (reason: String, since: UInt64)?
 
     /// - `path`: The vault's file.
-    /// - `group`: The access group whose keys are offered without an attribute.
+    /// - `groups`: The access groups whose keys are offered without an attribute.
     /// - `vault`: The vault, if it is open already.
+    /// - `reopening`: Nil if it is opened only once.
     package init(
-        path: String, group: String?, limits: Limits, vault: Vault?, isKept: Bool, now: UInt64,
-        keptEnds: KeptEnds = .ofKernel, reopening: @escaping Reopening
+        path: String, groups: [String], limits: Limits, vault: Vault?, isKept: Bool, now: UInt64,
+        keptEnds: KeptEnds = .ofKernel, reopening: Reopening?
     ) {
         self.path = path
-        self.group = group
+        self.groups = groups
         self.limits = limits
         self.reopening = reopening
         self.keptEnds = keptEnds
         place = Places.resolved(path)
-        state = .locked("it has not been unlocked")
+        state = .locked("it has not been unlocked; 'vaultfmt unlock' opens it")
         if let vault { open(vault, isKept: isKept, now: now) }
     }
 
     private func open(_ vault: Vault, isKept: Bool, now: UInt64) {
-        hidden = []
+        (hidden, unreadable) = ([], nil)
         place = vault.path
         known = vault.id
         widest = widest ?? vault.access
@@ -121,12 +124,17 @@ package final class ServedVault {
     package func lock(_ reason: String) {
         if case .open(let opened) = state { opened.vault.lock() }
         state = .locked(reason)
-        hidden = []
+        (hidden, unreadable) = ([], nil)
+    }
+
+    /// Says how a vault that was locked for a reason is opened again.
+    private func advised(_ reason: String) -> String {
+        reason + (reopening == nil ? "; start the agent again" : "; 'vaultfmt unlock' opens it again")
     }
 
     /// Locks the vault, and does not open it again with the key that `unlock` keeps now.
     private func lockUntilUnlocked(_ reason: String) {
-        lock(reason)
+        lock(advised(reason))
         spentEnd = known.flatMap(keptEnds.any)
     }
 
@@ -146,25 +154,31 @@ package final class ServedVault {
 
     /// Locks the vault if its time has passed.
     package func expire(now: UInt64) {
-        guard let end = nextEnd, end <= now, case .open(var opened) = state else { return }
+        guard let (end, reason) = ends.min(by: { $0.time < $1.time }), end <= now, case .open(var opened) = state
+        else { return }
         // 'unlock' may have been run again.
         if opened.keptEnd == end, let later = keptEnd(opened.vault, now: now), later > now {
             opened.keptEnd = later
             state = .open(opened)
         } else {
             // With the key that is still kept, the next request would open it again: the limit would have no effect.
-            lockUntilUnlocked("its time has passed")
+            lockUntilUnlocked(reason)
         }
     }
 
     /// When the vault will be locked, in milliseconds of the agent's clock.
-    package var nextEnd: UInt64? {
-        guard case .open(let opened) = state else { return nil }
-        let ends = [
-            limits.total.map { Self.sum(opened.since, $0) }, limits.idle.map { Self.sum(opened.lastUse, $0) },
-            opened.keptEnd,
-        ]
-        return ends.compactMap { $0 }.min()
+    package var nextEnd: UInt64? { ends.map(\.time).min() }
+
+    /// When the vault would be locked, and why.
+    private var ends: [(time: UInt64, reason: String)] {
+        guard case .open(let opened) = state else { return [] }
+        var ends: [(time: UInt64, reason: String)] = []
+        if let total = limits.total { ends.append((Self.sum(opened.since, total), "its time has passed (--time)")) }
+        if let idle = limits.idle {
+            ends.append((Self.sum(opened.lastUse, idle), "it was not used for a time (--idle)"))
+        }
+        if let end = opened.keptEnd { ends.append((end, "the time of 'vaultfmt unlock' has passed")) }
+        return ends
     }
 
     /// Returns the open vault in its newest state; nil if it is locked, or if its file cannot be read now.
@@ -175,9 +189,15 @@ package final class ServedVault {
         guard case .open(let opened) = state else { return nil }
         do throws(VaultError) { try opened.vault.refresh() } catch {
             // The file may be readable again with the next request; whatever else it is, it is not the vault.
-            if ![.io, .busy, .outOfMemory, .noSuchFile].contains(error.code) { lock(error.description) }
+            guard [.io, .busy, .outOfMemory, .noSuchFile].contains(error.code) else {
+                lock(error.description)
+                return nil
+            }
+            let reason = error.code == .noSuchFile ? "the vault's file is missing" : error.description
+            unreadable = (reason, unreadable?.since ?? AgentClock.calendarTime())
             return nil
         }
+        unreadable = nil
         return opened.vault
     }
 
@@ -185,7 +205,7 @@ package final class ServedVault {
     private func compareKept(now: UInt64) {
         guard case .open(var opened) = state, opened.isKept else { return }
         guard let end = keptEnd(opened.vault, now: now) else {
-            return lock("'vaultfmt unlock' does not keep it unlocked any longer")
+            return lock(advised("'vaultfmt unlock' does not keep it unlocked any longer"))
         }
         opened.keptEnd = end
         state = .open(opened)
@@ -195,7 +215,7 @@ package final class ServedVault {
     private func reopen(now: UInt64) {
         if let spentEnd, let known, keptEnds.any(known) == spentEnd { return }
         do {
-            guard let vault = try reopening() else { return }
+            guard let vault = try reopening?() else { return }
             guard widest?.includes(vault.access) ?? true else {
                 vault.lock()
                 return lock("the key that 'vaultfmt unlock' keeps grants more than the one that opened it first")
@@ -237,18 +257,39 @@ package final class ServedVault {
         return opened.offers?.omitted ?? []
     }
 
+    /// What is wrong with items whose keys are offered.
+    var warnings: [String] {
+        let time = AgentClock.calendarTime()
+        return lastOffers.flatMap { $0.warnings(at: time) }
+    }
+
     private func keys(of vault: Vault) throws -> [OfferedKey] {
         guard case .open(var opened) = state else { return [] }
         let now = vault.state
         if let known = opened.offers, known.state == now { return known.keys }
-        let found = try OfferedKeys.read(vault, group: group, known: opened.offers?.keys ?? [])
+        let found = try OfferedKeys.read(vault, groups: groups, known: opened.offers?.keys ?? [])
         opened.offers = (now, found.keys, found.omitted)
         state = .open(opened)
         return found.keys
     }
 
-    /// Returns the offers of the key of an identity. Several items may hold the same key, or claim to; a certificate of
-    /// one of them identifies the key of all.
+    /// How many keys are not offered because a client has removed them.
+    var hiddenCount: Int { hidden.count }
+
+    /// The keys for which items demanded confirmation last, also while they are hidden. The vault is not read.
+    var lastConfirmed: Set<[UInt8]> {
+        guard case .open(let opened) = state else { return [] }
+        return Set((opened.offers?.keys ?? []).filter(\.needsConfirmation).map(\.publicKey.blob))
+    }
+
+    /// Whether an item demands confirmation for its key, also while it is hidden.
+    func needsConfirmation(_ key: [UInt8], now: UInt64) throws -> Bool {
+        guard let vault = current(now: now) else { return false }
+        return try keys(of: vault).contains { $0.publicKey.blob == key && $0.needsConfirmation }
+    }
+
+    /// Returns the offers of the key of an identity. Several items may hold the same key; a certificate of one of them
+    /// identifies the key of all.
     func offers(of identity: [UInt8], now: UInt64) throws -> [OfferedKey] {
         let all = try offers(now: now)
         guard let known = all.first(where: { $0.identities.contains(identity) }) else { return [] }
@@ -318,38 +359,47 @@ extension Access {
 package enum OfferedKeys {
     /// Reads all keys that are offered.
     ///
+    /// Items of groups that the slot does not grant are left out: they are not meant for its holder.
+    ///
+    /// - `groups`: The access groups whose keys are offered without an attribute.
     /// - `known`: Keys that were read in an earlier state; those of items that have not changed are used again.
     /// - Returns: The keys, in the order of the vault's items, and what could not be read, with the reason.
     package static func read(
-        _ vault: Vault, group: String?, known: [OfferedKey] = []
+        _ vault: Vault, groups: [String], known: [OfferedKey] = []
     ) throws -> (keys: [OfferedKey], omitted: [String]) {
         let before = Dictionary(known.map { ($0.item.id, $0) }) { first, _ in first }
         var keys: [OfferedKey] = []
-        var omitted: [String] = []
+        var omitted = try unusable(groups, in: vault)
         var items = try vault.items()
         while let item = try items.next() {
-            let use = KeyUse.of(item, group: group)
-            guard use != .off else { continue }
             // The slot shows the attributes of all items, and opens only those of its groups.
-            guard vault.access.includes(item.key.group) else {
-                omitted.append("\(ItemText.summary(item.key)): the slot that opened the vault does not grant its group")
-                continue
-            }
-            guard keys.count < AgentMessage.mostKeys else {
-                omitted.append("the vault has more keys than the agent offers (\(AgentMessage.mostKeys))")
-                break
-            }
+            guard vault.access.includes(item.key.group) else { continue }
             do {
-                let key = try key(item, use, in: vault, before: before[item.id])
-                keys.append(key)
-                if let problem = key.certificateProblem {
-                    omitted.append("the certificate of \(ItemText.summary(item.key)): \(problem)")
+                let use = try KeyUse.of(item, groups: groups)
+                guard use != .off else { continue }
+                guard keys.count < AgentMessage.mostKeys else {
+                    omitted.append("the vault has more keys than the agent offers (\(AgentMessage.mostKeys))")
+                    break
                 }
+                keys.append(try key(item, use, in: vault, before: before[item.id]))
             } catch {
-                omitted.append("\(ItemText.summary(item.key)): \(ServedVault.text(error))")
+                let name = ItemText.summary(item.key, label: item.attributes.label)
+                omitted.append("\(name): \(ServedVault.text(error))")
             }
         }
         return (keys, omitted)
+    }
+
+    /// Names the groups that do not exist, or that the slot does not grant: one of them may be misspelt.
+    package static func unusable(_ groups: [String], in vault: Vault) throws(VaultError) -> [String] {
+        let known = try vault.accessGroups()
+        return groups.compactMap { group in
+            let name = "the access group \(TerminalText.quoted(group))"
+            guard group.isEmpty || known.contains(where: { $0.utf8.elementsEqual(group.utf8) }) else {
+                return "\(name): the vault has none of this name"
+            }
+            return vault.access.includes(group) ? nil : "\(name): the slot that opened the vault does not grant it"
+        }
     }
 
     private static func key(

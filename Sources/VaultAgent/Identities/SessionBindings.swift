@@ -114,7 +114,7 @@ struct AuthenticationRequest {
     /// Parses the data to be signed with a key, or a certificate. Throws `refused` if it is anything else.
     init(_ data: UnsafeRawBufferPointer, for identity: [UInt8]) throws(AgentError) {
         do throws(AgentError) { self = try Self.read(data, for: identity) } catch {
-            throw AgentError(.refused, "the key is bound to destinations, and this is no request to authenticate")
+            throw AgentError(.refused, "the key is bound to destinations, and may sign only authentication requests")
         }
     }
 

@@ -57,6 +57,12 @@ package struct Certificate: Hashable, Sendable {
         self.blob = blob
     }
 
+    /// Why servers refuse it at a time, in seconds since 1970; nil if they need not.
+    func problem(at time: UInt64) -> String? {
+        guard !validity.contains(time) else { return nil }
+        return time < validity.lowerBound ? "is not valid yet" : "has expired"
+    }
+
     private static func principals(_ bytes: UnsafeRawBufferPointer) throws(AgentError) -> [String] {
         var reader = WireReader(bytes)
         var all: [String] = []

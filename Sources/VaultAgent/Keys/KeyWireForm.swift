@@ -28,8 +28,40 @@ enum KeyWireForm {
         return out.secret()
     }
 
-    /// Appends the numbers of PKCS #1, perhaps within PKCS #8, in the order of the protocol.
+    /// Returns a key, in the encoding of the agent protocol, with a certificate for it.
+    static func certified(
+        _ key: borrowing Secret, by certificate: Certificate
+    ) throws(AgentError) -> Secret {
+        try key.withUnsafeBytes { (bytes) throws(AgentError) -> Secret in
+            var reader = WireReader(bytes)
+            let (type, isCertified) = try KeyType.named(try reader.text(limit: 64))
+            guard !isCertified, type == certificate.key.type else { throw PrivateKey.damaged }
+            // The public numbers are those of the certificate, which has to be read for them; those of Ed25519 stay.
+            if type != .ed25519 { for _ in 0..<2 { _ = try reader.string() } }
+            var out = SecretBuffer(capacity: bytes.count + certificate.blob.count + 64)
+            out.append(text: type.certificateName)
+            out.append(string: certificate.blob)
+            out.append(contentsOf: reader.remaining)
+            return out.secret()
+        }
+    }
+
+    /// Appends the numbers of an RSA key in the order of the protocol.
     private static func appendRSA(_ der: UnsafeRawBufferPointer, to out: inout SecretBuffer) throws(AgentError) {
+        let numbers = try rsaNumbers(der)
+        // n, e, d, p, q, d mod p-1, d mod q-1, 1/q mod p
+        for index in [0, 1, 2, 7, 3, 4] { out.append(magnitude: numbers[index]) }
+    }
+
+    /// Whether it is an RSA key, in PKCS #1 or PKCS #8, of less than 2048 bits.
+    static func isSmallRSA(_ der: UnsafeRawBufferPointer) -> Bool {
+        do throws(AgentError) {
+            return try rsaNumbers(der)[0].drop { $0 == 0 }.count < PrivateKey.leastModulus
+        } catch { return false }
+    }
+
+    /// Returns the numbers of PKCS #1, perhaps within PKCS #8. They must not outlive the encoding.
+    private static func rsaNumbers(_ der: UnsafeRawBufferPointer) throws(AgentError) -> [UnsafeRawBufferPointer] {
         var outer = DERCursor(der)
         var fields = DERCursor(try outer.element(DERCursor.sequence))
         _ = try fields.element(DERCursor.integer)
@@ -41,7 +73,6 @@ enum KeyWireForm {
         }
         var numbers: [UnsafeRawBufferPointer] = []
         for _ in 0..<8 { numbers.append(try fields.element(DERCursor.integer)) }
-        // n, e, d, p, q, d mod p-1, d mod q-1, 1/q mod p
-        for index in [0, 1, 2, 7, 3, 4] { out.append(magnitude: numbers[index]) }
+        return numbers
     }
 }

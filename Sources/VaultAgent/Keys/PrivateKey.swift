@@ -75,6 +75,7 @@ package struct PrivateKey: ~Copyable {
         p: UnsafeRawBufferPointer, q: UnsafeRawBufferPointer
     ) throws(AgentError) {
         try PublicKey.check(modulus: Array(modulus), exponent: Array(exponent))
+        guard modulus.count >= Self.leastModulus else { throw Self.small }
         // BoringSSL checks the key as a whole, after it has computed with these numbers.
         guard d.count <= modulus.count,
             [p, q].allSatisfy({ $0.count < modulus.count && $0.count > 16 && ($0.last ?? 0) & 1 == 1 })
@@ -96,9 +97,16 @@ package struct PrivateKey: ~Copyable {
         }
         // BoringSSL wipes what it copies.
         let key: _RSA.Signing.PrivateKey
-        do { key = try _RSA.Signing.PrivateKey(derRepresentation: der) } catch { throw Self.damaged }
+        do { key = try _RSA.Signing.PrivateKey(derRepresentation: der) } catch {
+            throw KeyWireForm.isSmallRSA(der) ? Self.small : Self.damaged
+        }
         try self.init(key)
     }
+
+    /// The least length of an RSA modulus, in bytes.
+    static let leastModulus = 2048 / 8
+    private static let small = AgentError(
+        .unsupported, "this RSA key has less than 2048 bits, which is too weak to be used; make a new key")
 
     static let damaged = AgentError(
         .malformed, "this private key is damaged, or not an Ed25519, ECDSA or RSA key of at least 2048 bits")

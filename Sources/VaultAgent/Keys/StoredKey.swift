@@ -50,5 +50,5 @@ package enum StoredKey {
         }
     }
 
-    private static let noKey = AgentError(.malformed, "there is no private key in the secret that can be read")
+    private static let noKey = AgentError(.malformed, "the secret contains no readable private key")
 }

@@ -13,14 +13,20 @@ package final class AgentService {
 
     /// What is known of a client.
     package struct Client: Sendable {
-        package let peer: AgentPeer
+        private let process: AgentPeer
         /// Whether it came through the control socket, which ssh never forwards.
         package let isControl: Bool
         var bindings = SessionBindings()
 
         package init(peer: AgentPeer, isControl: Bool) {
-            self.peer = peer
+            process = peer
             self.isControl = isControl
+        }
+
+        package var peer: AgentPeer {
+            var peer = process
+            peer.isForwarded = bindings.isForwarded
+            return peer
         }
     }
 
@@ -34,6 +40,8 @@ package final class AgentService {
     private var added = AddedKeys()
     private var lock = AgentLock()
     private var activity = AgentActivity()
+    /// Whether a client has asked that the agent ends.
+    package private(set) var isStopped = false
 
     package init(_ vault: ServedVault, canConfirm: Bool) {
         self.vault = vault
@@ -99,12 +107,10 @@ package final class AgentService {
         case AgentMessage.removeIdentity:
             try requireLocal(client)
             try remove(Array(try Self.only(&reader)), client, now: now)
-        case AgentMessage.removeAllIdentities:
+        case AgentMessage.removeAllIdentities, AgentMessage.removeAllIdentitiesOfVersion1:
             try requireLocal(client)
             try reader.end()
-            added.removeAll()
-            try vault.hideAll(now: now)
-            activity.note("removed all keys", by: client.peer)
+            try removeAll(client, now: now)
         default: throw AgentError(.unsupported, "a request of type \(type) is not known")
         }
         return Self.success
@@ -117,7 +123,7 @@ package final class AgentService {
         return argument
     }
 
-    private static let noKey = AgentError(.unavailable, "there is no such key")
+    private static let noKey = AgentError(.unavailable, "the agent has no such key")
     private static let isLocked = AgentError(.unavailable, "the agent is locked with a password")
 
     /// Refuses a request that another host must not make over a forwarded connection, or one that may be.
@@ -133,6 +139,14 @@ package final class AgentService {
         let wasOffered = try vault.hide(identity, now: now)
         guard wasAdded || wasOffered else { throw Self.noKey }
         activity.note("removed the key \(PublicKey.fingerprint(of: identity))", by: client.peer)
+    }
+
+    private func removeAll(_ client: Client, now: UInt64) throws {
+        let count = try added.entries.count + vault.offers(now: now).count
+        added.removeAll()
+        try vault.hideAll(now: now)
+        // 'ssh-add -D' sends two requests, of which the second one finds nothing.
+        if count > 0 { activity.note("removed all keys", by: client.peer) }
     }
 
     // MARK: identities
@@ -172,28 +186,43 @@ package final class AgentService {
         _ reader: inout WireReader, _ client: Client, isConfirmed: Bool, now: UInt64
     ) throws -> Answer {
         guard !lock.isLocked else { throw Self.isLocked }
-        let (identity, data, flags) = (try reader.bytes(), try reader.string(), try reader.number())
-        try reader.end()
+        let request = try SignRequest(&reader)
+        do { return try sign(request, client, isConfirmed: isConfirmed, now: now) } catch {
+            throw AgentError(.refused, "\(name(of: request.identity)): \(ServedVault.text(error))")
+        }
+    }
+
+    /// The comment of a key, or its fingerprint if it is not known.
+    private func name(of identity: [UInt8]) -> String {
+        added.find(identity)?.comment ?? vault.lastOffers.first { $0.identities.contains(identity) }?.comment
+            ?? PublicKey.fingerprint(of: identity)
+    }
+
+    private func sign(
+        _ request: SignRequest, _ client: Client, isConfirmed: Bool, now: UInt64
+    ) throws -> Answer {
+        let (identity, data) = (request.identity, request.data)
         let entry = added.find(identity)
         let offers = try entry == nil ? vault.offers(of: identity, now: now) : []
-        guard let comment = entry?.comment ?? offers.first?.comment else { throw Self.noKey }
+        guard let comment = entry?.comment ?? offers.first?.comment,
+            let key = (entry?.key ?? offers.first?.publicKey)?.blob
+        else { throw Self.noKey }
         var purpose = ""
         if let destinations = entry?.constraints.destinations {
             let request = try AuthenticationRequest(data, for: identity)
             try client.bindings.check(request, destinations, at: AgentClock.calendarTime())
             purpose = " to log in as \(TerminalText.quoted(request.user))"
         }
-        // Another item with the same key must not be a way around the question.
-        let needsConfirmation = entry?.constraints.needsConfirmation ?? offers.contains(where: \.needsConfirmation)
-        if needsConfirmation, !isConfirmed {
+        // Another item with the same key, or adding it, must not be a way around the question.
+        if try !isConfirmed && (added.needsConfirmation(key) || vault.needsConfirmation(key, now: now)) {
             guard canConfirm else {
-                throw AgentError(.refused, "the key needs confirmation, and there is no program that asks")
+                throw AgentError(.refused, "it needs confirmation, and there is no program that asks; set SSH_ASKPASS")
             }
             return .confirm(question(comment, identity, purpose, client))
         }
         let signature =
-            try entry?.sign(data, flags: flags)
-            ?? vault.sign(data, identity: identity, flags: flags, now: now)
+            try entry?.sign(data, flags: request.flags)
+            ?? vault.sign(data, identity: identity, flags: request.flags, now: now)
         activity.note("signed with \(comment)\(purpose)", by: client.peer)
         var reply = [AgentMessage.signResponse]
         reply.append(string: signature)
@@ -207,9 +236,16 @@ package final class AgentService {
             + "\(purpose)?\n\(PublicKey.fingerprint(of: identity))"
     }
 
-    /// Notes that a person has not agreed.
-    package func noteDenial(of client: Client) {
-        activity.note("refused: a person did not agree to the signature", by: client.peer)
+    /// Whether a request to sign, which waits for an answer, is for a key that is still served.
+    func isServed(_ request: UnsafeRawBufferPointer) -> Bool {
+        guard !lock.isLocked, let identity = SignRequest.identity(in: request) else { return false }
+        return added.find(identity) != nil || vault.lastOffers.contains { $0.identities.contains(identity) }
+    }
+
+    /// Notes that a request to sign is refused after a question, and why.
+    func noteRefusal(_ request: UnsafeRawBufferPointer, of client: Client, because reason: String) {
+        let name = SignRequest.identity(in: request).map(name) ?? "a signature"
+        activity.note("refused: \(name): \(reason)", by: client.peer)
     }
 
     // MARK: extensions
@@ -237,6 +273,12 @@ package final class AgentService {
                 return reply
             case (AgentMessage.lockVault, true):
                 return try lockVault(&reader, name, client)
+            case (AgentMessage.stop, true):
+                try reader.end()
+                isStopped = true
+                var reply = [AgentMessage.extensionResponse]
+                reply.append(text: name)
+                return reply
             default: return Self.failure
             }
         } catch {
@@ -259,11 +301,38 @@ package final class AgentService {
 
     /// The state, which is told without opening or reading the vault: whatever is wrong with the file.
     private func status(now: UInt64) -> AgentStatus {
-        let offered = Set(vault.lastOffers.map(\.publicKey.blob)).count
+        let offered = AgentStatus.Key.all(vault.lastOffers)
+        let twins = vault.lastConfirmed
+        let keys = added.entries.map { entry in
+            let isAsked = added.needsConfirmation(entry.key.blob) || twins.contains(entry.key.blob)
+            return AgentStatus.Key(entry, needsConfirmation: isAsked, now: now)
+        }
         return AgentStatus(
-            vault: vault.path, locked: vault.lockedReason ?? "", isClientLocked: lock.isLocked,
-            remaining: vault.nextEnd.map { ($0 - min($0, now)) / 1000 }, offered: UInt32(clamping: offered),
-            added: UInt32(clamping: added.entries.count), omitted: vault.omitted,
-            events: activity.events)
+            vault: vault.path, locked: vault.lockedReason ?? "", unreadable: vault.unreadable,
+            isClientLocked: lock.isLocked, remaining: vault.nextEnd.map { ($0 - min($0, now)) / 1000 },
+            offered: offered.count, added: keys.count, hidden: vault.hiddenCount, keys: keys + offered,
+            omitted: vault.omitted, warnings: vault.warnings, events: activity.events)
+    }
+}
+
+/// A request to sign. It must not outlive the message.
+private struct SignRequest {
+    let identity: [UInt8]
+    let data: UnsafeRawBufferPointer
+    let flags: UInt32
+
+    /// Reads what follows the request's type.
+    init(_ reader: inout WireReader) throws(AgentError) {
+        (identity, data, flags) = (try reader.bytes(), try reader.string(), try reader.number())
+        try reader.end()
+    }
+
+    /// The identity in a whole request; nil if it is malformed.
+    static func identity(in request: UnsafeRawBufferPointer) -> [UInt8]? {
+        var reader = WireReader(request)
+        do throws(AgentError) {
+            _ = try reader.byte()
+            return try SignRequest(&reader).identity
+        } catch { return nil }
     }
 }

@@ -79,6 +79,7 @@ package final class AgentServer {
             }
             if polled[3].revents != 0 { accept(agent, isControl: false) }
             if polled[4].revents != 0 { accept(control, isControl: true) }
+            if service.isStopped { return }
         }
     }
 
@@ -86,8 +87,18 @@ package final class AgentServer {
     private func settle() throws(AgentError) {
         let now = AgentClock.now()
         service.expire(now: now)
-        if let (client, isYes) = confirmations.takeAnswer(now: now) { takeAnswer(isYes, of: client) }
-        while let asker = confirmations.askNext(now: now) { finish(asker, with: AgentService.failure) }
+        // Nobody should be asked for a key that is not served any longer, because the vault was locked perhaps.
+        for client in clients where client.isWaiting && !client.withRequest(service.isServed) {
+            confirmations.forget(client, now: now)
+            refuse(client, because: "it is not offered any longer")
+        }
+        if let (client, isYes, isInTime) = confirmations.takeAnswer(now: now) {
+            if isYes { answer(client, isConfirmed: true) }
+            if !isYes { refuse(client, because: isInTime ? "a person did not agree" : "nobody answered in time") }
+        }
+        while let asker = confirmations.askNext(now: now) {
+            refuse(asker, because: "the program that asks for confirmation cannot be started")
+        }
         if let end = pauseEnd, end <= now { pauseEnd = nil }
         try timer.set([service.nextEnd, confirmations.nextEnd, pauseEnd].compactMap { $0 }.min())
     }
@@ -161,12 +172,10 @@ package final class AgentServer {
         if !client.write() { remove(client) }
     }
 
-    private func takeAnswer(_ isYes: Bool, of client: ClientConnection) {
-        guard isYes else {
-            service.noteDenial(of: client.client)
-            return finish(client, with: AgentService.failure)
-        }
-        answer(client, isConfirmed: true)
+    /// Refuses a signature after a question.
+    private func refuse(_ client: ClientConnection, because reason: String) {
+        client.withRequest { service.noteRefusal($0, of: client.client, because: reason) }
+        finish(client, with: AgentService.failure)
     }
 
     private func remove(_ client: ClientConnection) {

@@ -91,7 +91,7 @@ final class Confirmations {
 
     /// Returns the answer if the program has ended, or if it has had its time; call it after each event. The end of the
     /// output is not the end of the program, nor the other way round.
-    func takeAnswer(now: UInt64) -> (client: ClientConnection, isYes: Bool)? {
+    func takeAnswer(now: UInt64) -> (client: ClientConnection, isYes: Bool, isInTime: Bool)? {
         guard let asked else { return nil }
         var status: Int32 = -1
         if waitpid(asked.process, &status, WNOHANG) != 0 {
@@ -99,12 +99,12 @@ final class Confirmations {
             let answer = self.asked?.answer ?? []
             closeOutput()
             self.asked = nil
-            return asked.asker.map { ($0, !asked.wasEnded && status == 0 && Self.isYes(answer)) }
+            return asked.asker.map { ($0, !asked.wasEnded && status == 0 && Self.isYes(answer), true) }
         }
         guard let end = asked.end, end <= now else { return nil }
         endProgram(now: now)
         self.asked?.asker = nil
-        return asked.asker.map { ($0, false) }
+        return asked.asker.map { ($0, false, false) }
     }
 
     /// Reads what the program has written so far. More than the longest answer is read and not kept: it is no answer.

@@ -47,7 +47,11 @@ package struct SocketFolder: Sendable {
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
-            throw AgentError(.busy, "another agent uses the folder \(TerminalText.path(path)); end it first")
+            let process = UnixSocket.owner(of: controlSocket).map { " (process \($0))" } ?? ""
+            throw AgentError(
+                .busy,
+                "another agent\(process) uses the folder \(TerminalText.path(path)); set SSH_AUTH_SOCK to "
+                    + "\(TerminalText.path(agentSocket)) to use it, or end it with 'vaultfmt agent stop'")
         }
         return descriptor
     }

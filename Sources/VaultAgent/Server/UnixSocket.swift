@@ -45,6 +45,17 @@ enum UnixSocket {
         return (credentials.1, credentials.0)
     }
 
+    /// The process that waits for connections at a path; nil if there is none, or if it is in another namespace.
+    static func owner(of path: String) -> pid_t? {
+        do throws(AgentError) {
+            let descriptor = try make()
+            defer { close(descriptor) }
+            prepare(descriptor)
+            guard try withAddress(path, { connect(descriptor, $0, $1) }) == 0 else { return nil }
+            return peer(of: descriptor).flatMap { $0.process > 0 ? $0.process : nil }
+        } catch { return nil }
+    }
+
     /// Returns the path of a socket that waits for connections; nil if the descriptor is no such socket of the file system.
     static func listeningPath(_ descriptor: Int32) -> String? {
         var isListening: Int32 = 0

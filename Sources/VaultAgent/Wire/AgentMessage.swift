@@ -1,6 +1,8 @@
 /// The numbers and limits of the agent protocol (RFC 9987 and PROTOCOL.agent in OpenSSH's sources).
 package enum AgentMessage {
     // Requests.
+    /// Removes all keys of version 1 of the SSH protocol. ssh-agent, which has none either, removes all keys.
+    static let removeAllIdentitiesOfVersion1: UInt8 = 9
     static let requestIdentities: UInt8 = 11
     static let signRequest: UInt8 = 13
     static let addIdentity: UInt8 = 17
@@ -31,6 +33,7 @@ package enum AgentMessage {
     /// Extensions of the control socket, which ssh never forwards.
     static let status = "status@vaultfmt"
     static let lockVault = "lock@vaultfmt"
+    static let stop = "stop@vaultfmt"
 
     // Flags of a signature.
     /// That is what RSA keys use in any case.

@@ -113,7 +113,8 @@ package enum Format {
         package static let rowsOnBase = 64
         /// The maximum number of rows of a vector.
         package static let rows = 262_000
-        /// The range of times, in milliseconds since 1970. The difference of any of them to a revision's is a zigzag.
+        /// The range of times, in milliseconds since 1970. The difference between any of them and a revision's fits in
+        /// a zigzag.
         package static let time: ClosedRange<Int64> = -(1 << 61)...(1 << 61 - 1)
         /// The maximum value of a generation, revision, clock, group number or compartment number.
         package static let number: UInt64 = 1 << 63 - 1

@@ -16,7 +16,7 @@ package struct ItemEntry: Equatable, Sendable {
     package var lacksSecret: Bool
     /// The frame with what the item keeps besides what it shows.
     package var past: ObjectRef?
-    /// The dots of fields that have another than the entry's; empty for an item that never changed.
+    /// The dots of fields whose dots differ from the entry's; empty for an item that never changed.
     package var further: [FieldDots]
 
     package init(

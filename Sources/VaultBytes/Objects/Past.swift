@@ -1,4 +1,4 @@
-/// The part of an item that is not shown: values, and the siblings that concurrent changes left it in (section 5.3).
+/// The part of an item that is not shown: values, and the siblings in which concurrent changes left it (section 5.3).
 package struct Past: Equatable, Sendable {
     /// The properties of a value.
     package struct Flags: OptionSet, Hashable, Sendable {
@@ -21,7 +21,7 @@ package struct Past: Equatable, Sendable {
         /// The name of the group, in UTF-8.
         package var group: [UInt8]
         package var accessibility: UInt8
-        /// The device; zero unless the accessibility is one of those of one device.
+        /// The device; zero unless the accessibility is one for a single device.
         package var device: Bytes16
 
         package init(group: [UInt8], accessibility: UInt8, device: Bytes16) {
@@ -103,7 +103,7 @@ package struct Past: Equatable, Sendable {
             return order == 0 ? StoredDot.precedes(left.dot, right.dot) : order < 0
         }
 
-        /// Returns whether both are values of one field.
+        /// Returns whether both are values of the same field.
         package func isOfSameField(as other: Value) -> Bool { kind == other.kind && name == other.name }
 
         private static func compareNames(_ left: Value, _ right: Value) -> Int {
@@ -134,8 +134,8 @@ package struct Past: Equatable, Sendable {
     package var item: Bytes16
     /// The values, in strictly ascending order of kind, name and dot.
     package var values: [Value]
-    /// The siblings, in strictly ascending order of dot; empty if there is one, whose fields are those of the entry, and
-    /// all of them are open.
+    /// The siblings, in strictly ascending order of dot; empty if there is only one, its fields are those of the entry,
+    /// and all of them are open.
     package var siblings: [Sibling]
 
     package init(item: Bytes16, values: [Value], siblings: [Sibling] = []) {

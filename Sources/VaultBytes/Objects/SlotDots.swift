@@ -1,4 +1,4 @@
-/// The changes that a slot of the header and its grants result from (section 5.4).
+/// The changes from which a slot of the header and its grants result (section 5.4).
 package struct SlotDots: Equatable, Sendable {
     /// The grant of one group.
     package struct Grant: Hashable, Sendable {
@@ -13,9 +13,9 @@ package struct SlotDots: Equatable, Sendable {
     }
 
     package let id: Bytes16
-    /// The change that made the slot; a merge decides by it whether the slot stays.
+    /// The change that made the slot; it decides in a merge whether the slot stays.
     package var made: StoredDot
-    /// The change that made its name, factors and provider's data what they are.
+    /// The last change of its name, factors or provider's data.
     package var changed: StoredDot
     /// The grants of a scoped slot, in ascending order of group.
     package var grants: [Grant]

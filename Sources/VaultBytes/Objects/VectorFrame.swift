@@ -1,6 +1,6 @@
 /// The rows of a vector as one frame stores them: all of them, or those that differ from a base's (section 5.5).
 package struct VectorFrame: Equatable, Sendable {
-    /// A row of the base that has another revision.
+    /// A row of the base that has a different revision here.
     package struct Change: Hashable, Sendable {
         /// The 1-based position of the row.
         package let position: Int
@@ -14,7 +14,7 @@ package struct VectorFrame: Equatable, Sendable {
         }
     }
 
-    /// The frame that has the other rows, and no base itself; nil if this frame has all rows.
+    /// The frame that has the other rows and does not have a base itself; nil if this frame has all rows.
     package var base: ObjectRef?
     /// The rows of the base that change, in ascending order of position.
     package var changes: [Change]
@@ -75,7 +75,7 @@ package struct VectorFrame: Equatable, Sendable {
         return (revision, value != revision)
     }
 
-    /// Returns the vector. The caller has read the base, which must have none itself.
+    /// Returns the vector. The caller has read the base, which must not have a base itself.
     ///
     /// `offset`: the offset of this frame, for errors.
     package func vector(on base: VectorFrame?, floor: UInt64, at offset: UInt64) throws(FormatError) -> Vector {

@@ -38,7 +38,7 @@ struct Add: ParsableCommand {
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         guard try opened.item(key) == nil else { throw Self.duplicate(key) }
         let secret = try hasSecret ? source.read(for: ItemText.summary(key)) : Secret(count: 0)
-        if hasSecret { try source.describe(secret, in: &values) }
+        let made = try hasSecret ? source.describe(secret, in: &values, of: key) : nil
         if let seed = try oneTime.read(for: key, label: values.label) { values.set(seed) }
         for attribute in try secrets.read(for: ItemText.summary(key)) { values.set(attribute) }
         ControllingTerminal.end()
@@ -50,6 +50,7 @@ struct Add: ParsableCommand {
                 throw error.code == .duplicateItem ? Self.duplicate(key) : CommandFailure(error)
             }
         }
+        if let made { Terminal.note(made) }
         if !hasSecret { Terminal.note("\(ItemText.summary(key)) has no secret yet; 'vaultfmt set' stores one") }
     }
 

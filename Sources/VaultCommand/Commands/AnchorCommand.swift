@@ -7,7 +7,7 @@ import VaultLocal
 struct AnchorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "anchor",
-        abstract: "Write the anchor of a vault's state, or accept that state as the newest.",
+        abstract: "Print the anchor of a vault's state, or accept that state as the newest.",
         discussion: """
             For each vault and each place, this machine remembers the newest state it has seen and the owners' public \
             key. It refuses a file that is older, has diverged from that state, or belongs to someone else (exit 65); a \

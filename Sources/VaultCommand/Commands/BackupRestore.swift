@@ -4,7 +4,7 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// Goes back to a backup: puts a copy of it in the place of the vault's file, which stays under another name.
+/// Restores a backup: replaces the vault's file with a copy of it, and keeps the replaced file under another name.
 struct BackupRestore {
     private let backup: String
     private let path: String
@@ -27,11 +27,11 @@ struct BackupRestore {
             throw CommandFailure(
                 .usage, "\(TerminalText.path(backup)) is the vault itself; give the path of a backup of it")
         }
-        // What is remembered of the vault is what the backup is older than.
+        // The backup is older than the state that this machine remembers of the vault.
         let opened = try access.open(backup, anchors: .ignore)
         guard opened.access == .owner else {
             throw CommandFailure(
-                .noAccess, "a read-only slot cannot put a backup in the place of the vault; open it with a full slot")
+                .noAccess, "a read-only slot cannot replace the vault with a backup; open the backup with a full slot")
         }
         let isThere = try UserFiles.exists(path)
         if isThere { try requireSameVault(opened) }
@@ -48,17 +48,17 @@ struct BackupRestore {
             try accept(opened, at: path)
             if let kept, isTodayKnown { try accept(opened, at: kept) }
         } catch {
-            if let kept { Terminal.note("the file of today is \(TerminalText.path(kept))") }
+            if let kept { Terminal.note("the replaced file is now \(TerminalText.path(kept))") }
             throw error
         }
         let what =
             "\(TerminalText.path(path)) is at generation \(opened.state.generation) again, with \(MergeText.count(items))"
         guard let kept else { return Terminal.note(what) }
         let remedy = isTodayKnown ? "" : " after 'vaultfmt anchor \(TerminalText.word(kept)) --accept'"
-        Terminal.note("\(what); the file of today is \(TerminalText.path(kept)): --vault opens it\(remedy)")
+        Terminal.note("\(what); the replaced file is now \(TerminalText.path(kept)); --vault opens it\(remedy)")
     }
 
-    /// The path without symbolic links, so that a link to the vault stays one.
+    /// Returns the path with symbolic links resolved, so that a link to the vault remains a link.
     private static func resolved(_ path: String) throws -> String {
         guard let real = realpath(path, nil) else {
             guard errno == ENOENT else {
@@ -72,7 +72,8 @@ struct BackupRestore {
 
     // MARK: checking
 
-    /// A vault whose header cannot be read any more is replaced, too: that is what a backup is for.
+    /// Refuses a backup of another vault. A vault whose header can no longer be read is replaced without this check,
+    /// because that is what a backup is for.
     private func requireSameVault(_ opened: Vault) throws {
         if let writer = try Machine.writer(of: path) {
             throw CommandFailure(
@@ -80,7 +81,7 @@ struct BackupRestore {
         }
         let id: VaultID
         do throws(VaultError) { id = try Vault.id(at: path) } catch {
-            // Of a damaged header, any part can be what cannot be read, such as the version.
+            // In a damaged header, any part may be unreadable, such as the version.
             let unreadable: Set<VaultError.Code> = [
                 .notAVault, .headerInvalid, .structureInvalid, .unsupportedVersion, .io,
             ]
@@ -105,15 +106,15 @@ struct BackupRestore {
             case .foreignOwner:
                 throw CommandFailure(
                     .damaged,
-                    "the backup \(TerminalText.path(backup)) belongs to other owners than the vault that this machine knows, or is of another vault: "
-                        + "\(error.detail); if it is yours and its keys are to be in force again, move the vault's file away, copy the backup "
+                    "the backup \(TerminalText.path(backup)) belongs to other owners than the vault that this machine knows, or is a backup of another vault: "
+                        + "\(error.detail); if it is yours and its keys should be valid again, move the vault's file away, copy the backup "
                         + "to its place, and run 'vaultfmt anchor --accept' there", code: error.code)
             default: throw error
             }
         }
     }
 
-    /// Returns the number of items in a backup of which every object authenticates.
+    /// Requires that every object in a backup authenticates, and returns the number of items.
     private func requireSound(_ opened: Vault) throws -> Int {
         let report = try Progress.during("verifying") { try opened.verify() }
         let problems = report.problems.filter { !$0.isInterruption }
@@ -126,8 +127,8 @@ struct BackupRestore {
         return Int(clamping: report.items)
     }
 
-    /// Names the slots of a backup that open it as they did then: the vault of today does not have them, or has them with
-    /// other keys, factors or groups.
+    /// Warns of the slots that will open the vault again as they did at the time of the backup, because the current
+    /// vault does not have them, or has them with other keys, factors or groups.
     private func nameSlots(of opened: Vault, isThere: Bool) throws {
         let today: [SlotID: [UInt8]]
         let then: [SlotID: [UInt8]]
@@ -140,24 +141,26 @@ struct BackupRestore {
         for slot in try opened.slots() where today[slot.id] != then[slot.id] {
             let what =
                 today[slot.id] == nil
-                ? "a slot that the vault does not have today opens it again"
-                : "a slot that was changed since opens it again with its factors and groups of then"
+                ? "a slot that the vault no longer has opens it again"
+                : "a slot that has changed since then opens it again with its earlier factors and groups"
             Terminal.warning("\(what): \(SlotText.short(slot))")
         }
     }
 
-    /// Names all slots of a backup: which of them were removed or changed since, a missing or damaged file does not tell.
+    /// Warns of all slots of a backup, because a missing or damaged file does not show which of them have been removed
+    /// or changed since.
     private func warnOfSlots(of opened: Vault) throws(VaultError) {
         let slots = try opened.slots().map { SlotText.short($0) }.joined(separator: ", ")
         Terminal.warning(
-            "every slot of the backup opens the vault again, also one that was removed or changed since: \(slots)")
+            "every slot of the backup opens the vault again, even if it has been removed or changed since: \(slots)")
     }
 
     private func isWanted(_ opened: Vault, _ items: Int, _ kept: String?) throws -> Bool {
         if access.noInput {
-            throw CommandFailure(.noAccess, "--no-input, and --from asks first; give --yes")
+            throw CommandFailure(
+                .noAccess, "--from asks for confirmation, and --no-input forbids prompting; give --yes")
         }
-        let keeps = kept.map { "; the file of today is kept as \(TerminalText.path($0))" } ?? ""
+        let keeps = kept.map { "; the current file is kept as \(TerminalText.path($0))" } ?? ""
         return try Prompt.confirm(
             "Replace \(TerminalText.path(path)) with \(TerminalText.path(backup)) (generation \(opened.state.generation), \(MergeText.count(items)))\(keeps)?",
             instead: "give --yes")
@@ -165,7 +168,7 @@ struct BackupRestore {
 
     // MARK: replacing
 
-    /// A free name beside the vault.
+    /// Returns an unused name next to the vault.
     private func nameForToday() throws -> String {
         for number in 1...1000 {
             let name = path + ".before-restore" + (number == 1 ? "" : "-\(number)")
@@ -173,22 +176,22 @@ struct BackupRestore {
         }
         throw CommandFailure(
             .outputExists,
-            "there are 1000 files \(TerminalText.path(path + ".before-restore-N")); move some of them away")
+            "there are already 1000 files named \(TerminalText.path(path + ".before-restore-N")); move some away")
     }
 
-    /// The vault gets its new contents in a single step; before that, its file gets a second name. No other process can
-    /// change or replace the file meanwhile.
+    /// Replaces the vault's contents in a single step, after giving its file a second name. No other process can change
+    /// or replace the file in the meantime.
     private func replace(with opened: Vault, keeping kept: String?) throws {
-        // A vault that has appeared since is not replaced.
+        // A vault that has appeared in the meantime is not replaced.
         let new = try NewFile(path, what: "vault", replaces: kept != nil, isNamed: true)
         try copy(to: new.descriptor)
         try requireCopied(opened, to: new.temporary)
         guard let kept else { return try new.finish() }
         let today = try lockToday()
         defer { close(today) }
-        // Whoever can open the vault today can do so afterwards, and nobody else.
+        // The permissions of the file do not change: nobody gains or loses access to it.
         try Machine.copyAttributes(from: today, path, to: new.descriptor, path)
-        // This can take long, and a second name keeps the vault from being rewritten.
+        // This can take a long time, and a second name keeps the vault from being rewritten.
         try new.sync()
         try keepToday(as: kept)
         do { try new.finish(isPrivate: false) } catch {
@@ -197,7 +200,7 @@ struct BackupRestore {
         }
     }
 
-    /// Refuses a copy that is not what was verified: the backup may have been replaced since.
+    /// Refuses a copy that differs from what was verified, because the backup may have been replaced since.
     private func requireCopied(_ opened: Vault, to copy: String?) throws {
         guard let copied = try copy.flatMap({ try access.openCopy($0, of: opened) }), copied.state == opened.state
         else {
@@ -230,19 +233,19 @@ struct BackupRestore {
 
     private func keepToday(as kept: String) throws {
         if link(path, kept) == 0 { return }
-        // Some file systems have no second names.
+        // Some file systems do not support second names.
         let result = vault_rename_noreplace(path, kept)
         guard result == 0 else {
-            throw CommandFailure(system: -result, "cannot keep the file of today as \(TerminalText.path(kept))")
+            throw CommandFailure(system: -result, "cannot keep the current file as \(TerminalText.path(kept))")
         }
     }
 
-    /// After a failure, removes the second name only while the vault's file still has its first one.
+    /// After a failure, removes the second name, but only if the vault's file still has its first name.
     private func putBack(_ kept: String, _ today: Int32) {
         if isVault(today) {
             unlink(kept)
         } else if vault_rename_noreplace(kept, path) != 0 {
-            Terminal.note("the file of today is \(TerminalText.path(kept))")
+            Terminal.note("the vault's file is now \(TerminalText.path(kept))")
         }
     }
 
@@ -268,8 +271,8 @@ struct BackupRestore {
         }
     }
 
-    /// Whether the file of today opens as its backup does, and continues what this machine remembers of it. Only then is
-    /// it known under its new name without a question.
+    /// Whether the current file opens with the key that opened its backup, and continues the state that this machine
+    /// remembers. Only then is the file accepted under its new name without 'vaultfmt anchor --accept'.
     private func isKnown(_ opened: Vault) -> Bool {
         do {
             guard let today = try access.openCopy(path, of: opened) else { return false }
@@ -278,7 +281,7 @@ struct BackupRestore {
         } catch { return false }
     }
 
-    /// Makes the state of a file the one that this machine remembers for its place.
+    /// Makes this machine remember the state of a file for the file's place.
     private func accept(_ opened: Vault, at path: String) throws {
         guard let restored = try access.openCopy(path, of: opened) else {
             throw CommandFailure(

@@ -10,7 +10,7 @@ struct Compact: ParsableCommand {
         abstract: "Rewrite a vault without its replaced and removed data.",
         discussion: """
             Older copies of the file still contain the dropped data. Anyone with an older copy and its passphrase can \
-            also open later states, until 'vaultfmt rekey --rotate' is run. Earlier values of items stay: 'vaultfmt forget' drops them.
+            also open later states, until 'vaultfmt rekey --rotate' is run. Earlier values of items stay; 'vaultfmt forget' drops them.
 
             Examples:
               vaultfmt compact

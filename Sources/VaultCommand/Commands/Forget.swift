@@ -55,9 +55,9 @@ struct Forget: ParsableCommand {
         if known == nil, values == nil {
             Terminal.warning(
                 "the list of the item's earlier values cannot be read: forgetting it also gives up what a merge left to settle, here and, after the next merge, in every copy; "
-                    + "if another copy is sound, put it in the place of this one instead")
+                    + "if another copy is sound, replace this one with it instead")
         }
-        // Those that the vault keeps no longer are not counted.
+        // Values that the vault no longer keeps are not counted.
         guard try isConfirmed(item, values, known == 0 ? nil : known) else {
             throw CommandFailure.declined("nothing was forgotten")
         }
@@ -77,7 +77,7 @@ struct Forget: ParsableCommand {
         return try Prompt.confirm("Forget \(what) of \(ItemText.summary(item.key))?", instead: "give --yes")
     }
 
-    /// Returns the values to forget; nil for all of the item.
+    /// Returns the values to forget; nil for all values of the item.
     private func chosenValues(_ item: Item, _ vault: Vault) throws -> [EarlierValue]? {
         guard let field else { return try all ? nil : [choice.value(of: item, in: vault)] }
         let known = try EarlierValues.newestFirst(of: item, in: vault).filter { $0.attribute == field }

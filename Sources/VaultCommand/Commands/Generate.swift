@@ -32,7 +32,7 @@ struct Generate: ParsableCommand {
     @Flag(help: "With --identity: create a post-quantum identity.")
     var pq = false
 
-    @Flag(help: "Write a JSON object: the secret and its entropy in bits, or the file's path and its public key.")
+    @Flag(help: "Print a JSON object: the secret and its entropy in bits, or the file's path and its public key.")
     var json = false
 
     func validate() throws {

@@ -27,16 +27,16 @@ struct Get: ParsableCommand {
     @Flag(help: "Write a certificate, a key or an identity as PEM.")
     var pem = false
 
-    @Flag(help: "Write an Ed25519 key as ssh-keygen does.")
+    @Flag(help: "Write an Ed25519 key in the format of ssh-keygen.")
     var openssh = false
 
-    @Flag(help: "Write the one-time code, like 'vaultfmt otp'.")
+    @Flag(help: "Print the one-time code, like 'vaultfmt otp'.")
     var otp = false
 
     @Flag(help: "With --otp: wait for the next code if this one expires in less than 10 seconds.")
     var fresh = false
 
-    @Flag(help: "Write the item as a JSON object, including the secret.")
+    @Flag(help: "Print the item as a JSON object, including the secret.")
     var json = false
 
     @Option(
@@ -123,7 +123,7 @@ struct Get: ParsableCommand {
         guard json || pem || openssh else { return try deliver(ItemField.value(field, of: value, in: vault)) }
         guard value.attribute == nil else {
             guard json else {
-                throw CommandFailure(.usage, "an attribute is no key; leave out \(pem ? "--pem" : "--openssh")")
+                throw CommandFailure(.usage, "an attribute is not a key; leave out \(pem ? "--pem" : "--openssh")")
             }
             return try writeJSON(value, try vault.secret(of: value))
         }

@@ -10,10 +10,10 @@ struct History: ParsableCommand {
         abstract: "List an item's earlier values, without secrets.",
         discussion: """
             When a secret or a sealed attribute is replaced, the old value stays in the vault, sealed for its owners; \
-            'create --keep' or 'rekey --keep' sets how many are kept of each. The columns show the number to give to \
-            other commands, which counts each field for itself, the field, the times (UTC) when the value was replaced and set, its approximate size, and, \
-            for a secret, the item's label at the time. A value is identified by its field, revision and replica, which \
-            --json writes.
+            'create --keep' or 'rekey --keep' sets how many are kept of each. The columns show the value's number for \
+            use in other commands (each field is numbered separately), the field, the times (UTC) when the value was \
+            replaced and set, its approximate size, and, for a secret, the item's label at the time. A value is \
+            identified by its field, revision and replica, which --json writes.
 
             Examples:
               vaultfmt history github.com alice
@@ -22,7 +22,7 @@ struct History: ParsableCommand {
 
     @OptionGroup var chosen: ItemChoice
 
-    @Flag(help: "Write a JSON array of objects.")
+    @Flag(help: "Print a JSON array of objects.")
     var json = false
 
     @OptionGroup var vault: VaultOptions
@@ -73,7 +73,7 @@ struct History: ParsableCommand {
 }
 
 extension JSONWriter {
-    /// Writes what identifies an earlier value, `kind`, `name`, `revision` and `replica`, and its times.
+    /// Writes the members that identify an earlier value (`kind`, `name`, `revision` and `replica`) and its times.
     mutating func members(naming value: EarlierValue) throws {
         try members(of: value.attribute.map { .attribute($0) } ?? .secret)
         try member("revision", value.revision)

@@ -9,9 +9,9 @@ struct Inspect: ParsableCommand {
         commandName: "inspect",
         abstract: "Describe a vault: all of it with a key, or its public part without one.",
         discussion: """
-            This command asks for no factor: details that require a key are shown if an option or the environment provides \
-            one (an age plugin may ask for its PIN), or if the vault is unlocked. Anything read without a key is marked unauthenticated, because \
-            anyone who can write to the file can change it.
+            This command never asks for a factor: details that require a key are shown if an option or the environment \
+            provides one (an age plugin may ask for its PIN), or if the vault is unlocked. Anything read without a key \
+            is marked unauthenticated, because anyone who can write to the file can change it.
 
             Examples:
               vaultfmt inspect work.vault
@@ -21,13 +21,13 @@ struct Inspect: ParsableCommand {
 
     @OptionGroup var vault: VaultFileOptions
 
-    @Flag(help: "Write a JSON object.")
+    @Flag(help: "Print a JSON object.")
     var json = false
 
     @Flag(help: "Also show details for implementers: objects, anchor, compartments, tree, memory.")
     var verbose = false
 
-    @Option("Write a page for browsers with a picture of what anyone sees in the file.", value: "file", isFile: true)
+    @Option("Write an HTML page with a picture of what anyone can see in the file.", value: "file", isFile: true)
     var html: String?
 
     func validate() throws {

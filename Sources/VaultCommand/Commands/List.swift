@@ -48,7 +48,7 @@ struct List: ParsableCommand {
     @Flag(help: "Show all columns, without truncating them.")
     var wide = false
 
-    @Flag(help: "Write a JSON array of objects.")
+    @Flag(help: "Print a JSON array of objects.")
     var json = false
 
     @OptionGroup var searched: SearchedVaults
@@ -88,7 +88,7 @@ struct List: ParsableCommand {
         throw CommandFailure(
             .noSuchItem,
             notes
-                ? "\(what), in notes either; 'vaultfmt list' shows all items"
+                ? "\(what), not even in notes; 'vaultfmt list' shows all items"
                 : "\(what); notes are sealed and were not searched: add --notes to search them, or see 'vaultfmt list'")
     }
 

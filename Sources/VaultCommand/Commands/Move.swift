@@ -154,7 +154,7 @@ struct Move: ParsableCommand {
     }
 
     private func step(for item: Item, _ target: Target?, in opened: Vault) throws -> Step {
-        // A suffix that tells an item from another one of its name is not part of its name.
+        // A suffix that distinguishes an item from another one with the same name is not part of its name.
         var isRenamed = destination.changesKey
         if case .name = target { isRenamed = true }
         var key = try destination.key(from: isRenamed ? item.storedKey : item.key)

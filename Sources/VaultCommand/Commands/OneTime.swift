@@ -6,7 +6,7 @@ import VaultFmt
 struct OneTime: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "otp",
-        abstract: "Write an item's current one-time code.",
+        abstract: "Print an item's current one-time code.",
         discussion: """
             Codes follow RFC 6238 or Steam's scheme. On a terminal, standard error shows how long the code remains \
             valid. 'vaultfmt update ITEM --otp' stores the key shown by a site.
@@ -29,10 +29,10 @@ struct OneTime: ParsableCommand {
     @Flag(help: "Wait for the next code if this one expires in less than 10 seconds.")
     var fresh = false
 
-    @Flag(help: "Write a JSON object with the code, the seconds for which it remains valid, and its period.")
+    @Flag(help: "Print a JSON object with the code, the seconds for which it remains valid, and its period.")
     var json = false
 
-    @Flag(help: "Write the otpauth: address, for setting up the codes on another device.")
+    @Flag(help: "Print the otpauth: address, for setting up the codes on another device.")
     var address = false
 
     @OptionGroup var vault: VaultOptions
@@ -65,7 +65,7 @@ struct OneTime: ParsableCommand {
         try Output.deliver(address, force: false)
     }
 
-    /// Finds the item. A word too many can be the key of the codes, so the message does not repeat it.
+    /// Finds the item. An extra word may be the key of the codes, so the message does not repeat it.
     private func found(in vault: Vault) throws -> Item {
         do { return try chosen.find(in: vault) } catch let failure as CommandFailure
             where failure.status == .noSuchItem && chosen.name.account != nil

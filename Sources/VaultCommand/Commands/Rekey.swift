@@ -87,7 +87,7 @@ struct Rekey: ParsableCommand {
             opening.factors = GivenFactors(opening.factors, only: current.factors)
             if cost.isGiven { try changeCost(opened, current, opening.factors) }
         }
-        // The slot may have changed although nothing is rotated then.
+        // The slot may have changed even if the rotation below fails or is declined.
         try dropKeptKey(of: opened)
         if rotate {
             try rotateKeys(opened, current, opening.factors)
@@ -109,7 +109,7 @@ struct Rekey: ParsableCommand {
         if newFactors.sources.isAnyGiven || !removesFactor {
             new = try newFactors.sources.creating(
                 "New passphrase for \(TerminalText.escaped(opened.path))", mayAsk: !vault.access.noInput)
-            // The environment can give them, too.
+            // New factors can also come from the environment.
             guard !(removePassphrase && new.passphrase != nil), !(removeKeyFile && new.keyFile != nil) else {
                 throw CommandFailure(
                     .usage,
@@ -185,7 +185,7 @@ struct Rekey: ParsableCommand {
         let remade = try remaking.apply(to: &rotation)
         if !yes && !vault.access.noInput && Prompt.isPossible { try Self.askForPassphrases(&rotation) }
         let dropped = rotation.dropped
-        for slot in dropped { Terminal.note("drops slot \(SlotText.short(slot))") }
+        for slot in dropped { Terminal.note("the rotation drops slot \(SlotText.short(slot))") }
         guard try mayGoOn(dropping: dropped.count, remaking: remade) else {
             throw CommandFailure.declined("nothing was rotated")
         }

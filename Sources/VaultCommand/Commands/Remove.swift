@@ -8,7 +8,7 @@ struct Remove: ParsableCommand {
         abstract: "Remove items, after confirmation.",
         discussion: """
             To remove several items in a single change, with a single confirmation, give several names, a folder, a \
-            tag, or --all with filters. 'vaultfmt undo' or, even later, 'vaultfmt restore' brings items back: they \
+            tag, or --all with filters. 'vaultfmt undo' or, later on, 'vaultfmt restore' brings items back: they \
             remain in the file, encrypted, until 'vaultfmt compact' is run. They also remain in older copies of the \
             file.
 

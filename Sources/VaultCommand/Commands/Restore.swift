@@ -10,14 +10,14 @@ struct Restore: ParsableCommand {
         abstract: "Restore an earlier value of an item, a removed item, or a backup.",
         discussion: """
             Without --earlier, this restores the most recently replaced secret; --field restores a sealed attribute. The \
-            current value becomes an earlier value, so nothing is lost; nothing else of the item changes. A value from when the \
+            current value becomes an earlier value, so nothing is lost; nothing else about the item changes. A value from when the \
             item was in another group, or bound to another device, is restored only after confirmation, because others may be \
             able to read it here.
 
             A removed item can be restored, with its earlier values, until 'vaultfmt compact' or another change rewrites the file.
 
-            --from replaces the vault's file with a backup of the same vault, once that is verified. The file of today \
-            stays beside it, and this machine accepts the older state.
+            --from verifies a backup of the same vault, and then replaces the vault's file with it. The old file is \
+            kept next to the vault, and this machine accepts the older state.
 
             Examples:
               vaultfmt restore github.com alice --earlier 3
@@ -78,7 +78,7 @@ struct Restore: ParsableCommand {
             "restored \(value.words) of \(ItemText.summary(item.key)); \(try kept(item, before, in: opened))")
     }
 
-    /// Asks before a value is shown to readers of a group in which the item was not when it had the value.
+    /// Asks before a value becomes readable in a group that the item was not in when it had the value.
     private func confirm(_ value: EarlierValue, of item: Item, in vault: Vault) throws -> Bool {
         guard !yes else { return true }
         let then = try vault.open(value).key.group
@@ -87,12 +87,12 @@ struct Restore: ParsableCommand {
         guard isElsewhere || device != nil && device != item.device else { return true }
         if isElsewhere {
             Terminal.warning(
-                "this value is from when the item was in \(Self.words(then)), and it is in \(Self.words(item.key.group)) now: "
-                    + "everyone who can read items there could read it")
+                "this value is from when the item was in \(Self.words(then)); the item is now in \(Self.words(item.key.group)), "
+                    + "so everyone who can read items there could read the value")
         }
         if let device, device != item.device {
             Terminal.warning(
-                "this value can be read only on the device \(device), and the item is not bound to that: every machine could read it"
+                "this value can be read only on the device \(device), but the item is not bound to that device, so every machine could read the value"
             )
         }
         guard !self.vault.access.noInput, Prompt.isPossible else {

@@ -106,12 +106,12 @@ struct Salvage: ParsableCommand {
         for loss in report.lost { Terminal.warning("lost: \(ItemText.summary(loss.key)): \(loss.reason)") }
         if report.unnamed > 0 {
             Terminal.warning(
-                "lost: \(report.unnamed) more \(report.unnamed == 1 ? "item" : "items"), of which not even the name is left"
+                "lost: \(report.unnamed) more \(report.unnamed == 1 ? "item, whose name" : "items, whose names") could not be recovered either"
             )
         }
         if report.hasOtherOwners {
             Terminal.warning(
-                "this machine has seen the vault under another key of its owners: the keys were rotated since, or before, or this file is someone else's; "
+                "this machine has seen the vault under a different owners' key: either the file it saw or this one is from before a rotation, or this file is someone else's; "
                     + "its owners' public key is \(report.owners.map { "\($0)" } ?? "unknown")")
         }
         if let seen = report.missingUpTo {
@@ -125,7 +125,7 @@ struct Salvage: ParsableCommand {
         }
     }
 
-    /// Returns the combinations of factors to try. An identity opens a vault, but a new one needs its recipients.
+    /// Returns the combinations of factors to try. An identity can open a vault, but creating one requires recipients.
     private func combinations(_ given: borrowing GivenFactors) throws -> [FactorKinds] {
         let all = try whileOpening { try given.combinations() }
         guard !newFactors.sources.isAnyGiven else { return all }

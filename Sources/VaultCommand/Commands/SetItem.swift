@@ -51,11 +51,13 @@ struct SetItem: ParsableCommand {
         let (key, isNew) = (found?.key ?? named, found == nil)
         let subject = ItemText.summary(key) + (isNew ? "" : ", replacing its current one")
         let secret = SharedSecret(try hasSecret ? source.read(for: subject) : Secret(count: 0))
-        if hasSecret { try source.describe(secret.secret, in: &values, of: found) }
+        let made = try hasSecret ? source.describe(secret.secret, in: &values, of: key, found) : nil
+        var removed = removal.removeAttribute + attributes.removed
+        if hasSecret { removed += NewSSHKey.renew(secret.secret, in: &values, of: found, removed: removed) }
         if let seed = try oneTime.read(for: key, label: values.label ?? found?.attributes.label) { values.set(seed) }
         for attribute in try secrets.read(for: ItemText.summary(key)) { values.set(attribute) }
         ControllingTerminal.end()
-        var dated = AttributeChanges(set: values, remove: removal.removeAttribute + attributes.removed)
+        var dated = AttributeChanges(set: values, remove: removed)
         dated.sealUsual(of: found)
         if hasSecret {
             try dated.keepDate(ofSecretOf: found, unlessNew: secret.secret, in: opened)
@@ -65,7 +67,7 @@ struct SetItem: ParsableCommand {
         let changes = dated
         var isThere = !isNew
         try narrowing.change(opened) { (transaction) throws(VaultError) in
-            // While the secret was typed, another process can have stored one.
+            // Another process may have stored the item while the secret was being typed.
             isThere = try transaction.item(key) != nil
             if hasSecret || (isNew && !isThere) {
                 try transaction.set(
@@ -76,14 +78,15 @@ struct SetItem: ParsableCommand {
         }
         if !isThere, let word = name.service, word.contains("*") {
             Terminal.note(
-                "\(TerminalText.quoted(word)) is the name of a new item: 'set' stores one secret, and takes no patterns"
+                "\(TerminalText.quoted(word)) was used as the name of a new item, because 'set' stores a single secret and takes no patterns"
             )
         }
         report(key, isNew: !isThere, isOther: key != named, hasSecret: hasSecret)
+        if let made { Terminal.note(made) }
         if let found, hasSecret { reportExpiry(of: found, changes) }
     }
 
-    /// Says that an item that has expired stays so: the date is the site's or the card's, not that of the secret.
+    /// Reports that an expired item remains expired, because the date belongs to the site or card, not to the secret.
     private func reportExpiry(of item: Item, _ changes: AttributeChanges) {
         let name = AttributeName.expires
         guard changes.set[name] == nil, !changes.remove.contains(name), let date = item.attributes.string(name),
@@ -104,7 +107,7 @@ struct SetItem: ParsableCommand {
         let item = ItemText.summary(key)
         if isNew {
             let what = hasSecret ? "created \(item)" : "created \(item) with \(stored) and no secret"
-            if Terminal.errorIsTerminal || !hasSecret { Terminal.note(what) }
+            if Terminal.errorIsTerminal || !hasSecret || source.sshGenerate != nil { Terminal.note(what) }
         } else if !hasSecret {
             if Terminal.errorIsTerminal {
                 Terminal.note("stored \(stored) of \(item); its secret is unchanged")

@@ -27,7 +27,7 @@ struct Show: ParsableCommand {
     @Option("Show only this field or attribute.")
     var field: String?
 
-    @Flag(help: "Write a JSON object.")
+    @Flag(help: "Print a JSON object.")
     var json = false
 
     @OptionGroup var vault: VaultOptions

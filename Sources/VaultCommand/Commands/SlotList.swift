@@ -16,7 +16,7 @@ struct SlotList: ParsableCommand {
 
     @OptionGroup var vault: VaultFileOptions
 
-    @Flag(help: "Write a JSON object with the member 'slots'.")
+    @Flag(help: "Print a JSON object with the member 'slots'.")
     var json = false
 
     func run() throws {
@@ -41,7 +41,7 @@ struct SlotList: ParsableCommand {
                 : slot.groups?.map { $0.isEmpty ? "(default)" : $0 }.joined(separator: ", ") ?? "unknown"
             try table.add(
                 [
-                    // 'slot remove' and the others take the beginning of an id.
+                    // 'slot remove' and other commands accept the beginning of an id.
                     table.isForPeople ? String(slot.id.description.prefix(8)) : slot.id.description, slot.name ?? "",
                     slot.kind.name, SlotText.factors(slot),
                     SlotText.cost(slot), groups,

@@ -42,7 +42,7 @@ struct SlotRemove: ParsableCommand {
         if wasUnlocked { Terminal.note("the vault is locked; unlock it with 'vaultfmt unlock'") }
     }
 
-    /// Asks before somebody is locked out. What cannot be removed at all needs no question.
+    /// Asks before someone is locked out. A slot that cannot be removed at all needs no confirmation.
     private func mayRemove(_ slot: SlotInfo, of slots: [SlotInfo]) throws -> Bool {
         let isLast = slot.isFull && !slots.contains { $0.isFull && $0.isKnown && $0.id != slot.id }
         if yes || isLast { return true }
@@ -54,7 +54,7 @@ struct SlotRemove: ParsableCommand {
         return try Prompt.confirm("Remove the slot \(SlotText.short(slot))\(own)?", instead: "give --yes")
     }
 
-    /// Returns the slot with this id or name, or the only one with an id that begins with this text.
+    /// Returns the slot with this id or name, or the only one whose id begins with this text.
     static func find(_ text: String, among slots: [SlotInfo]) throws -> SlotInfo {
         if let exact = slots.first(where: { $0.id.description == text.lowercased() }) { return exact }
         var matches = slots.filter { $0.name == text && !text.isEmpty }

@@ -104,19 +104,20 @@ struct UndoOptions: ParsableArguments {
         guard vault.state != before else {
             throw CommandFailure(
                 .noSuchItem,
-                "this cannot be \(done): what was forgotten does not come back, and nothing else was changed then; "
+                "this cannot be \(done): forgotten values do not come back, and that change did nothing else; "
                     + "'vaultfmt undo --steps NUMBER' goes back further")
         }
         let (way, back) = done == "undone" ? ("redo", "redoes") : ("undo", "undoes")
         guard try canBeReverted(vault, machine, done) else {
             return Terminal.note(
-                "\(done); the file was rewritten, because others could read an old record of what was moved, so that 'vaultfmt \(way)' cannot take this back, and removed items do not come back"
+                "\(done); the file was rewritten, because others could have read an old record of a moved item, so 'vaultfmt \(way)' cannot reverse this, and removed items do not come back"
             )
         }
         Terminal.note("\(done); 'vaultfmt \(way)' \(back) the change")
     }
 
-    /// Whether the file still has the states that lead back: a change that narrows who can read an item rewrites it.
+    /// Whether the file still has the states that lead back: a change that narrows who can read an item rewrites the
+    /// file.
     private func canBeReverted(_ vault: Vault, _ machine: Machine, _ done: String) throws -> Bool {
         let plan = done == "undone" ? try machine.planRedo(of: vault) : try machine.planUndo(of: vault, steps: 1)
         if case .step = plan { return true }

@@ -26,7 +26,8 @@ struct Unlock: ParsableCommand {
     @OptionGroup var vault: VaultFileOptions
 
     @Option(
-        "How long to keep it unlocked: 90s, 15m, 8h or 2d, at most 30 days.", name: .customLong("for"), value: "time")
+        "How long to keep it unlocked, such as 90s, 15m, 8h or 2d; at most 30 days.", name: .customLong("for"),
+        value: "time")
     var time = Duration(seconds: 15 * 60)
 
     func run() throws {
@@ -69,7 +70,7 @@ struct Lock: ParsableCommand {
 
     func run() throws {
         let path = all ? nil : try VaultPath.resolve(name.given)
-        // What 'unlock' keeps is dropped first, whatever is wrong with the agent: the agent would open the vault with it.
+        // The key that 'unlock' keeps is dropped first, even if the agent fails; it would open the vault with that key.
         let dropped = Result { try dropKept() }
         let agent = Result { try RunningAgent.lock(path) }
         var wasOpen = false
@@ -80,7 +81,7 @@ struct Lock: ParsableCommand {
         }
         if wasOpen { Terminal.note("the agent has forgotten the vault's keys") }
         do { try dropped.get() } catch let failure as CommandFailure {
-            // Without a keyring, or if the file is gone, the agent was the only one that had them.
+            // Without a keyring, or if the file is gone, only the agent had the keys.
             guard wasOpen, [.unavailable, .noSuchFile].contains(failure.status) else { throw failure }
         }
         _ = try agent.get()

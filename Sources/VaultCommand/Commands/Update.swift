@@ -61,7 +61,9 @@ struct Update: ParsableCommand {
         let items = try found(in: opened, criteria)
         if oneTime.isGiven || secrets.isGiven {
             guard items.count == 1, let item = items.first else {
-                throw CommandFailure(.usage, "what is asked for belongs to a single item, not \(items.count); name one")
+                throw CommandFailure(
+                    .usage,
+                    "these options store a value in a single item, not in \(items.count) items; name one item")
             }
             let label = values.label ?? item.attributes.label
             if let seed = try oneTime.read(for: item.key, label: label) { changes.set.set(seed) }
@@ -102,7 +104,7 @@ struct Update: ParsableCommand {
         for name in changes.remove { try reportKept(name, of: items, in: opened) }
     }
 
-    /// Finds the items. A word too many can be the seed of one-time codes, so the message does not repeat it.
+    /// Finds the items. An extra word may be the seed of one-time codes, so the message does not repeat it.
     private func found(in vault: Vault, _ criteria: ItemCriteria) throws -> [Item] {
         do {
             return try chosen.find(in: vault, criteria, mayAsk: !chosen.yes && !self.vault.access.noInput)
@@ -116,7 +118,7 @@ struct Update: ParsableCommand {
         }
     }
 
-    /// Says where an attribute that was removed is still to be found: whoever removed it may be about to share the vault.
+    /// Reports where a removed attribute can still be found, because the user may be about to share the vault.
     private func reportKept(_ name: String, of items: [Item], in vault: Vault) throws {
         var kept: [(key: ItemKey, count: Int)] = []
         for before in items where before.attributes.attribute(name) != nil {
@@ -133,12 +135,12 @@ struct Update: ParsableCommand {
         let values = isOne ? "an earlier value" : kept.count == 1 ? "\(first.count) earlier values" : "earlier values"
         let whose = kept.count == 1 ? ItemText.summary(first.key) : "\(kept.count) items"
         Terminal.note(
-            "\(values) of \(whose) still \(isOne ? "contains" : "contain") \(TerminalText.quoted(name)), also after 'vaultfmt compact'; "
+            "\(values) of \(whose) still \(isOne ? "contains" : "contain") \(TerminalText.quoted(name)), even after 'vaultfmt compact'; "
                 + "'vaultfmt forget' drops earlier values, and 'vaultfmt copy' copies items to another vault without them"
         )
     }
 
-    /// Names a value that was replaced: whoever meant to add a second one would otherwise not learn of it.
+    /// Reports a value that was replaced, because a user who meant to add a second one would otherwise not notice.
     private func reportReplaced(_ name: String, _ value: [UInt8], in items: [Item]) {
         let replaced = items.filter { item in
             guard let attribute = item.attributes.attribute(name), attribute.flags.isEmpty,
@@ -150,7 +152,9 @@ struct Update: ParsableCommand {
         let whose =
             replaced.count == 1
             ? "\(TerminalText.quoted(old)) of \(ItemText.summary(first.key))" : "the values of \(replaced.count) items"
-        let several = name == AttributeName.address ? "; several addresses are one value with a line for each" : ""
+        let several =
+            name == AttributeName.address
+            ? "; to store several addresses, give one value with one address per line" : ""
         Terminal.note(
             "replaced the \(TerminalText.escaped(name)) \(whose); 'vaultfmt undo' restores \(replaced.count == 1 ? "it" : "them")\(several)"
         )

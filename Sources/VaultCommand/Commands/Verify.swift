@@ -22,7 +22,7 @@ struct Verify: ParsableCommand {
     @Option("Also check that the vault is at this anchor or continues from it.")
     var anchor: String?
 
-    @Flag(help: "Write a JSON object.")
+    @Flag(help: "Print a JSON object.")
     var json = false
 
     func run() throws {
@@ -63,7 +63,7 @@ struct Verify: ParsableCommand {
         if case .torn(let bytes) = opened.tail {
             try output.line(
                 "sound up to generation \(opened.state.generation): \(contents); the \(bytes) bytes after it belong to no change: "
-                    + "an interrupted one left them, or the file was cut off")
+                    + "they were left by an interrupted change, or the file was cut off")
         } else {
             try output.line("sound: generation \(opened.state.generation), \(contents)")
         }

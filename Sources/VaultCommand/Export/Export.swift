@@ -19,13 +19,13 @@ struct Export: ParsableCommand {
         abstract: "Export items and their secrets for other programs.",
         discussion: """
             JSON keeps everything: importing it with 'vaultfmt import' recreates an equivalent vault, including earlier values if a full slot \
-            opened the vault. CSV is for other programs: it begins with the columns of Apple Passwords and leaves out most attributes, \
-            which it names, and all earlier values. Values are not altered, so a spreadsheet may treat one that starts with = as a formula. KDBX is for KeePass \
+            opened the vault. CSV is for other programs: it begins with the columns of Apple Passwords and leaves out most attributes \
+            and all earlier values, which are reported. Values are not altered, so a spreadsheet may treat one that starts with = as a formula. KDBX is for KeePass \
             2, KeePassXC and compatible programs: it is encrypted with its own passphrase or key file and includes attachments, one-time \
             passwords and history; importing it with 'vaultfmt import' also recreates an equivalent vault. Device-only items, and items of \
             classes unknown to this version, are left out and reported (exit 3). PEM is for certificates, keys and identities: their labels \
             are not included, and items of other classes are counted and left out (also exit 3). HTML is a page that opens a vault in a browser, \
-            offline: with --with-vault, the whole vault is in it, still encrypted, and no factor is needed.
+            offline: with --with-vault, the whole vault is in it, still encrypted, and no factor is needed to write it.
 
             Examples:
               vaultfmt export --output backup.json
@@ -98,7 +98,7 @@ struct Export: ParsableCommand {
             throw CommandFailure(
                 .incomplete,
                 "exported, but \(leftOut == 0 ? "earlier values" : "items and earlier values") are missing (see above); "
-                    + "no export of this machine can contain them")
+                    + "no export made on this machine can contain them")
         }
         guard leftOut > 0 else { return }
         throw CommandFailure(
@@ -139,7 +139,7 @@ struct Export: ParsableCommand {
     /// Whether options select items.
     private var isFiltered: Bool { fields.isAnyGiven || filters.isAnyGiven || place.isAnyGiven }
 
-    /// Refuses a file that is named like another format if none is given: JSON is not encrypted, but KDBX is.
+    /// Refuses a file named like another format if no format is given: JSON is not encrypted, but KDBX is.
     private func requireMeant() throws {
         guard format == nil, let output, let ending = output.split(separator: ".").last,
             let meant = ExportFormat(rawValue: ending.lowercased()), meant != .json

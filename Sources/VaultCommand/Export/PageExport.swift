@@ -7,12 +7,12 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// Writes the page that opens a vault in a browser (`Docs/page.md`): with the bytes of a vault, still encrypted, without
-/// one, or with what anyone can see of one.
+/// Writes the page that opens a vault in a browser (`Docs/page.md`). It contains the bytes of a vault, still encrypted,
+/// or what anyone can see of a vault, or no vault.
 struct PageExport {
     /// The largest vault that a page can hold: browsers limit the length of its text, and of text in scripts.
     private static let longest = 256 << 20
-    /// How much of a vault is encoded at a time: without padding in between.
+    /// The number of bytes encoded at a time: a multiple of three, so that there is no padding in between.
     private static let step = 3 << 14
 
     private let output: Output
@@ -73,7 +73,8 @@ struct PageExport {
         }
     }
 
-    /// Escapes a text for an attribute in quotes, code point by code point: a quote with a combining mark is one, too.
+    /// Escapes a text for an attribute in quotes, code point by code point: a quote with a combining mark must be
+    /// escaped, too.
     private static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { out, scalar in
             switch scalar {
@@ -87,8 +88,8 @@ struct PageExport {
         }
     }
 
-    /// A vault's file, of which the bytes are read that were there when it was opened, without the zeros that a writer
-    /// reserves at the end: a change that begins meanwhile is written over them.
+    /// A vault's file. Only the bytes that it had when it was opened are read, without the zeros that a writer reserves
+    /// at the end: a change that begins meanwhile is written over those.
     private final class VaultBytes {
         let name: String
         let count: Int
@@ -96,7 +97,7 @@ struct PageExport {
         private let path: String
 
         init(_ path: String) throws {
-            // Refuses what is no vault.
+            // Refuses a file that is not a vault.
             _ = try Vault.id(at: path)
             self.path = path
             name = Self.name(path)
@@ -104,7 +105,7 @@ struct PageExport {
             guard descriptor >= 0 else {
                 throw CommandFailure(system: -descriptor, "cannot open \(TerminalText.path(path))")
             }
-            // Of the file that is open, whichever has the name meanwhile.
+            // Measures the open file, even if another one has been given its name meanwhile.
             let opened = "/proc/self/fd/\(descriptor)"
             count = Int(clamping: try whileOpening { try Vault.contentEnd(at: opened) })
             guard count <= PageExport.longest else {
@@ -119,7 +120,7 @@ struct PageExport {
 
         deinit { if descriptor >= 0 { close(descriptor) } }
 
-        /// Reads so many of the next bytes.
+        /// Reads this many bytes.
         func read(_ count: Int) throws -> Data {
             var bytes = [UInt8](repeating: 0, count: count)
             var used = 0

@@ -1,8 +1,8 @@
 import VaultFmt
 import VaultLocal
 
-/// The outline of a vault for a page that does not have it: what the file reveals to anyone, without anything that is
-/// sealed.
+/// The outline of a vault for a page that does not contain it: what the file reveals to anyone, without anything that
+/// is sealed.
 struct PageOutline {
     private let inspection: Inspection
     /// The kind of each stretch of the file, by its number in `Sources/Page/layout.js`, and its length in bytes.
@@ -38,13 +38,14 @@ struct PageOutline {
         }
         let header = UInt64(inspection.headerBytes)
         end = max(end, 2 * header)
-        // Whatever follows the last object may be cut off, or of a later version.
+        // Whatever follows the last object may be truncated, or written by a later version.
         add(inspection.tail == .clean ? Self.zeros : Self.unknown, inspection.fileBytes.subtracting(end))
         self.inspection = inspection
         self.stretches = [(0, header), (1, header)] + stretches
     }
 
-    /// The outline as JSON. It has numbers and texts of ours, which need no escapes in JSON or in a script element.
+    /// The outline as JSON. It contains only numbers and our own texts, which need no escapes in JSON or in a script
+    /// element.
     var json: String {
         let slots = inspection.slots.filter(\.isKnown).map(Self.json).joined(separator: ",")
         let numbers = stretches.map { "\($0.kind),\($0.length)" }.joined(separator: ",")

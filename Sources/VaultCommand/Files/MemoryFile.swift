@@ -5,12 +5,12 @@ import VaultFmt
 import VaultLocal
 
 /// A file in memory that has no path, for a secret that another program must read from a file or write to one. It is
-/// gone when the last process that has it open ends, also if that is killed. The system may swap such memory out.
+/// gone when the last process that has it open ends, even if it is killed. The system may swap such memory out.
 struct MemoryFile: ~Copyable {
     let descriptor: Int32
     private static let what = "file in memory"
 
-    /// The path under which a program finds it that was started with it as its kept descriptor.
+    /// The path at which a program that was started with the file as its kept descriptor finds it.
     static let pathForChild = descriptors + "/3"
     private static let descriptors = "/proc/self/fd"
 

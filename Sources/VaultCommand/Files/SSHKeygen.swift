@@ -42,7 +42,7 @@ enum SSHKeygen {
         // there.
         let answers = folder.path + "/vaultfmt-askpass"
         guard let own = OwnProgram.path else {
-            throw CommandFailure(.unavailable, "the path of this program, which answers ssh-keygen, is not known")
+            throw CommandFailure(.unavailable, "the path of this program, which answers ssh-keygen, is unknown")
         }
         guard symlink(own, answers) == 0 else {
             throw CommandFailure(system: errno, "cannot create \(TerminalText.path(answers))")

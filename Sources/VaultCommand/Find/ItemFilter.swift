@@ -12,7 +12,7 @@ struct ItemFilter {
     var attributes: [(name: String, value: [UInt8])] = []
     /// Words to search for.
     var words: [String] = []
-    /// Whether to search the notes too, for which each item that has any is opened.
+    /// Whether to search the notes too, which requires opening each item that has notes.
     var searchesNotes = false
 
     /// Whether the filter accepts every item.
@@ -63,7 +63,7 @@ struct ItemFilter {
             }
         }
 
-        /// Whether an item has an attribute with this value; of several addresses, which are a line each, any one counts.
+        /// Whether an item has an attribute with this value; of several addresses, one per line, any may match.
         private func has(_ item: Item, _ name: String, _ value: [UInt8]) -> Bool {
             guard let own = item.attributes[name] else { return false }
             guard own != value, name == AttributeName.address else { return own == value }
@@ -71,7 +71,7 @@ struct ItemFilter {
         }
 
         /// An item's notes; nil if it has none, or if they can be opened only elsewhere. They are searched as a
-        /// `String`, because folding of case and accents takes one.
+        /// `String`, because folding case and accents requires one.
         private func notes(of item: Item) throws -> String? {
             do throws(VaultError) {
                 return try vault.attribute(AttributeName.notes, of: item)?.withUnsafeBytes {
@@ -143,7 +143,7 @@ extension ItemFilter {
         let names = sorted.prefix(most).map { TerminalText.quoted($0) }.joined(separator: ", ")
         let rest = known.count > most ? " and \(known.count - most) more" : ""
         return CommandFailure(
-            .noSuchItem, "\(message); \(known.isEmpty ? "no item has one" : "choose from \(names)\(rest)")")
+            .noSuchItem, "\(message); \(known.isEmpty ? "no item has any \(what)" : "choose from \(names)\(rest)")")
     }
 }
 

@@ -8,7 +8,7 @@ enum SSHKeyKind: String, ExpressibleByArgument, CaseIterable {
     case ed25519
 }
 
-/// A newly generated SSH key, which never was a file.
+/// A newly generated SSH key, which has never been in a file.
 enum NewSSHKey {
     /// Returns the text of a key file in OpenSSH's format. It has no comment: the item has a name.
     static func generate() throws -> Secret {
@@ -18,15 +18,36 @@ enum NewSSHKey {
         return text
     }
 
-    /// Adds what makes an item with a new key one that the agent offers: its public key and its use, unless that is given, or
-    /// the item has one.
-    static func describe(_ secret: borrowing Secret, in values: inout Attributes, of item: Item?) throws {
-        let key = try StoredKey.read(secret).publicKey
-        let line = key.line(comment: values.label ?? "")
+    /// Adds what the agent needs to offer an item with a new key: its public key and its use, unless a use is given or
+    /// the item already has one.
+    /// - Returns: The public key, as a note for people.
+    static func describe(
+        _ secret: borrowing Secret, in values: inout Attributes, of key: ItemKey, _ item: Item?
+    ) throws -> String {
+        let comment = OfferedKey.comment(key, label: values.label ?? item?.attributes.label)
+        let line = try StoredKey.read(secret).publicKey.line(comment: comment)
         values.set(Attribute(SSHAttribute.publicKey, Array(line.utf8)))
         if values[SSHAttribute.use] == nil, item?.attributes.attribute(SSHAttribute.use) == nil {
             values.set(Attribute(SSHAttribute.use, Array(KeyUse.offer.rawValue.utf8)))
         }
-        Terminal.note("public key: \(line)")
+        return "public key: \(line)"
+    }
+
+    /// Renews the copy of the public key in an item whose secret is replaced.
+    /// - `removed`: The attributes that are removed on request.
+    /// - Returns: The names of the attributes to remove: that of the copy if the new secret is not a key.
+    static func renew(_ secret: borrowing Secret, in values: inout Attributes, of item: Item?, removed: [String])
+        -> [String]
+    {
+        guard let item, !removed.contains(SSHAttribute.publicKey),
+            item.attributes.attribute(SSHAttribute.publicKey) != nil,
+            values.attribute(SSHAttribute.publicKey) == nil
+        else { return [] }
+        do throws(AgentError) {
+            let comment = OfferedKey.comment(item.key, label: values.label ?? item.attributes.label)
+            let line = try StoredKey.read(secret).publicKey.line(comment: comment)
+            values.set(Attribute(SSHAttribute.publicKey, Array(line.utf8)))
+            return []
+        } catch { return [SSHAttribute.publicKey] }
     }
 }

@@ -23,10 +23,10 @@ struct Check: ParsableCommand {
               vaultfmt check --hibp pwned-passwords-sha1-ordered-by-hash.txt --json
             """)
 
-    @Option("Find passwords unchanged for longer than this: 90d, 26w, 6m or 2y.", value: "time")
+    @Option("Find passwords unchanged for longer than this, such as 90d, 26w, 6m or 2y.", value: "time")
     var olderThan: Age?
 
-    @Option("Find items that expire within this time (30d).", value: "time")
+    @Option("Find items that expire within this time, such as 30d.", value: "time")
     var expiresWithin = Age(days: 30)
 
     @Flag(help: "Find logins without a one-time code.")
@@ -35,7 +35,7 @@ struct Check: ParsableCommand {
     @Option("Find passwords that are in this list of leaked passwords.", isFile: true)
     var hibp: String?
 
-    @Flag(help: "Write a JSON object.")
+    @Flag(help: "Print a JSON object.")
     var json = false
 
     @OptionGroup var vault: VaultFileOptions

@@ -33,7 +33,8 @@ struct Finding {
     /// The vault or file that it concerns, if it is not about items.
     var place: String?
     let why: String
-    /// When its secret was set, and when it was to be changed, in milliseconds since 1970, if that is what it is about.
+    /// When the item's secret was set, and when it was due to be changed, in milliseconds since 1970, if the finding is
+    /// about that.
     var changed: SecretDate?
     var due: Int64?
 

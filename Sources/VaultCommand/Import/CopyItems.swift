@@ -8,7 +8,7 @@ import VaultLocal
 struct CopyItems: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy",
-        abstract: "Copy items to another vault, for example to share them, or one within a vault.",
+        abstract: "Copy items to another vault, or duplicate an item.",
         discussion: """
             Items are copied with their attributes, attached files and dates, in one change or not at all. Earlier values, and values that a merge has left \
             to settle, are left out unless --history is given. Device-only items cannot be copied; they are named (exit 3).
@@ -110,7 +110,8 @@ struct CopyItems: ParsableCommand {
 
     private static let doing = "copying several items"
 
-    /// Makes a second item of one. It keeps no link to the first one, and no place in a later import.
+    /// Makes a second item from an existing one. It keeps no link to the first item, and a later import does not
+    /// recognize it.
     private func copyWithin(as name: String) throws {
         let criteria = try ItemCriteria(id: chosen.id, filters, chosen.place)
         let opened = try vault.openVault(writable: true)
@@ -138,7 +139,7 @@ struct CopyItems: ParsableCommand {
         Terminal.note("copied \(ItemText.summary(item.key)) as \(ItemText.summary(key))")
     }
 
-    /// Refuses the name of an attribute that no item has: a mistake would give away what was to be left out.
+    /// Refuses the name of an attribute that no item has: a misspelling would give away what was meant to be left out.
     private func requireKnown(_ names: [String], of items: [Item], in vault: Vault) throws {
         guard !names.isEmpty else { return }
         var known: Set<String> = []
@@ -235,7 +236,7 @@ private struct VaultSource: ImportSource {
             }
     }
 
-    /// The attributes with their values, for an item that will have this time of its last change.
+    /// The attributes with their values, for an item whose last change will have this time.
     func attributes(of item: Item, lastChange: Int64) throws -> Attributes {
         var attributes = Attributes()
         for attribute in item.attributes.all where !without.contains(attribute.name) {

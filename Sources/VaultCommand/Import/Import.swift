@@ -40,7 +40,7 @@ struct Import: ParsableCommand {
         help: """
             What to do with an item that already exists in the vault: fail, skip, replace, keep-both, which adds a number to the account, \
             or update-newer, which replaces items that were changed later in the source and leaves the rest unchanged. Items that are not \
-            simply added are listed. Entries of one name in the source are all added, with their folders, titles or numbers in the account.
+            simply added are listed. Entries with the same name in the source are all added, with their folders, titles or numbers in the account.
             """)
     var onDuplicate: DuplicatePolicy = .fail
 
@@ -49,7 +49,7 @@ struct Import: ParsableCommand {
 
     @Flag(
         help:
-            "Write the counts of entries as JSON; not with --dry-run."
+            "Print the counts of entries as JSON; not with --dry-run."
     )
     var json = false
 
@@ -79,7 +79,8 @@ struct Import: ParsableCommand {
         var opened = try format.open(reader, sourceOptions.access(vault.access))
         var session = ImportSession(policy: onDuplicate, group: groups.choice)
         let report = ImportReport(participle: "imported", isConfirmed: yes, mayAsk: !vault.access.noInput)
-        // Libraries and threads that the source needed have taken some of what was there when it was read.
+        // The libraries and threads that the source needed have taken some of the memory that was free when it was
+        // read.
         try SourceMemory.require(SourceMemory.base, for: TerminalText.quoted(source))
         let vault = try vault.openVault(writable: !dryRun)
         let progress =

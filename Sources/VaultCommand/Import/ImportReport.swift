@@ -2,7 +2,7 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// Asks and reports what an import needs confirmed, did, and left out.
+/// Asks for the confirmations that an import needs, and reports what it did and left out.
 struct ImportReport {
     /// The verb for the items: "imported", "copied".
     let participle: String
@@ -19,8 +19,8 @@ struct ImportReport {
         }
     }
 
-    /// Says what holders of scoped slots would read; returns false if nothing is to be asked about. Fails if nobody can be
-    /// asked.
+    /// Says what holders of scoped slots would be able to read; returns false if there is nothing to ask. Fails if
+    /// nobody can be asked.
     @discardableResult
     func warnOfExposed(in session: borrowing ImportSession) throws -> Bool {
         let exposed = session.exposed
@@ -28,7 +28,7 @@ struct ImportReport {
         let names = exposed.items.map { ItemText.summary($0) }.joined(separator: ", ")
         let more = exposed.count > exposed.items.count ? " and \(exposed.count - exposed.items.count) more" : ""
         Terminal.warning(
-            "these get what the source has, in groups that scoped slots can read and that the source does not name: \(names)\(more)"
+            "these items get values from the source, in groups that scoped slots can read and that the source does not name: \(names)\(more)"
         )
         guard mayAsk, Prompt.isPossible else {
             throw CommandFailure(
@@ -147,7 +147,8 @@ struct ImportReport {
                 tally.displacedEarlierValues == 1
                 ? "1 earlier value" : "\(tally.displacedEarlierValues) earlier values"
             Terminal.warning(
-                "\(count) of the vault gave way to the source's, because it keeps fewer ('vaultfmt rekey --keep')")
+                "\(count) of the vault gave way to the source's, because the vault keeps fewer ('vaultfmt rekey --keep')"
+            )
         }
     }
 

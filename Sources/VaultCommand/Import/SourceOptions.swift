@@ -18,7 +18,7 @@ struct SourceOptions: ParsableArguments {
     var sourceKeyFile: String?
 
     @Option(
-        "The maximum size of a KDBX source's attachments together, and of an entry; by default, twice the file and 32 MiB.",
+        "The maximum size of a KDBX source's attachments and one entry together; by default, twice the file plus 32 MiB.",
         value: "size")
     var maxSourceMemory: MemorySize?
 
@@ -51,7 +51,7 @@ private struct GivenSourceFactors: SourceFactors {
     let keyFilePath: String?
     let mayAsk: Bool
 
-    /// A passphrase that was typed and that is wrong can be retried twice.
+    /// If a typed passphrase is wrong, the user can try again twice.
     func withPassphrase<R: ~Copyable>(
         for source: String, _ open: (borrowing Secret?) throws -> R
     ) throws -> R {

@@ -41,19 +41,20 @@ enum ConflictCopies {
         return found.sorted { $0.path < $1.path }
     }
 
-    /// Whether a file name follows a syncer's pattern for a copy of the other file, judged by what it adds to its name.
+    /// Whether a file name follows a syncer's pattern for a copy of another file, judged by what it adds to that file's
+    /// name.
     ///
     /// - Syncthing: `work.sync-conflict-20260131-235959-ABCDEFG.vault`
     /// - Dropbox, Nextcloud, ownCloud, Seafile, Synology, Resilio and others: "conflict" in the user's language, such
     ///   as `work (Ann's conflicted copy 2026-01-31).vault` or `work_conflict-20260131-235959.vault`
     /// - OneDrive: `work-DESKTOP-1A2B3C4.vault`, where the last part is the name of a Windows computer or of this
-    ///   computer, possibly followed by a number; other names of computers are not certain
+    ///   computer, possibly followed by a number; the name of any other computer is not a certain mark
     /// - iCloud and Google Drive: `work 2.vault` and `work (1).vault`
     private static func isCopy(_ middle: Substring, host: String) -> Bool {
         isConflictMark(middle) || isNumber(middle) || isComputer(middle, host: host)
     }
 
-    /// The part of a file name that is between the two parts of another one.
+    /// The part of a file name between the two parts of another file's name.
     private static func middle(of other: String, beside name: String) -> Substring? {
         let (stem, suffix) = split(name)
         guard other != name, other.hasPrefix(stem), other.hasSuffix(suffix) else { return nil }

@@ -27,15 +27,15 @@ struct ConflictsList: ParsableCommand {
         commandName: "list",
         abstract: "List the items with conflicts to settle, without their values.",
         discussion: """
-            Prints a line for each item, with its name and fields. --json writes an array of objects: the members of the key, id, and values with \
-            number, kind, name, revision, replica and time.
+            Prints a line for each item, with its name and fields. --json writes an array of objects with the members of the key, id and values; each \
+            value has number, kind, name, revision, replica and time.
 
             Examples:
               vaultfmt conflicts list
               vaultfmt conflicts list --json
             """)
 
-    @Flag(help: "Write a JSON array of objects.")
+    @Flag(help: "Print a JSON array of objects.")
     var json = false
 
     @OptionGroup var vault: VaultOptions
@@ -75,8 +75,8 @@ struct ConflictsShow: ParsableCommand {
         commandName: "show",
         abstract: "Show the values that an item lost in merges.",
         discussion: """
-            Prints a line for each value: its number, when it was set, the field, and the value itself unless it is secret \
-            or sealed, or else the place where it was set, if the item is in another one now. --value writes one value to standard output, as 'vaultfmt get' does with a secret.
+            Prints a line for each value: its number, when it was set, the field, and the value itself. For a secret or sealed \
+            value, only the place where it was set is shown, if the item is in another place now. --value writes one value to standard output, as 'vaultfmt get' does with a secret.
 
             Examples:
               vaultfmt conflicts show github.com alice
@@ -85,7 +85,7 @@ struct ConflictsShow: ParsableCommand {
 
     @OptionGroup var chosen: ItemChoice
 
-    @Option("Write only the value with this number.", value: "number")
+    @Option("Print only the value with this number.", value: "number")
     var value: Int?
 
     @Flag(help: "Show the value on the terminal even if it is not text.")
@@ -191,7 +191,8 @@ struct ConflictsSettle: ParsableCommand {
     ) throws(VaultError) {
         guard let now = try transaction.conflict(in: conflict.key), now.isSame(as: conflict) else {
             throw VaultError(
-                .busy, "another process has changed what is to settle; nothing was settled, see 'vaultfmt conflicts'")
+                .busy,
+                "another process has changed what is left to settle; nothing was settled, see 'vaultfmt conflicts'")
         }
         try transaction.settle(conflict.key, keeping: values)
     }
@@ -221,27 +222,28 @@ struct ConflictsSettle: ParsableCommand {
         return try Prompt.confirm("Keep it there?", instead: "give --yes")
     }
 
-    /// Says how many secrets are lost, because the vault keeps fewer earlier values than there are, and asks.
+    /// Says how many secrets would be lost because the vault keeps fewer earlier values than there are, and asks for
+    /// confirmation.
     private func confirmLoss(of conflicts: [Conflict], in opened: Vault) throws -> Bool {
         let kept = opened.keptVersions
         let lost = conflicts.reduce(0) { count, conflict in
             let secrets = conflict.values.filter { $0.field == .secret || $0.flags.contains(.sealed) }
-            // Of each field, as many values lose as there are to settle: one that is chosen takes the place of another.
+            // In each field, as many values lose as are left to settle: a chosen value takes the place of another.
             return Dictionary(grouping: secrets, by: \.field).values.reduce(count) { $0 + max(0, $1.count - kept) }
         }
         guard lost > 0 else { return true }
         let keeps = kept == 0 ? "no earlier values" : "\(kept) earlier \(kept == 1 ? "value" : "values") of each field"
         Terminal.warning(
-            "the vault keeps \(keeps) ('vaultfmt rekey --keep'), so not all secrets that lose are kept: \(lost) \(lost == 1 ? "is" : "are") gone"
+            "the vault keeps \(keeps) ('vaultfmt rekey --keep'), so not all secrets that lose can be kept: \(lost) would be lost"
         )
         guard !yes else { return true }
         guard !vault.access.noInput, Prompt.isPossible else {
             throw CommandFailure(.usage, "nothing was settled: there is no terminal to ask on; give --yes")
         }
-        return try Prompt.confirm("Settle all the same?", instead: "give --yes")
+        return try Prompt.confirm("Settle anyway?", instead: "give --yes")
     }
 
-    /// Tells of the values that lose and do not become earlier values: each one that is chosen takes the place of another.
+    /// Reports the values that lose and do not become earlier values: each chosen value takes the place of another.
     private func noteDiscarded(_ values: [Conflict.Value]) {
         let count = values.count { $0.field != .secret && !$0.flags.contains(.sealed) }
         guard count > 0 else { return }
@@ -261,7 +263,7 @@ struct ConflictsSettle: ParsableCommand {
                 }
             }
         }
-        Terminal.note("settled \(MergeText.count(conflicts.count)), leaving each as it is")
+        Terminal.note("settled \(MergeText.count(conflicts.count)): the values shown stay")
         noteDiscarded(conflicts.flatMap(\.values))
     }
 }

@@ -13,7 +13,7 @@ struct CopyOutcome {
     var isUnrelated = false
     /// Whether it was left in place because a person may have named it.
     var mayBeNamedByPerson = false
-    /// The bytes after the state of the copy that was merged: something of it may be missing.
+    /// The bytes after the merged state of the copy: part of the copy may be missing.
     var tail = TailState.clean
     /// Whether the vault has conflicts to settle, from this copy or from before.
     var leavesConflicts = false
@@ -32,7 +32,7 @@ struct CopyMerger {
     var place: String?
     /// Whether this machine checks the vault against the state it remembers, and updates that state.
     var isWatched = true
-    /// Called for confirmation before anything from a branch under replaced keys is merged, with the path of the copy.
+    /// Called with the path of the copy, for confirmation before anything from a branch under replaced keys is merged.
     var confirm: (MergeReport, _ copy: String) throws -> Bool = { _, _ in true }
     /// The way to open a copy that has other factors.
     var factorAdvice = "give them with --other-passphrase-file or --other-key-file"
@@ -52,7 +52,7 @@ struct CopyMerger {
         let path: String
         let state: StateID
         let mark: FileMark?
-        /// The bytes after its state, because its writer was interrupted or because it was not copied to its end.
+        /// The bytes after its state, which show that its writer was interrupted or that it was not copied completely.
         let tail: TailState
         /// Whether a person could have named it; see `ConflictCopies.Candidate`.
         var mayBeNamedByPerson = false
@@ -103,7 +103,7 @@ struct CopyMerger {
             throw CommandFailure(
                 .usage,
                 "\(TerminalText.path(other)) is another vault (\(id)), not a copy of \(TerminalText.path(path)) (\(vault.id)); "
-                    + "'vaultfmt copy --all --vault \(TerminalText.word(other)) --to \(TerminalText.word(path)) --on-duplicate update-newer' takes over its items"
+                    + "'vaultfmt copy --all --vault \(TerminalText.word(other)) --to \(TerminalText.word(path)) --on-duplicate update-newer' copies its items into it"
             )
         }
         if let copy = try access.openCopy(other, of: vault) { return copy }
@@ -125,8 +125,8 @@ struct CopyMerger {
 
     // MARK: conflict copies
 
-    /// Merges the copies that syncers left, and moves aside those if the vault now has their contents. A file that is
-    /// not a copy, or that cannot be merged, is reported and left in place; no factor is tried on it.
+    /// Merges the copies that syncers left, and moves each aside once the vault has its contents. A file that is not a
+    /// copy, or that cannot be merged, is reported and left in place; no factor is tried on it.
     func mergeConflictCopies() throws -> [CopyOutcome] {
         let first = try access.open(path, anchors: .ignore)
         let candidates = try ConflictCopies.candidates(of: path)
@@ -179,7 +179,7 @@ struct CopyMerger {
         return outcomes
     }
 
-    /// Whether a file with the name of a copy is none: another vault, or no vault at all.
+    /// Whether a file with the name of a copy is not a copy, but another vault or no vault at all.
     private static func isNoCopy(_ error: any Error) -> Bool {
         guard let failure = error as? CommandFailure else { return error is OtherVault }
         return failure.code == .notAVault || failure.status == .usage
@@ -193,8 +193,9 @@ struct CopyMerger {
         }
     }
 
-    /// Replaces the refusal of a vault by the failure to read or write a copy, if there is one: with that copy, the vault
-    /// might have continued what this machine remembers, and there is nothing to accept until the copy has been merged.
+    /// Replaces the refusal of a vault with the failure to read or write a copy, if there was one: with that copy, the
+    /// vault might have continued what this machine remembers, and there is nothing to accept until the copy has been
+    /// merged.
     private static func preferring<R>(_ outcomes: [CopyOutcome], _ body: () throws -> R) throws -> R {
         do { return try body() } catch {
             guard [.forked, .rolledBack].contains(CommandFailure(error).code),
@@ -253,7 +254,8 @@ struct CopyMerger {
 
     // MARK: merging
 
-    /// Sorts the copies, newest first. The result does not depend on their order, but the first one may spare the others.
+    /// Sorts the copies, newest first. The result does not depend on their order, but merging the first may make the
+    /// others unnecessary.
     private static func sort(_ copies: inout [Copy]) {
         copies.sort { left, right in
             let (one, other) = (left.state, right.state)
@@ -309,7 +311,7 @@ struct CopyMerger {
             guard error.code == .forked else { throw error }
             throw CommandFailure(
                 .damaged,
-                "\(error.detail); nothing was merged: --accept-dropped of 'vaultfmt merge' takes them in again",
+                "\(error.detail); nothing was merged: 'vaultfmt merge --accept-dropped' takes them in again",
                 code: error.code)
         }
     }

@@ -32,10 +32,10 @@ struct Diff: ParsableCommand {
     @Option("Show all changes since the state with this generation.", value: "generation")
     var since: UInt64?
 
-    @Flag(help: "Write a JSON object.")
+    @Flag(help: "Print a JSON object.")
     var json = false
 
-    @Flag(help: "Write the file as text, for git.")
+    @Flag(help: "Print the file as text, for git.")
     var git = false
 
     @OptionGroup(title: "Access") var access: AccessOptions

@@ -22,7 +22,7 @@ struct Log: ParsableCommand {
     @Option("List at most this many states.", value: "number")
     var limit: Int?
 
-    @Flag(help: "Write a JSON array of objects.")
+    @Flag(help: "Print a JSON array of objects.")
     var json = false
 
     @OptionGroup var vault: VaultFileOptions

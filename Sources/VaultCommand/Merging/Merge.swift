@@ -9,13 +9,13 @@ struct Merge: ParsableCommand {
         commandName: "merge",
         abstract: "Merge copies of a vault that was changed on several machines.",
         discussion: """
-            Items are matched by id and merged field by field, by what each copy has seen; of two changes to a field that did not see each \
-            other, the newer one is shown, and the other value is kept until you settle it with 'vaultfmt conflicts' (exit 3). The copies are \
+            Items are matched by id and merged field by field, by what each copy has seen; if two copies changed a field independently, \
+            the newer value is shown, and the other is kept until you settle it with 'vaultfmt conflicts' (exit 3). The copies are \
             only read. They are opened with the vault's key or, failing that, with their own factors.
 
             --conflicts finds the copies that Syncthing, Dropbox, Nextcloud, OneDrive, iCloud and others leave next to VAULT, tries no factors on \
             them, and moves each to VAULT.merged/ once the vault contains everything in it. A file that is a different vault, was continued under \
-            replaced keys, or that does not open is left in place and reported (exit 3).
+            replaced keys, or does not open is left in place and reported (exit 3).
 
             With --accept-old-keys, values that a copy stored under keys that this vault has since replaced are listed, and taken in after you \
             agree: to settle, or as earlier values. They may have been written by someone with a leaked old passphrase. Nothing that is shown \
@@ -46,7 +46,7 @@ struct Merge: ParsableCommand {
     @Flag(help: "Show what would change without changing anything.")
     var dryRun = false
 
-    @Flag(help: "Write JSON.")
+    @Flag(help: "Print JSON.")
     var json = false
 
     @Flag(help: "Take in values stored under replaced keys, to settle or as earlier values.")
@@ -163,7 +163,7 @@ struct Merge: ParsableCommand {
                     + "the rest may be missing")
         }
         if outcomes.contains(where: { $0.report?.hasSharedKeys == true }) {
-            found.append("two items \(dryRun ? "would " : "")have one name (see above)")
+            found.append("two items \(dryRun ? "would " : "")have the same name (see above)")
         }
         if outcomes.contains(where: \.leavesConflicts) {
             found.append(

@@ -47,7 +47,7 @@ enum MergeText {
         }
     }
 
-    /// Returns a line for each finding, as far as a person reads so many.
+    /// Returns a line for each finding, up to as many as a person would read.
     static func noteLines(_ report: MergeReport) -> [String] {
         let most = 50
         let lines = report.notes.prefix(most).map(note)
@@ -66,7 +66,7 @@ enum MergeText {
         case .withoutSecret(let key):
             "has no secret any more, because the last one was forgotten: \(ItemText.summary(key))"
         case .keptForSplitID(let key):
-            "two machines used one replica id, so it cannot be told whether this item was removed; it was kept: \(ItemText.summary(key))"
+            "two machines used the same replica id, so it is not known whether this item was removed; it was kept: \(ItemText.summary(key))"
         case .earlierValuesDropped(let key):
             "had no room for all earlier values; the oldest were dropped: \(ItemText.summary(key))"
         case .takenInToSettle(let key):
@@ -78,7 +78,7 @@ enum MergeText {
         case .slotTaken(let id, let name): "slot added: \(slot(id, name))"
         case .slotChanged(let id, let name): "slot with the other copy's name and factors: \(slot(id, name))"
         case .slotChangedInBoth(let id, let name, let isOurs):
-            "both copies changed this slot's name, passphrase or key; \(isOurs ? "this vault's" : "the other copy's") was set later and is the one that is used now: \(slot(id, name))"
+            "both copies changed this slot's name, passphrase or key; \(isOurs ? "this vault's" : "the other copy's") was set later and is used now: \(slot(id, name))"
         case .slotLostGroups(let id, let name, let groups):
             "slot that no longer opens \(list(groups)): \(slot(id, name))"
         case .slotGainedGroups(let id, let name, let groups): "slot that also opens \(list(groups)): \(slot(id, name))"
@@ -86,11 +86,11 @@ enum MergeText {
             "each copy had removed the other's last full slot, so this one was kept: \(slot(id, name))"
         case .slotDropped(let id, let name): "slot of unknown type, dropped: \(slot(id, name))"
         case .slotNotCarriedOut(let id, let name):
-            "slot that was added, changed or removed under the old keys, which was not carried out: \(slot(id, name))"
+            "slot added, changed or removed under the old keys; that change was not carried out: \(slot(id, name))"
         case .extensionDiffers(let name):
             "extension differs; this vault's version was kept: \(TerminalText.quoted(name))"
         case .sharedKey(let key, let other):
-            "two items, one of each copy, have one name: \(ItemText.summary(key)) and \(ItemText.summary(other)); 'vaultfmt move' renames one"
+            "two items, one from each copy, have the same name: \(ItemText.summary(key)) and \(ItemText.summary(other)); 'vaultfmt move' renames one"
         case .damaged(let what): "damaged in the vault: \(what)"
         case .copyDamaged(let what): "damaged in the other copy, and not taken from it: \(what)"
         }

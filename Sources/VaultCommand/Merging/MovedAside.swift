@@ -30,7 +30,8 @@ enum MovedAside {
             .outputExists, "\(TerminalText.path(folder)) has too many copies with that name; empty it")
     }
 
-    /// Opens the folder if it is one, and this user's: whoever can write next to the vault could plant a link to elsewhere.
+    /// Opens the folder if it is a folder and belongs to this user: anyone who can write next to the vault could plant
+    /// a link to another place.
     private static func openOwn(_ folder: String) throws -> Int32 {
         let descriptor = vault_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         guard descriptor >= 0 else {

@@ -7,7 +7,7 @@ import VaultLocal
 struct AccessOptions: ParsableArguments {
     @OptionGroup var factors: FactorOptions
 
-    @Option("Refuse the vault unless its owners have this public key, which 'vaultfmt inspect' shows.", value: "key")
+    @Option("Refuse the vault unless this is its owners' public key; 'vaultfmt inspect' shows it.", value: "key")
     var owner: OwnerArgument?
 
     @Flag(help: "Never prompt; fail instead.")
@@ -67,7 +67,7 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// - asks: Whether to ask about a vault that is refused and can be a second copy.
+    /// - `asks`: Whether to ask about a vault that is refused but may be a second copy.
     private func open(
         _ path: String, _ anchors: AnchorPolicy, asks: Bool,
         _ options: @escaping (Machine) throws(VaultError) -> OpenOptions
@@ -88,13 +88,13 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// Opens a vault that was refused, if it can be a second copy and the user says that it is.
+    /// Opens a vault that was refused, if it may be a second copy and the user says that it is.
     private func secondCopy(
         _ path: String, _ failure: CommandFailure, _ options: (Machine) throws(VaultError) -> OpenOptions,
         _ open: () throws -> Vault?
     ) throws -> Vault {
         guard try SecondCopy.isRefused(path, failure), let copy = try open() else { throw failure }
-        // A copy that was cut off or damaged is probably none to accept.
+        // A copy that was cut off or damaged should probably not be accepted.
         TailNotice.show(copy)
         try SecondCopy.accept(copy, failure)
         guard let again = try openCopy(path, of: copy, isWatched: true, options) else { throw failure }
@@ -185,7 +185,7 @@ struct AccessOptions: ParsableArguments {
     /// Opens a second vault for writing, with factors of its own.
     func openOther(_ path: String, _ other: TargetFactorOptions) throws -> Vault {
         var access = self
-        // These are the owners of the first vault.
+        // The option names the owners of the first vault.
         access.owner = nil
         if !other.isAnyGiven, let vault = try access.openUnlocked(path, writable: true, despiteFactors: true) {
             return vault
@@ -261,7 +261,7 @@ struct AccessOptions: ParsableArguments {
         )
     }
 
-    /// Opens a vault with its unlocked key; nil if there is none, or if factors are given.
+    /// Opens a vault with the key that `unlock` keeps; nil if there is none, or if factors are given.
     /// - `despiteFactors`: Whether the given factors are meant for another vault.
     func openUnlocked(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce,

@@ -20,7 +20,7 @@ struct AttributeOptions: ParsableArguments {
     @Option("Attach a file of at most 16 MiB; may be repeated.", value: "file", isFile: true)
     var attach: [String] = []
 
-    @Option("How often the secret should be changed: 90d, 26w, 6m, 1y or never.", value: "time")
+    @Option("How often to change the secret, such as 90d, 26w, 6m or 1y; or never.", value: "time")
     var rotateEvery: ChangeInterval?
 
     @Option("When the secret may be read, and whether on this device only.", value: "when")
@@ -32,7 +32,7 @@ struct AttributeOptions: ParsableArguments {
     /// Whether the accessibility requires this machine's device.
     var deviceNeed: DeviceNeed { accessibility?.isThisDeviceOnly == true ? .create : .ifThere }
 
-    /// The attributes that the options take away.
+    /// The attributes that the options remove.
     var removed: [String] { rotateEvery == .never ? [AttributeName.changeInterval] : [] }
 
     /// The attributes that are given.
@@ -48,12 +48,13 @@ struct AttributeOptions: ParsableArguments {
             guard !["secret", "password"].contains(name.lowercased()) else {
                 throw CommandFailure(
                     .usage,
-                    "the attribute \(TerminalText.quoted(name)) would be in the index, and in the place of the secret for others; "
-                        + "'vaultfmt set' changes the secret, and --secret-attribute stores a further one")
+                    "the attribute \(TerminalText.quoted(name)) would be in the index, and others would take it for the secret; "
+                        + "'vaultfmt set' changes the secret, and --secret-attribute stores another one")
             }
             guard values[name] == nil else {
                 let several =
-                    name == AttributeName.address ? "; several addresses are one value with a line for each" : ""
+                    name == AttributeName.address
+                    ? "; to store several addresses, give one value with one address per line" : ""
                 throw CommandFailure(
                     .usage, "the attribute \(TerminalText.quoted(name)) is given twice; leave one out\(several)")
             }

@@ -24,7 +24,7 @@ struct CostOptions: ParsableArguments {
     var kdfLanes: UInt32?
 
     @Option(
-        "Benchmark this machine and choose a cost that takes about this long, but at least the default.",
+        "Benchmark this machine and choose a cost at which opening takes about this long, but at least the default cost.",
         value: "seconds")
     var kdfTime: Double?
 

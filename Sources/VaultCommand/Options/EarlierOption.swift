@@ -13,8 +13,8 @@ struct EarlierOption: ParsableArguments {
         if let earlier { guard earlier >= 1 else { throw ValidationError("--earlier must be at least 1") } }
     }
 
-    /// Returns the value with the given number, or the most recently replaced one: of the attribute or the attached
-    /// file, if it was sealed, and otherwise of the secret.
+    /// Returns the value with the given number or, without a number, the most recently replaced one. It is a value
+    /// of the given attribute or attached file if there are any, and of the secret otherwise.
     func value(of item: Item, _ attribute: String? = nil, in vault: Vault) throws -> EarlierValue {
         let values = try EarlierValues.newestFirst(of: item, in: vault)
         let names = [attribute, attribute.map { AttributeName.filePrefix + $0 }, nil]

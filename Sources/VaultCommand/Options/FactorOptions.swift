@@ -37,7 +37,7 @@ struct FactorOptions: ParsableArguments {
 
     private static let identityVariable = "VAULTFMT_IDENTITY"
 
-    /// The factors from the options and the environment, but for an identity that the environment names.
+    /// The factors from the options and the environment, except for an identity that the environment names.
     func read(mayAsk: Bool) throws -> GivenFactors {
         var given = try whileOpening { try sources.read() }
         if given.rawKey == nil, !identity.isEmpty {
@@ -46,8 +46,8 @@ struct FactorOptions: ParsableArguments {
         return given
     }
 
-    /// The identity file that the environment names, if a slot of the vault can need it. Somebody names it once for all
-    /// vaults, so it is read and used only if nothing else that is given opens this one.
+    /// The identity file that the environment names, if a slot of the vault may need it. The variable applies to all
+    /// vaults, so the file is read and used only if no other given factor opens this vault.
     func spareIdentity(for path: String, beside given: borrowing GivenFactors) -> String? {
         guard given.rawKey == nil, identity.isEmpty, let file = Environment.nonEmpty(Self.identityVariable) else {
             return nil
@@ -56,7 +56,7 @@ struct FactorOptions: ParsableArguments {
             let isOfUse = try Vault.slots(at: path).contains { $0.isKnown && $0.factors.contains(.externalKey) }
             return isOfUse ? file : nil
         } catch {
-            // Of a damaged vault, the slots may be found when it is opened.
+            // The slots of a damaged vault may be found when it is opened.
             return file
         }
     }

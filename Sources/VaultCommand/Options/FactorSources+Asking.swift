@@ -1,7 +1,7 @@
 import VaultFmt
 import VaultLocal
 
-/// Whether a passphrase is needed beside the factors that are given.
+/// Whether a passphrase is needed in addition to the given factors.
 enum PassphraseNeed {
     case no, yes
     /// A slot may need nothing else, and is tried first.
@@ -66,7 +66,7 @@ extension FactorSources {
         return passphrase
     }
 
-    /// The options for use where nobody can be asked, in words.
+    /// Describes the options to use if prompting is not possible.
     private var instead: String {
         let ways = ["\(twin.optionPrefix)passphrase-file"] + (twin.variable("PASSPHRASE").map { [$0] } ?? [])
         return "give \(ways.joined(separator: ", ")) or \(twin.optionPrefix)key-file"

@@ -78,7 +78,7 @@ extension ItemName {
         try criteria.filter.requireKnown(in: vault, group: fields.group)
         guard criteria.id == nil else {
             throw CommandFailure(
-                .noSuchItem, "no item has this id; 'vaultfmt list --columns name,account,id' shows them")
+                .noSuchItem, "no item has this id; 'vaultfmt list --columns name,account,id' shows the ids")
         }
         var query = fields.query
         query.label = criteria.label
@@ -104,7 +104,8 @@ extension ItemName {
                 + "\(TerminalText.word(service)) --field \(TerminalText.word(account))' prints")
     }
 
-    /// Says that options select items, if the name alone would have found one: they were probably meant to change it.
+    /// Reports that options select items, if the name alone would have found one: the options were probably meant to
+    /// change it.
     private func refuseFilters(in vault: Vault, _ criteria: ItemCriteria) throws {
         guard service != nil, fields.isAnyGiven || !criteria.filter.attributes.isEmpty || criteria.label != nil,
             try !ItemName.of(service, account).findAll(in: vault, ItemCriteria()).isEmpty

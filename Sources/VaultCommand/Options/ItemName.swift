@@ -17,7 +17,7 @@ struct ItemName: ParsableArguments {
     @OptionGroup(title: "Item") var fields: ItemFields
 
     /// Finds the only item with this name.
-    /// - Throws: `ExitStatus.noSuchItem`; `ExitStatus.ambiguous`, after the matches were written to standard error.
+    /// - Throws: `ExitStatus.noSuchItem`; `ExitStatus.ambiguous`, after writing the matches to standard error.
     func find(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws -> Item {
         let matches = try findAll(in: vault, label: label, accessibility: accessibility)
         guard let item = try single(matches) else {
@@ -54,7 +54,7 @@ struct ItemName: ParsableArguments {
         ]
         let hasEmptyAccount = keys.contains { $0.account?.isEmpty ?? true }
         let different = parts.filter { part in Set(keys.map { Array(part.1($0).utf8) }).count > 1 }.map(\.0)
-        guard let last = different.last else { return "other options until one is left" }
+        guard let last = different.last else { return "other options until only one item is left" }
         let names = different.count == 1 ? last : different.dropLast().joined(separator: ", ") + " or " + last
         return different.first == "the account" && hasEmptyAccount ? "\(names) ('' for none)" : names
     }

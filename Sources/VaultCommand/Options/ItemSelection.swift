@@ -97,7 +97,7 @@ struct ItemSelection: ParsableArguments {
             found += items.filter { item in !found.contains { $0.key == item.key } }
         }
         guard usesPattern else { return nil }
-        // Several items are asked about by the command.
+        // The command itself asks about several items.
         if found.count == 1, !yes {
             guard mayAsk, ItemMenu.isPossible else {
                 throw CommandFailure(
@@ -144,7 +144,7 @@ extension ItemSelection {
         return try Prompt.confirm("\(verb) these \(items.count) items?", instead: "give --yes")
     }
 
-    /// Prints the items' names, one a line.
+    /// Prints the items' names, one per line.
     private static func show(_ items: [Item]) {
         let most = 100
         for item in items.prefix(most) {
@@ -159,7 +159,8 @@ extension ItemSelection {
         return ItemText.summary(item.key, label: item.attributes.label)
     }
 
-    /// Says that a name which an item has given up is another item's now: two items can have one name after a merge.
+    /// Reports that a name that an item gave up now belongs to another item: two items can have the same name after a
+    /// merge.
     static func noteNewHolder(of key: ItemKey, in vault: Vault) throws {
         guard try vault.item(key) != nil else { return }
         Terminal.note("\(ItemText.summary(key)) is now the other item that had this name")

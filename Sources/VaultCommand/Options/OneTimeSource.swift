@@ -13,7 +13,7 @@ struct OneTimeSource: ParsableArguments {
     @Option("Read the key or otpauth: address from a file.", isFile: true)
     var otpFile: String?
 
-    @Option("Read it from the image of a QR code (needs zbarimg).", isFile: true)
+    @Option("Read the key from a QR code image (needs zbarimg).", isFile: true)
     var otpImage: String?
 
     func validate() throws {

@@ -4,7 +4,7 @@ import VaultLocal
 /// A copy of a vault that this machine knows only at another place (specification, section 7.2).
 ///
 /// Such a copy may be older than the other one, or have diverged from it. The user says once that it is a second copy;
-/// from then on, it is compared with what this machine has seen of itself.
+/// from then on, it is compared with what this machine has seen of that copy.
 enum SecondCopy {
     /// Whether a vault was refused because this machine has seen another state of it elsewhere.
     static func isRefused(_ path: String, _ failure: CommandFailure) throws -> Bool {

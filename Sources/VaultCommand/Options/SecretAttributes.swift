@@ -49,7 +49,8 @@ struct SecretAttributes: ParsableArguments {
         } else if secretAttribute.count > 1 || oneTime.otp {
             throw CommandFailure(
                 .usage,
-                "standard input provides a single value; give one attribute at a time, or type them on a terminal")
+                "standard input provides a single value; give one attribute at a time, or type the values on a terminal"
+            )
         }
     }
 

@@ -128,8 +128,11 @@ struct SecretSource: ParsableArguments {
 
     /// Adds the attributes that describe a generated SSH key.
     /// - `item`: The item that gets the key; nil if it is new.
-    func describe(_ secret: borrowing Secret, in values: inout Attributes, of item: Item? = nil) throws {
-        if sshGenerate != nil { try NewSSHKey.describe(secret, in: &values, of: item) }
+    /// - Returns: What to say of the key when it is stored, if anything.
+    func describe(
+        _ secret: borrowing Secret, in values: inout Attributes, of key: ItemKey, _ item: Item? = nil
+    ) throws -> String? {
+        try sshGenerate == nil ? nil : NewSSHKey.describe(secret, in: &values, of: key, item)
     }
 
     /// Removes the line ending of a single line, which a shell's `echo` adds. A secret of several lines is kept

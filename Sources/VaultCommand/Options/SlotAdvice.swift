@@ -3,13 +3,13 @@ import VaultFmt
 
 /// Advice for when the factors do not open any slot: which factors the slots need, and how to provide them.
 enum SlotAdvice {
-    /// Adds advice on what to give to a failure that means that no slot opens.
+    /// If a failure means that no slot opens, adds advice on which factors to give.
     static func added(to failure: CommandFailure, _ path: String) -> CommandFailure {
         guard failure.code == .noSlotOpens else { return failure }
         let reason = failure.message.prefix { $0 != ";" }
         do throws(VaultError) {
             let slots = try Vault.slots(at: path)
-            // Whoever was just refused knows that it takes a passphrase.
+            // A user whose passphrase was just refused knows that one is needed.
             let needsOnlyThat = slots.allSatisfy { $0.factors == .passphrase && $0.isKnown }
             let advice = reason == "wrong passphrase" && needsOnlyThat ? "" : "; \(text(slots))"
             return CommandFailure(failure.status, "\(reason)\(advice)", code: failure.code)
@@ -32,10 +32,10 @@ enum SlotAdvice {
         return "it opens with " + (ways.isEmpty ? last : ways.joined(separator: ", with ") + ", or with " + last)
     }
 
-    /// "it opens with a passphrase and a key file, both of them", for a slot that was just made.
+    /// "it opens with a passphrase and a key file together", for a slot that was just made.
     static func words(_ slot: FactorKinds) -> String {
         let isBoth = slot.contains(.passphrase) && slot != .passphrase
-        return "it opens with " + way(slot, withOptions: false) + (isBoth ? ", both of them" : "")
+        return "it opens with " + way(slot, withOptions: false) + (isBoth ? " together" : "")
     }
 
     private static func way(_ slot: FactorKinds, withOptions: Bool = true, provider: String? = nil) -> String {

@@ -109,7 +109,7 @@ enum VaultCompletion {
 
     /// Returns a word without its quotes and backslashes. Nothing in it is expanded.
     static func unquoted(_ word: String) -> String {
-        // Before its version 4, fish passes words without quotes.
+        // Before version 4, fish passes words with their quotes already removed.
         if CompletionShell.requesting == .fish, CompletionShell.requestingVersion?.hasPrefix("3.") ?? false {
             return word
         }
@@ -135,7 +135,7 @@ enum VaultCompletion {
         return text
     }
 
-    /// Returns the path with the home folder for a tilde that is not quoted.
+    /// Returns the path with an unquoted tilde at its start replaced by the home folder.
     private static func withHome(_ path: String, typed: String) -> String {
         guard typed.hasPrefix("~/"), let home = Environment.nonEmpty("HOME") else { return path }
         return home + path.dropFirst()

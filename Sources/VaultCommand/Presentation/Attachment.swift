@@ -16,6 +16,6 @@ enum Attachment {
         return Attribute(name, secret: bytes, flags: [.sealed, .binary])
     }
 
-    /// The name of the file in the name of an attribute.
+    /// Returns the file's name, which is part of the attribute's name.
     static func title(_ name: String) -> String { String(name.dropFirst(AttributeName.filePrefix.count)) }
 }

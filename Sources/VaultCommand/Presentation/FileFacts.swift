@@ -24,7 +24,8 @@ struct FileFacts {
     /// Returns a file's permissions in the form that chmod takes.
     static func mode(of path: String) throws -> UInt32 { try status(of: path).mode & 0o7777 }
 
-    /// By the shim: next to Foundation, `struct stat` is sometimes Glibc's and sometimes CoreFoundation's.
+    /// Calls the shim because, in the presence of Foundation, `struct stat` is sometimes Glibc's and sometimes
+    /// CoreFoundation's.
     private static func status(of path: String) throws -> vault_status {
         var status = vault_status()
         guard vault_status_of(path, true, &status) == 0 else {

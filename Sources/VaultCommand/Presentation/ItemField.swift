@@ -41,15 +41,15 @@ enum ItemField {
         return try listed(other, of: item).flatMap { $0.isEmpty ? nil : other }
     }
 
-    /// Other programs' names of the fields; an attribute of such a name comes first.
+    /// Other programs' names for the fields; an attribute with such a name takes precedence.
     private static let otherNames = [
         "user": "account", "username": "account", "user-name": "account", "login": "account", "password": "secret",
         "host": "server", "website": AttributeName.address, "address": AttributeName.address,
         "note": AttributeName.notes,
     ]
 
-    /// Returns the bytes of an earlier value or, if a name is given, a time of it, or an attribute that the item had
-    /// with an earlier secret.
+    /// Returns the bytes of an earlier value or, if a name is given, one of the value's times, or an attribute that the
+    /// item had together with an earlier secret.
     static func value(_ name: String?, of value: EarlierValue, in vault: Vault) throws -> Secret {
         let own = value.attribute ?? secret
         guard let name, ![name, AttributeName.filePrefix + name].contains(own) else {

@@ -5,9 +5,9 @@ import VaultLocal
 
 /// Rows for standard output: columns with a heading on a terminal, tab-separated without one otherwise.
 ///
-/// On a terminal, every cell is escaped with `TerminalText`. Elsewhere backslash, tab and line ends are written as `\\`,
-/// `\t`, `\n` and `\r`, and other control characters as `\xNN`, so that each row is one line, its cells can be told
-/// apart, and no label controls a terminal; everything else is exact.
+/// On a terminal, every cell is escaped with `TerminalText`. Elsewhere, backslashes, tabs and line ends are written as
+/// `\\`, `\t`, `\n` and `\r`, and other control characters as `\xNN`, so that each row is one line, its cells can be
+/// told apart, and no label controls a terminal; everything else is exact.
 struct Table {
     let headings: [String]
     private var rows: [[String]] = []
@@ -55,7 +55,7 @@ struct Table {
     }
 
     /// Returns a cell as written in tab-separated output: backslashes and control characters are escaped, so that a
-    /// stranger's text neither breaks a row nor controls the terminal on which a pipe ends.
+    /// stranger's text neither breaks a row nor controls the terminal at the end of a pipe.
     static func machineReadable(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x5C || $0 == 0x7F }) else { return text }
         var result = ""
@@ -107,7 +107,7 @@ struct Table {
         return shown
     }
 
-    /// Narrows the widest columns until the table fits; none gets narrower than 8.
+    /// Narrows the widest columns until the table fits; no column becomes narrower than 8.
     private func narrowed(_ widths: [Int], to available: Int?) -> [Int] {
         guard let available else { return widths }
         var widths = widths

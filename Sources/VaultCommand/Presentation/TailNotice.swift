@@ -9,7 +9,7 @@ enum TailNotice {
         case .clean, .writeInProgress: return
         case .torn(let bytes):
             Terminal.note(
-                "\(bytes) bytes after generation \(served) belong to no change: an interrupted one left them, or the file was cut off; the next change removes them"
+                "\(bytes) bytes after generation \(served) belong to no change: they were left by an interrupted change, or the file was cut off; the next change removes them"
             )
         case .damaged(let bytes):
             Terminal.warning(

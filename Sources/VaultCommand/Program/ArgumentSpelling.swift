@@ -43,8 +43,8 @@ enum ArgumentSpelling {
         return result
     }
 
-    /// Git's call of the merge driver: its last four words are names, which may begin with a dash. Configurations that
-    /// earlier versions wrote do not say so with `--`.
+    /// Git's call of the merge driver: its last four words are names, which may begin with a dash. Configurations
+    /// written by earlier versions do not precede them with `--`.
     private static func mergeDriver(_ all: [String]) -> [String]? {
         guard all.count >= 6, all.starts(with: ["git", "merge-driver"]) else { return nil }
         return all.dropLast(all.dropLast(4).last == "--" ? 5 : 4) + ["--"] + all.suffix(4)

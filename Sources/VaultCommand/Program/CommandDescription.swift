@@ -37,10 +37,15 @@ struct CommandDescription: Decodable {
         (arguments ?? []).filter { $0.shouldDisplay && !["help", "version"].contains($0.preferredName?.name) }
     }
 
-    /// Reads the description of a command, or of options that commands share.
+    /// Reads the description of a command, or of options that commands share. A command that stands for one of its
+    /// subcommands has the options of that one.
     init(of type: any ParsableArguments.Type) throws {
         struct Dump: Decodable { let command: CommandDescription }
-        self = try JSONDecoder().decode(Dump.self, from: Data(type._dumpHelp().utf8)).command
+        let own = try JSONDecoder().decode(Dump.self, from: Data(type._dumpHelp().utf8)).command
+        abstract = own.abstract
+        discussion = own.discussion
+        let meant = (type as? any ParsableCommand.Type)?.configuration.defaultSubcommand
+        arguments = try (own.arguments ?? []) + (meant.map { try CommandDescription(of: $0).arguments ?? [] } ?? [])
     }
 }
 

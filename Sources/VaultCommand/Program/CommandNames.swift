@@ -85,10 +85,10 @@ enum CommandNames {
         let shown = TerminalText.quoted(word)
         if path.count == 1, let advice = Synonyms.advice[word.lowercased()] { return advice }
         guard let nearest = Spelling.nearest(to: word, among: choices + others) else {
-            return "there is no command \(shown); '\(prefix) --help' lists them"
+            return "there is no command \(shown); '\(prefix) --help' lists all commands"
         }
         let command = others.contains(nearest) ? "\(prefix) help \(nearest)" : "\(prefix) \(nearest)"
-        return "there is no command \(shown); did you mean '\(command)'? '\(prefix) --help' lists them all"
+        return "there is no command \(shown); did you mean '\(command)'? '\(prefix) --help' lists all commands"
     }
 
     private typealias Walk = (

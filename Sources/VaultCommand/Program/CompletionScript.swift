@@ -46,7 +46,7 @@ enum CompletionScript {
                 # Offer subcommand / subcommand argument completions
 
             """
-        // bash makes a word of its own of the sign in --option=value.
+        // bash treats the sign in --option=value as a separate word.
         let inValue = "        if \"${is_parsing_option_value}\"; then\n"
         let signInValue = """
                         if [[ "${unparsed_words[${word_index}]}" = '=' ]]; then

@@ -36,7 +36,7 @@ enum FailureReport {
             return report(CommandFailure(error))
         }
         let command = CommandNames.path(in: arguments).joined(separator: " ")
-        return report(CommandFailure(.usage, "no command is given; '\(command) --help' lists them"))
+        return report(CommandFailure(.usage, "no command is given; '\(command) --help' lists the commands"))
     }
 
     /// Writes help to standard output.

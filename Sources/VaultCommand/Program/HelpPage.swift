@@ -20,6 +20,8 @@ struct HelpPage {
     private let path: String
     private let description: CommandDescription
     private let subcommands: [(name: String, abstract: String)]
+    /// Whether the command stands for one of its subcommands, whose options it has.
+    private let hasDefault: Bool
     private let layout: HelpLayout
 
     /// Returns the lines of a command's help.
@@ -32,7 +34,7 @@ struct HelpPage {
         let page = HelpPage(
             path: path.joined(separator: " "), description: try CommandDescription(of: command),
             subcommands: CommandList.commands(of: command).map { ($0._commandName, $0.configuration.abstract) },
-            layout: layout)
+            hasDefault: command.configuration.defaultSubcommand != nil, layout: layout)
         if isWhole { return page.lines(.whole) }
         let details = Detail.allCases.dropFirst()
         for detail in details {
@@ -119,12 +121,14 @@ struct HelpPage {
         // Arguments after "--" come last.
         let (before, after) = (words.filter { !$0.contains("-- ") }, words.filter { $0.contains("-- ") })
         let all =
-            subcommands.isEmpty ? before + (hasOptions ? ["[options]"] : []) + after : ["<command>", "[options]"]
+            subcommands.isEmpty
+            ? before + (hasOptions ? ["[options]"] : []) + after
+            : [hasDefault ? "[<command>]" : "<command>", "[options]"]
         return layout.paragraph("USAGE: " + ([path] + all).joined(separator: " "), hanging: 7)
     }
 
     private func ending(_ detail: Detail) -> [String] {
-        guard detail != .whole, subcommands.isEmpty else { return [] }
+        guard detail != .whole, subcommands.isEmpty || hasDefault else { return [] }
         return ["", "'\(path) --help-all' describes every option."]
     }
 

@@ -22,7 +22,7 @@ enum HelpTopics {
         case "factors":
             return try layout.folded(factors)
                 + options("To open a vault", AccessOptions.self, layout)
-                + options("For a new slot, or new factors of one", NewFactorOptions.self, layout)
+                + options("For a new slot, or a slot's new factors", NewFactorOptions.self, layout)
                 + options("For a new slot that age identities open", RecipientOptions.self, layout)
                 + options("The cost of guessing a passphrase", CostOptions.self, layout)
         case "items":

@@ -74,7 +74,7 @@ enum Synonyms {
         "find-generic-password": "name the service and the account as arguments; see 'vaultfmt get --help'",
         "find-internet-password": "name the server and the account as arguments; see 'vaultfmt get --help'",
         "grep": "vaultfmt never searches secrets; 'vaultfmt list' searches names and labels",
-        "item": "remove 'item': 'vaultfmt list', and 'vaultfmt help commands' for the others",
+        "item": "leave out 'item', as in 'vaultfmt list'; 'vaultfmt help commands' lists all commands",
         "purge": purge,
         "rotate":
             "'vaultfmt set NAME --generate' gives an item a new secret; 'vaultfmt rekey --rotate' replaces the vault's keys",
@@ -185,15 +185,15 @@ enum Synonyms {
     private static let backup =
         "a vault is a single file: 'cp VAULT BACKUP' backs it up, and 'vaultfmt restore --from BACKUP' goes back to it"
     private static let share =
-        "'vaultfmt copy NAME --to FILE' gives copies of items away in a vault of their own; 'vaultfmt slot add --grant-group GROUP' "
-        + "lets somebody else read one group, and see the names of the other items"
+        "'vaultfmt copy NAME --to FILE' copies items to a separate vault to give away; 'vaultfmt slot add --grant-group GROUP' "
+        + "lets someone else read one group, and see the names of the other items"
     private static let characters = "'vaultfmt get NAME | cut -c 3,7' prints single characters"
     private static let allChecks =
-        "'vaultfmt check' reports weak and repeated secrets together, and old ones with --older-than 1y"
+        "'vaultfmt check' reports weak and repeated secrets together and, with --older-than 1y, old ones"
     private static let encryptedExport =
         "'vaultfmt export --format kdbx' asks for the passphrase of an encrypted export; the vault itself can be copied as it is"
     private static let attributesOfCopy =
-        "'vaultfmt copy NAME --to FILE --without ATTRIBUTE' gives away a copy that lacks it"
+        "'vaultfmt copy NAME --to FILE --without ATTRIBUTE' makes a copy that lacks the attribute"
     private static let seed = "'vaultfmt get NAME --field otp' prints the key or address that the codes are made from"
     private static let group =
         "to add a read-only slot for a single group, use 'vaultfmt slot add --grant-group GROUP'"
@@ -206,7 +206,7 @@ enum Synonyms {
         "copy --name": copying, "copy --new-name": copying, "copy --to-account": copying, "copy --to-name": copying,
         "copy --to-service": copying,
         "list --tags":
-            "--tag TAG shows the items with a tag, and several of them those that have all; to add a tag, use 'vaultfmt update'",
+            "--tag TAG shows the items with a tag; if it is repeated, an item must have all the tags; to add a tag, use 'vaultfmt update'",
         "move --to": moving,
         "add --folder": folder, "otp --url": seed, "set --folder": folder,
     ]

@@ -37,6 +37,7 @@ enum UsageMessage {
         let value = String(text[..<before.lowerBound].dropFirst("The value '".count))
         let all = list.replacing(" and ", with: ", ").replacing(" or ", with: ", ").split(separator: ", ").map(
             String.init)
+        guard all.count > 1 else { return "\(message): give \(list)" }
         guard let nearest = Spelling.nearest(to: value, among: all) else { return "\(message); give one of \(list)" }
         return "\(message); did you mean \(TerminalText.quoted(nearest))? The choices are \(list)"
     }
@@ -50,7 +51,8 @@ enum UsageMessage {
             if arguments.dropFirst().allSatisfy({ UInt32($0) != nil }) {
                 return "unexpected argument; to set the length, write 'vaultfmt generate --length 24'"
             }
-            return "unexpected argument: 'generate' stores nothing; to store a new password, see 'vaultfmt set --help'"
+            return "'generate' takes no name, because it stores nothing; to store a new password, "
+                + "see 'vaultfmt set --help'"
         }
         let takes: [String]
         do {

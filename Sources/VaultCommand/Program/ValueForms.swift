@@ -11,7 +11,7 @@ enum ValueForms {
     }
 
     private static let byName: [String: String] = [
-        "--for": "a number with s, m, h or d, such as 15m, up to 30d",
+        "--for": duration, "--time": duration, "--idle": duration,
         "--older-than": age, "--expires-within": age,
         "--kdf-memory": memory, "--max-kdf-memory": memory, "--max-kdf-work": memory,
         "--owner": "64 hexadecimal digits",
@@ -22,6 +22,7 @@ enum ValueForms {
         "--patience": "a number of seconds, such as 30",
     ]
 
+    private static let duration = "a number with s, m, h or d, such as 15m, up to 30d"
     private static let age = "a number with d, w, m or y, such as 90d"
     private static let memory = "a number of MiB, or one with a unit, such as 512KiB or 1GiB"
     private static let bytes = "text, or bytes as hex:… or base64:…"

@@ -151,7 +151,7 @@ extension CommandFailure {
             case EACCES, EPERM, EROFS: "check its permissions"
             case ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: "check the path"
             case ENOSPC, EDQUOT: "free some disk space and try again"
-            case EBADF: "give one that is open"
+            case EBADF: "give a descriptor that is open"
             default: "check the path and the disk"
             }
         self.init(number == ENOENT ? .noSuchFile : .io, "\(what): \(Descriptor.message(number)); \(advice)")

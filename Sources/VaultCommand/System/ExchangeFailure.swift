@@ -27,7 +27,7 @@ extension CommandFailure {
         case .allowDerivationWork: "raise it with --max-kdf-work if you trust this file"
         case .nameFormat: "give its format with --format"
         case .mergeOrExport:
-            "'vaultfmt merge' takes in a copy of the same vault, and 'vaultfmt export' of another vault writes what can be imported"
+            "merge a copy of the same vault with 'vaultfmt merge'; for another vault, import the output of 'vaultfmt export'"
         case .removeAttributes:
             "remove some of them ('vaultfmt update --remove-attribute'), or choose --on-duplicate skip, replace or keep-both"
         }

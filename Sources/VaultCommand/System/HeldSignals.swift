@@ -10,9 +10,9 @@ struct HeldSignals: ~Copyable {
     private let pipe: Pipe
     private var before: [(signal: Int32, action: sigaction)] = []
 
-    /// With `ignoringKeys`, Ctrl-C and Ctrl-\ are ignored because they are meant for another program. With `passesOn`, the
-    /// same signals from a process are not, and others that the program may expect are recorded, too. With
-    /// `notesResizing`, changes of the terminal's size are recorded.
+    /// With `ignoringKeys`, Ctrl-C and Ctrl-\ are ignored because they are meant for another program. With `passesOn`,
+    /// they are not ignored if a process sent them, and other signals that the program may expect are recorded, too.
+    /// With `notesResizing`, changes of the terminal's size are recorded.
     ///
     /// A signal that this process was started to ignore, as `nohup` does, stays ignored, here and in its children.
     init(ignoringKeys: Bool = false, passesOn: Bool = false, notesResizing: Bool = false) throws {
@@ -34,7 +34,7 @@ struct HeldSignals: ~Copyable {
         }
     }
 
-    /// Which signals of a number are ignored.
+    /// Which signals with a given number are ignored.
     private enum Ignored {
         case none, ofKeys, all
     }
@@ -56,7 +56,7 @@ struct HeldSignals: ~Copyable {
         return action
     }
 
-    /// Whether an action is `SIG_IGN`, which is no function.
+    /// Whether an action is `SIG_IGN`, which is not a function.
     private static func isIgnored(_ action: sigaction) -> Bool {
         unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     }

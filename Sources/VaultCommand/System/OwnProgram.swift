@@ -2,8 +2,8 @@ import Glibc
 
 /// The file that this process runs.
 enum OwnProgram {
-    /// Its path; nil if the system does not tell it. Unlike `/proc/PID/exe`, which the kernel shows only to root for a
-    /// process that must not be dumped, other processes of this user can start it.
+    /// Its path; nil if the system does not report it. Other processes of this user can start it, unlike
+    /// `/proc/PID/exe`, which the kernel shows only to root for a process that must not be dumped.
     static var path: String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)

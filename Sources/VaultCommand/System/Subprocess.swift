@@ -55,9 +55,9 @@ enum Subprocess {
         return ended == 0 ? nil : Ending(status)
     }
 
-    /// Returns how a program ended, or nil while it is running. If the program was stopped as by Ctrl-Z, which it may
-    /// handle itself, or because it is in the background, this process stops as well, so that a shell notices; when it
-    /// goes on, so does the program. Whoever stops the program alone goes on with it alone.
+    /// Returns how a program ended, or nil while it is running. If the program was stopped, as by Ctrl-Z (which it may
+    /// handle itself) or because it is in the background, this process stops as well, so that a shell notices; when
+    /// this process continues, so does the program. Anyone who stops only the program must also continue it.
     static func pollFollowingStops(_ process: pid_t) -> Ending? {
         var status: Int32 = 0
         let changed = waitpid(process, &status, WNOHANG | WUNTRACED)
@@ -83,7 +83,7 @@ enum Subprocess {
 
     /// Starts a program.
     /// - `input`, `output` and `error`: Its standard descriptors; nil means /dev/null.
-    /// - `kept`: A further descriptor for it, which has the number 3 there.
+    /// - `kept`: Another descriptor for it, which has the number 3 in the program.
     /// - `settings`: Environment variables for it, which override this process's variables of the same names.
     /// - `inGroupOfItsOwn`: Whether it leads a process group, which then has its number.
     static func start(

@@ -28,7 +28,7 @@ enum Prompt {
             if first.equals(second) { return first }
             Terminal.note("the two do not match; try again")
         }
-        throw CommandFailure(.noAccess, "the two did not match three times; nothing was changed")
+        throw CommandFailure(.noAccess, "the two answers differed in all three attempts; nothing was changed")
     }
 
     /// Asks for a secret of several lines without echo; Ctrl-D ends it. Asks only once, because it is usually pasted,

@@ -1,8 +1,8 @@
 import VaultLocal
 
 extension TerminalText {
-    /// Returns a word of a command that a message shows in single quotes, so that the command can be copied: as it is if
-    /// a shell reads it so, or else quoted. What would control the terminal is escaped.
+    /// Returns a word of a command that a message shows in single quotes, so that the command can be copied: unchanged
+    /// if a shell would read it as it is, or else quoted. Characters that would control the terminal are escaped.
     static func word(_ text: String) -> String {
         let shown = singleLine(text)
         if !shown.isEmpty, shown.unicodeScalars.allSatisfy(isPlain) { return shown }

@@ -57,7 +57,7 @@ struct AttributeCollector {
         let most = Format.Limit.attributes
         guard list.count > most else { return Attributes(list) }
         let kept = Attributes(list.prefix(most - 1))
-        // An item that was exported can have one already.
+        // An exported item can already have such an attribute.
         let name = CombinedAttributes.names.first { kept.attribute($0) == nil } ?? AttributeName.more
         return Attributes(kept.all + [CombinedAttributes.attribute(name, list.dropFirst(most - 1))])
     }
@@ -65,7 +65,7 @@ struct AttributeCollector {
 
 /// The fields that an item has no room for, in one attribute.
 enum CombinedAttributes {
-    /// The names of such attributes: the first of them, unless there is one already.
+    /// The names of such attributes; an item gets the first that it does not use already.
     static let names = [AttributeName.more] + (2...Format.Limit.attributes).map { "\(AttributeName.more) (\($0))" }
 
     /// Returns a sealed attribute that holds the values of others: a JSON object that maps names to texts or to
@@ -109,13 +109,14 @@ enum CombinedAttributes {
 }
 
 extension Attributes {
-    /// Returns the change that gives an item these attributes, as far as it has room for them beside those that it keeps:
-    /// the last ones are combined in one. What the command understands, and attachments, come first.
+    /// Returns the change that gives an item these attributes, as far as it has room for them in addition to those that
+    /// it keeps: the last ones are combined in one. Attributes that the command understands, and attachments, come
+    /// first.
     ///
-    /// `item`: the attributes of the item. Those that have other names are kept, but for what was combined in an import
-    /// before this one.
+    /// `item`: the attributes of the item. Those that have other names are kept, except for what an earlier import
+    /// combined.
     ///
-    /// Throws `damaged` if the item has no room even for what the command understands.
+    /// Throws `damaged` if the item does not even have room for the attributes that the command understands.
     func fitting(into item: Attributes) throws(ExchangeError) -> AttributeChanges {
         let name = CombinedAttributes.names.first { attribute($0) == nil } ?? AttributeName.more
         let date = SecretDate.attribute
@@ -123,13 +124,13 @@ extension Attributes {
         let all = Format.Limit.attributes - kept
         let others = [name, date].count { item.attribute($0) != nil && attribute($0) == nil }
         guard count + others > all else { return AttributeChanges(set: self) }
-        // The date of the secret comes and goes; what does not fit beside it is combined once and for all.
+        // The date of the secret comes and goes; what does not fit next to it is combined once and for all.
         let room = all - (attribute(date) == nil ? 1 : 0)
         let meaningful = names.count { AttributeName.meaningful.contains($0) }
         guard room > meaningful else {
             throw ExchangeError(
                 .damaged,
-                "the item has \(item.count) attributes in the vault, and no room for those of the source",
+                "the item has \(item.count) attributes in the vault, and no room for those from the source",
                 .removeAttributes)
         }
         func rank(_ name: String) -> Int {

@@ -3,7 +3,7 @@ import VaultBytes
 import VaultFmt
 import VaultLocal
 
-/// Converts an entry of another password manager to an item, implementing the table in `Docs/import.md` for every
+/// Converts an entry from another password manager to an item, implementing the table in `Docs/import.md` for every
 /// format.
 struct EntryMapping {
     /// The names of the other parts of an item, and of attributes from which the command computes something.

@@ -12,8 +12,8 @@ package struct ImportRecord: ~Copyable {
     package var origin: String
     /// The key that the item had in the vault, if one of our exports records it.
     package var formerKey: ItemKey?
-    /// Whether a second entry of the same name is a second item, which gets another name. In our own exports and in PEM,
-    /// names are exact.
+    /// Whether a second entry with the same name is a second item, which gets a different name. In our own exports and
+    /// in PEM, names are exact.
     var mayHaveTwins: Bool
     package var accessibility = Accessibility.whenUnlocked
     /// Milliseconds since 1970; nil means now.
@@ -65,8 +65,8 @@ extension ImportRecord {
 }
 
 extension ImportRecord {
-    /// Whether the attribute `secret-changed` is that of an earlier secret: a program that does not know it has changed the
-    /// secret since.
+    /// Whether the attribute `secret-changed` belongs to an earlier secret, because a program that does not know the
+    /// attribute has changed the secret since.
     var hasDateOfEarlierSecret: Bool {
         guard let stated = SecretDate.stated(attributes) else { return false }
         for value in earlier.reversed() where !value.secret.secret.equals(secret) {

@@ -1,8 +1,8 @@
 import VaultFmt
 import VaultLocal
 
-/// An entry of another password manager in a common form. Every reader of such a format produces it, and `EntryMapping`
-/// turns it into an item.
+/// An entry from another password manager in a common form. Every reader of another manager's format produces it, and
+/// `EntryMapping` turns it into an item.
 struct ImportedEntry {
     /// The kind of an entry that is not a login.
     enum Kind: Equatable {
@@ -19,11 +19,11 @@ struct ImportedEntry {
         let value: SharedSecret
         /// Whether the manager hides it.
         let isConcealed: Bool
-        /// Whether it is another value under a name that the entry uses already, or was not a field in the source.
+        /// Whether it is another value under a name that the entry already uses, or was not a field in the source.
         var isFurther = false
 
-        /// Whether the name says that the value is secret, for managers that do not say what they hide. What is sealed
-        /// without need can still be read; what is not stands in the index.
+        /// Whether the name says that the value is secret, for managers that do not say what they hide. A value that is
+        /// sealed unnecessarily can still be read; a value that is not sealed is stored in the index.
         static func isSecret(_ name: String) -> Bool {
             let name = name.lowercased()
             let words = name.split { !$0.isLetter && !$0.isNumber }.map(String.init)
@@ -111,7 +111,7 @@ struct ExactItem {
     let secret: SharedSecret
     let attributes: Attributes
     let accessibility: Accessibility
-    /// The access group that the item was in: of an earlier state, not always the one of its key.
+    /// The access group that the item was in; for an earlier state, not always the group in its key.
     let group: String
     /// The places in the entry whose contents are already in these attributes.
     let placed: Set<KDBXPlacement.Place>
@@ -142,11 +142,12 @@ struct MappedSource<Source: EntrySource & ~Copyable>: ~Copyable, ImportSource {
         let more = try source.read { entry in
             var entry = entry
             if !entry.origin.isEmpty, !origins.insert(entry.origin.hashValue).inserted {
-                entry.lose("its identifier is that of an entry before it; left out, so it is not found again by that")
+                entry.lose(
+                    "its identifier is that of an earlier entry; left out, so later imports do not find it by that")
                 entry.origin = ""
             }
             if let former = entry.exact?.formerKey, !exported.insert(former.hashValue).inserted {
-                // Programs that duplicate an entry copy what our export noted in it: this one is new.
+                // Programs that duplicate an entry also copy what our export recorded in it: this entry is new.
                 entry.exact = nil
             }
             var mapping = EntryMapping(entry)

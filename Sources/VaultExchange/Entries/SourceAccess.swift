@@ -4,7 +4,7 @@ package import VaultFmt
 package struct SourceAccess {
     package let factors: any SourceFactors
     package var limits: SourceLimits
-    /// Whether entries are read that the source's program has in its recycle bin.
+    /// Whether entries in the source's recycle bin are read.
     package var includesRecycleBin: Bool
     /// Called with remarks on the source, one line each.
     package var remark: (String) -> Void
@@ -28,7 +28,7 @@ package struct SourceLimits {
     package var rounds = KDBX.Limit.rounds
     /// The maximum number of bcrypt rounds that an OpenSSH key may require. A hundred rounds take about a second.
     package var bcryptRounds: UInt32 = 512
-    /// The maximum size in bytes of all attachments together, and of an entry; nil if it follows from the size of the
+    /// The maximum size in bytes of all attachments and one entry together; nil if it follows from the size of the
     /// source.
     package var memory: Int?
 

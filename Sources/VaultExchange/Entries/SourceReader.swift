@@ -106,8 +106,8 @@ package struct SourceReader: ~Copyable {
     }
 
     /// Consumes the remaining bytes.
-    /// - `limit`: The maximum number of bytes; if there are more, an error is thrown, as if there is too little memory to
-    ///   import that many.
+    /// - `limit`: The maximum number of bytes. An error is thrown if there are more, or too little memory to import
+    ///   that many.
     mutating func readAll(limit: Int) throws -> SecretBuffer {
         var expected = max(size ?? 0, chunk.count)
         try requireMemory(expected, limit: limit)
@@ -160,7 +160,7 @@ package struct SourceReader: ~Copyable {
     }
 }
 
-/// Asks for the memory of as many entries again each time their number has doubled.
+/// Checks, each time the number of entries has doubled, that there is enough memory for as many again.
 struct EntryRoom {
     private var expected = 16_384
 

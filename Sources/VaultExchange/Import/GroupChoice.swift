@@ -8,8 +8,8 @@ package enum GroupChoice {
     /// The path of the item's folder, if it has one.
     case folder
 
-    /// Whether the user named a group, to which items that exist are moved. A group that the source names is not followed
-    /// for them: whoever wrote it would choose who can read them.
+    /// Whether the user named a group, to which existing items are then moved. A group that the source names does not
+    /// apply to existing items, because whoever wrote the source would then choose who can read them.
     var movesItems: Bool { if case .named = self { true } else { false } }
 
     /// Returns the key of an item in its group.

@@ -19,7 +19,7 @@ package struct ImportSession {
     package private(set) var tally = ImportTally()
     /// The parts of the source that the vault does not get.
     package private(set) var omissions: [Omission] = []
-    /// The number of identifiers that were left out because they are those of other items.
+    /// The number of identifiers that were left out because other items have them.
     private var foreignOrigins = 0
     /// The groups that scoped slots can read.
     private var readable: Set<String> = []
@@ -66,8 +66,8 @@ package struct ImportSession {
         package let label: String?
         /// The names of the attributes that the item would get.
         package let attributes: [String]
-        /// The changes of an existing item, and its parts that stay despite the source, in words; empty if there are
-        /// none.
+        /// The changes to an existing item, and what stays unchanged despite the source, in words; empty if there is
+        /// nothing to say.
         package let remarks: String
     }
 
@@ -78,7 +78,7 @@ package struct ImportSession {
         each: (Rehearsed) throws -> Void
     ) throws {
         var seen: [ItemKey: (modified: Int64?, contents: UInt64)] = [:]
-        // The names that entries before have given up.
+        // The names that earlier entries have given up.
         var freed: Set<ItemKey> = []
         limit = vault.keptVersions
         readable = try Self.groupsOfScopedSlots(vault)
@@ -145,13 +145,14 @@ package struct ImportSession {
         omissions += foreignOriginsLost
     }
 
-    /// The loss of identifiers that are those of other items.
+    /// The loss of identifiers that other items have.
     private var foreignOriginsLost: [Omission] {
         guard foreignOrigins > 0 else { return [] }
-        let whose = foreignOrigins == 1 ? "that of another item" : "those of other items"
-        let items = foreignOrigins == 1 ? "1 item" : "\(foreignOrigins) items"
+        let isOne = foreignOrigins == 1
+        let items = isOne ? "1 item" : "\(foreignOrigins) items"
+        let why = isOne ? "another item has the same value" : "other items have the same values"
         return [
-            .loss("the attribute 'origin' of \(items), because it is \(whose), which imports find by it")
+            .loss("the attribute 'origin' of \(items), because \(why), by which imports find \(isOne ? "it" : "them")")
         ]
     }
 
@@ -160,8 +161,8 @@ package struct ImportSession {
         Set(try vault.slots().flatMap { $0.groups ?? [] })
     }
 
-    /// Notes an item that an entry was found to be by its identifier or name, and that others can read where it is: a
-    /// source that was imported before may have put it there.
+    /// Notes an existing item that an entry was matched with by its identifier or name, and that others can read in its
+    /// group: an earlier import may have put it there.
     private mutating func noteExposed(_ decision: Decision) {
         guard decision.changes, !decision.renamesOnly, let asked = decision.asked,
             readable.contains(decision.target.group),
@@ -182,7 +183,7 @@ package struct ImportSession {
         package let target: ItemKey
         /// The item that is replaced, if its key differs.
         var old: ItemKey?
-        /// The key that the source and the options ask for; of items that are changed only.
+        /// The key that the source and the options ask for; set only for items that are changed.
         var asked: ItemKey?
         /// Whether the item gets another name or group, and nothing else changes.
         var renamesOnly = false
@@ -212,7 +213,7 @@ package struct ImportSession {
     /// How an item of the source differs from the one in the vault.
     private enum Difference {
         case none, newer, older
-        /// Only the name or the group differs, and the source's is to hold.
+        /// Only the name or the group differs, and the source's takes precedence.
         case name
         /// The source does not record which is newer.
         case unknown
@@ -221,7 +222,7 @@ package struct ImportSession {
     /// How the name that an item will have differs from the one it has.
     private enum Naming {
         case same, renamed
-        /// It loses the number that tells it from another item, which had the name.
+        /// It loses the number that distinguishes it from another item, which used to have the name.
         case freed
         /// It is in another group, because the user asks for that.
         case moved
@@ -237,7 +238,8 @@ package struct ImportSession {
     ) throws(VaultError) -> Decision {
         let key = try group.key(record.key, record.attributes)
         var old: ItemKey?
-        // Of our own exports, an entry's identifier is its item's id, unless the item has one of another program.
+        // In our own exports, an entry's identifier is its item's id, unless the item has an identifier from another
+        // program.
         let isIdentified =
             record.formerKey == nil || record.attributes.string(AttributeName.origin) == record.origin
         if policy != .keepBoth, !record.origin.isEmpty, isIdentified {
@@ -311,8 +313,9 @@ package struct ImportSession {
         twins.note(decision.target, record)
     }
 
-    /// Returns the key of an item that exists, once the source has changed it: its name in the source may be another one.
-    /// If another item has that name, it gets a suffix, as entries of one name do; an item that has such a suffix keeps it.
+    /// Returns the key that an existing item has once the source has changed it: its name in the source may be
+    /// different. If another item has that name, the item gets a suffix, as entries with the same name do; an item that
+    /// already has such a suffix keeps it.
     private mutating func target(
         of found: ItemKey, named name: ItemKey, _ isKnown: (ItemKey) throws(VaultError) -> Bool
     ) throws(VaultError) -> ItemKey {
@@ -331,7 +334,8 @@ package struct ImportSession {
         return found
     }
 
-    /// Whether two identifiers are of different entries of one program, such as entries of two of its databases.
+    /// Whether two identifiers belong to different entries of the same program, such as entries of two of its
+    /// databases.
     private static func areTwoEntries(_ one: String, _ other: String?) -> Bool {
         guard let other, let program = one.firstIndex(of: ":") else { return false }
         return one != other && other.hasPrefix(one[...program])
@@ -345,7 +349,7 @@ package struct ImportSession {
             guard let origin = item.attributes.string(AttributeName.origin) else { continue }
             if origins.updateValue(item.key, forKey: origin) != nil { doubled.insert(origin) }
         }
-        // Which of two items is meant, nobody knows, and the source of one of them may have been made for that.
+        // Nobody can know which of two items is meant, and the source of one of them may have been made to cause this.
         for origin in doubled { origins[origin] = nil }
         return origins
     }
@@ -369,7 +373,7 @@ package struct ImportSession {
     private static func hasAll(of attributes: Attributes, _ item: Item) -> Bool {
         func has(_ attributes: Attributes) -> Bool {
             attributes.all.allSatisfy {
-                // The vault's own item need not state what the vault knows of it.
+                // The vault's own item need not state what the vault knows about it.
                 let known = item.attributes.attribute($0.name)
                 return known == $0 || known == nil && $0.name == SecretDate.attribute
             }
@@ -387,8 +391,8 @@ package struct ImportSession {
         return modified > other ? .newer : .older
     }
 
-    /// Whether a source gives an item the identifier by which a later import finds another one, be it of the vault or of
-    /// this source: that one's secrets would then be put here, or neither would be found.
+    /// Whether a source gives an item the identifier by which a later import finds another item, in the vault or in
+    /// this source: the other item's secrets would then be put into this one, or neither would be found.
     private mutating func hasForeignOrigin(
         _ record: borrowing ImportRecord, _ decision: Decision, known: () throws(VaultError) -> [String: ItemKey]
     ) throws(VaultError) -> Bool {
@@ -482,7 +486,7 @@ package struct ImportSession {
         }
     }
 
-    /// Returns what changes of an existing item, and what stays despite the source, in words; empty if there is nothing
+    /// Returns what changes in an existing item, and what stays despite the source, in words; empty if there is nothing
     /// to say.
     private static func remarks(on record: borrowing ImportRecord, _ before: Item?, _ decision: Decision) -> String {
         guard let before, decision.changes else { return "" }
@@ -512,7 +516,7 @@ package struct ImportSession {
         switch decision.action {
         case .skip, .copy, .duplicate, .keep: return EarlierChange()
         case .add, .keepBoth: break
-        // Of a rehearsal, an entry before this one can be what is changed.
+        // In a rehearsal, the item to change may come from an earlier entry.
         case .replace, .update, .unchanged: item = try whole(decision.old ?? decision.target)
         }
         guard let item else {
@@ -524,9 +528,9 @@ package struct ImportSession {
         if decision.action == .update, !decision.renamesOnly { change = .merge }
         let known = try KnownValues(
             item, try earlier(decision.old ?? decision.target), record, change, limit: limit, open: open)
-        // What an import of the same source has named before is not named again.
+        // Values that an earlier import of the same source has reported are not reported again.
         let isNamed = !record.origin.isEmpty && item.item.attributes.string(AttributeName.origin) == record.origin
-        // A value that the item has already keeps what the vault knows of it, such as the group in which it was set.
+        // A value that the item already has keeps what the vault knows about it, such as the group in which it was set.
         let missing = known.missing(
             record.earlier, after: change == .merge ? item.item.modified : .max, isNamed: isNamed)
         return EarlierChange(

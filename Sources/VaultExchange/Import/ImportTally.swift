@@ -9,7 +9,7 @@ package struct ImportTally {
     package internal(set) var displacedEarlierValues = 0
     /// The outcomes for items that already existed, with their places in the source; only the first few.
     package private(set) var named: [String] = []
-    /// The first few of those because of which an import is refused.
+    /// The first few items because of which an import is refused.
     package private(set) var duplicateNames: [String] = []
 
     /// The maximum number of skipped, replaced or renamed items that are listed by name. A dry run lists all of them on

@@ -7,7 +7,7 @@ enum ImportedAttributes {
     /// Which of an item's attributes a change is about.
     enum Change {
         case none
-        /// The source's are all that the item will have; otherwise, it keeps the others.
+        /// `replaceAll`: the item will have only the source's attributes; `merge`: it also keeps its others.
         case replaceAll, merge
         /// Only the one that keeps the source's user name.
         case name
@@ -40,7 +40,7 @@ enum ImportedAttributes {
         } catch { throw error.at(record.place) }
     }
 
-    /// Returns the change of an item that gets another name and nothing else.
+    /// Returns the change to an item that gets a different name and nothing else.
     private static func name(_ attributes: Attributes, _ item: Item?) -> AttributeChanges {
         let (known, now) = (item?.attributes ?? Attributes(), attributes.attribute(AttributeName.userName))
         guard let now else {
@@ -64,7 +64,7 @@ enum ImportedAttributes {
 }
 
 extension AttributeChanges {
-    /// Leaves out the date of the secret if the item's last change says it as well.
+    /// Leaves out the date of the secret if the item's last change has the same date.
     mutating func dropDate(ifSameDayAs modified: Int64?) {
         guard let modified, let stated = SecretDate.stated(set), stated / Timestamp.day == modified / Timestamp.day
         else { return }

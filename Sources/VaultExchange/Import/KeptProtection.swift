@@ -1,10 +1,10 @@
 import VaultFmt
 import VaultLocal
 
-/// How an item that exists is protected, which an import does not change: a source can be written by somebody who knows
-/// the ids of a vault's entries, and would otherwise choose who can read them.
+/// How an existing item is protected, which an import does not change: somebody who knows the ids of a vault's entries
+/// could write a source, and would otherwise choose who can read them.
 enum KeptProtection {
-    /// Returns what stays although the source says something else, and what changes of the item's name and group.
+    /// Returns what stays although the source says something else, and what changes in the item's name and group.
     ///
     /// - `asked`: The key that the source and the options ask for.
     /// - `target`: The key that the item gets.
@@ -36,7 +36,7 @@ enum KeptProtection {
         return parts
     }
 
-    /// Whether two keys differ in their groups at most.
+    /// Whether two keys differ at most in their groups.
     private static func isSameName(_ one: ItemKey, _ other: ItemKey) -> Bool {
         do throws(VaultError) { return try one.replacing(group: "") == other.replacing(group: "") } catch {
             return false

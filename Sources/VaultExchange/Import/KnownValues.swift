@@ -1,7 +1,8 @@
 import VaultFmt
 
-/// The secrets and sealed attributes that an item of the vault has and had, by their fields. A source's earlier values are
-/// compared with them by their bytes: when the item was changed does not tell which of them it has seen.
+/// The current and earlier secrets and sealed attributes of an item in the vault, by field. A source's earlier values
+/// are compared with them by their bytes, because the time at which the item was changed does not tell which of those
+/// values it has had.
 struct KnownValues {
     /// One field: the secret, whose name is empty, or a sealed attribute.
     private struct Field {
@@ -61,7 +62,7 @@ struct KnownValues {
     /// The effect of an import on the values that an item shows.
     enum Change {
         case none
-        /// It sets what the source has; otherwise, it also removes what the source does not have.
+        /// `merge`: it sets what the source has; `replace`: it also removes what the source does not have.
         case merge, replace
     }
 
@@ -79,7 +80,8 @@ struct KnownValues {
         }
     }
 
-    /// Returns how many of the item's own earlier values give way to values that are added, beyond what its change takes.
+    /// Returns how many of the item's own earlier values give way to added values, not counting those that give way
+    /// because the import changes the item.
     func displaced(by added: [ImportRecord.Earlier]) -> Int {
         Self.distinct(added, beside: fields).reduce(0) { sum, new in
             let own = fields[new.key]?.count ?? 0
@@ -89,11 +91,12 @@ struct KnownValues {
 
     private func has(_ earlier: ImportRecord.Earlier) -> Bool { Self.distinct([earlier], beside: fields).isEmpty }
 
-    /// Returns the earlier values of a source that the item lacks, oldest first, as far as the vault keeps so many, and the
-    /// number of others.
+    /// Returns the earlier values of a source that the item lacks, oldest first, as many as the vault keeps, and the
+    /// number of the others.
     ///
     /// - `known`: The time of the item in the vault. Everything later is new, and older values of the item give way to it.
-    /// - `isNamed`: Whether an import of the same source has named what was then older than everything in a full list.
+    /// - `isNamed`: Whether an import of the same source has already reported the values that were older than
+    ///   everything in a full list.
     func missing(
         _ earlier: [ImportRecord.Earlier], after known: Int64, isNamed: Bool
     ) -> (added: [ImportRecord.Earlier], dropped: Int) {
@@ -117,7 +120,7 @@ struct KnownValues {
         return (rest + newest, max(0, dropped - beyond))
     }
 
-    /// Returns the last values that fit, at most so many.
+    /// Returns the last values that fit, at most `most` of them.
     private static func longest(
         _ values: [ImportRecord.Earlier], _ most: Int, fits: ([ImportRecord.Earlier]) -> Bool
     ) -> [ImportRecord.Earlier] {
@@ -126,8 +129,8 @@ struct KnownValues {
         return values.suffix(count)
     }
 
-    /// Returns the last of a new item's earlier values, as many as a vault keeps, without those that have nothing that a
-    /// later one or the item itself lacks, and the number of others that it does not keep.
+    /// Returns the last of a new item's earlier values, as many as a vault keeps, without those whose contents a later
+    /// value or the item itself has as well, and the number of others that it does not keep.
     static func last(of record: borrowing ImportRecord, _ most: Int) -> (added: [ImportRecord.Earlier], dropped: Int) {
         var known = ["": Field(now: SharedSecret(record.secret.copy()))]
         for attribute in record.attributes.all where attribute.flags.contains(.sealed) {

@@ -2,8 +2,8 @@ import Crypto
 import VaultFmt
 import VaultLocal
 
-/// Tells the entries of one source apart that would become items of the same name: by their folders, then by their
-/// titles, then by numbers, which are added to the account.
+/// Distinguishes entries of one source that would become items with the same name: by their folders, then by their
+/// titles, then by numbers. These are added to the account.
 ///
 /// It keeps only hashes, so that a source with a million entries does not fill the memory.
 struct Twins {
@@ -15,7 +15,7 @@ struct Twins {
         case copy
     }
 
-    /// The first entry of a name.
+    /// The first entry with a name.
     private struct First {
         let contents: Mark
         let folder: UInt32
@@ -24,7 +24,7 @@ struct Twins {
         var next: UInt32 = 2
     }
 
-    /// The start of a keyed hash: nobody outside this process can make two texts that have the same.
+    /// The start of a keyed hash: nobody outside this process can make two texts that have the same hash.
     private typealias Mark = UInt64
 
     private let key = [UInt8].random(16)
@@ -35,13 +35,13 @@ struct Twins {
     private var targets: Set<Mark> = []
     /// The names of the items that entries were found to be, whether or not they changed them.
     private var matches: Set<Mark> = []
-    /// The last number that was given to an item of a name.
+    /// The last number that was given to an item with a name.
     private var numbers: [Mark: UInt32] = [:]
 
-    /// The most entries of one name that are numbered.
+    /// The most entries with the same name that are numbered.
     static let most: UInt32 = 1_000_000
 
-    /// Finds a key for an entry that no earlier entry of the source has.
+    /// Finds, for an entry, a key that no earlier entry of the source has.
     ///
     /// `key`: the key that the entry has by itself.
     mutating func verdict(on key: ItemKey, _ record: borrowing ImportRecord) throws(VaultError) -> Verdict {
@@ -63,7 +63,8 @@ struct Twins {
             if let twin = try free(key, suffix, entry) { return .new(twin) }
         }
         guard try TwinName.key(key, String(Self.most)) != nil else {
-            throw VaultError(.limitExceeded, "the account is too long for a number that tells it from another one")
+            throw VaultError(
+                .limitExceeded, "the account is too long to add a number that distinguishes it from another one")
         }
         for number in first.next..<Self.most {
             names[name]?.next = number + 1
@@ -72,7 +73,7 @@ struct Twins {
         throw VaultError(.limitExceeded, "there are \(Self.most) entries with the same name")
     }
 
-    /// Adds an entry whose name was found otherwise.
+    /// Adds an entry whose name was found in another way.
     mutating func note(_ key: ItemKey, _ record: borrowing ImportRecord) {
         let name = mark(key)
         if names[name] == nil { names[name] = first(record) }
@@ -96,10 +97,10 @@ struct Twins {
         return !targets.contains(name) && !matches.contains(name)
     }
 
-    /// The first number that can be free for an item with this name: nobody looks for it twice.
+    /// The first number that can be free for an item with this name, so that no number is tried twice.
     func number(after key: ItemKey) -> UInt32 { numbers[mark(key)].map { min($0 + 1, Self.most) } ?? 2 }
 
-    /// Notes the number that an item of a name has got.
+    /// Notes the number that was given to an item with a name.
     mutating func note(_ number: UInt32, of key: ItemKey) { numbers[mark(key)] = number }
 
     /// Returns the key with a suffix and takes it, unless an earlier entry has it or it would be too long.
@@ -166,7 +167,7 @@ struct Twins {
         for time in times { add(Array("\(time.map(String.init) ?? "none")".utf8), to: &hash) }
     }
 
-    /// Adds bytes and how many they are.
+    /// Adds bytes and their number.
     private static func add(_ bytes: [UInt8], to hash: inout SHA256) {
         bytes.withUnsafeBytes { add($0, to: &hash) }
     }

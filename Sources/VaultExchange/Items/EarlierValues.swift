@@ -10,7 +10,8 @@ package enum EarlierValues {
             .sorted { ($0.element.lastUsed, $0.offset) > ($1.element.lastUsed, $1.offset) }.map(\.element)
     }
 
-    /// The values with their numbers, which count each field for itself: secrets first, then sealed attributes by name.
+    /// The values with their numbers, which are counted separately for each field: secrets first, then sealed
+    /// attributes by name.
     package static func numbered(of item: Item, in vault: Vault) throws -> [(number: Int, value: EarlierValue)] {
         let fields = Dictionary(grouping: try newestFirst(of: item, in: vault)) { $0.attribute ?? "" }
         return fields.sorted { $0.key < $1.key }.flatMap { field in

@@ -2,7 +2,7 @@ import Glibc
 import VaultBytes
 package import VaultFmt
 
-/// When an item got its secret, which a change of a note, a label or its name does not alter.
+/// When an item got its secret, which a change to a note, to a label or to its name does not alter.
 ///
 /// The vault knows when each secret was set in it. An imported secret can be older: the import's source gives the item
 /// an earlier time of change, and when the item is changed later, the attribute `secret-changed` keeps that date.
@@ -53,7 +53,8 @@ package struct SecretDate {
 }
 
 extension Attributes {
-    /// States since when an item has its secret, for a place where only its attributes and its last change are known.
+    /// States since when an item has had its secret, for a place where only its attributes and its last change are
+    /// known.
     ///
     /// Nothing is added if the secret is as old as that change, or if there is no room.
     ///
@@ -71,8 +72,8 @@ extension Attributes {
 }
 
 extension AttributeChanges {
-    /// Seals what is sealed by its name, such as notes, although the item has it otherwise: an import can have brought it
-    /// so, and whoever writes notes does not expect others to read them.
+    /// Seals attributes that are sealed because of their names, such as notes, even if the item has them unsealed: an
+    /// import may have added them that way, and whoever writes notes does not expect others to read them.
     package mutating func sealUsual(of item: Item?) {
         guard let item else { return }
         for attribute in set.all where !attribute.areFlagsStated {
@@ -84,7 +85,7 @@ extension AttributeChanges {
 
     /// Keeps the date of an item's secret through a change that leaves the secret as it is.
     ///
-    /// Nothing is added where the vault itself knows the date: unless the secret was imported.
+    /// Nothing is added if the vault itself knows the date, as it does unless the secret was imported.
     package mutating func keepDate(ofSecretOf item: Item, in vault: Vault) throws(VaultError) {
         guard set[SecretDate.attribute] == nil, !remove.contains(SecretDate.attribute), item.key.account != nil else {
             return
@@ -92,7 +93,8 @@ extension AttributeChanges {
         keep(try SecretDate(of: item, in: vault), of: item)
     }
 
-    /// The same for an item that gets a secret: one that it has already keeps its date, and another one has none yet.
+    /// The same for an item that gets a secret: the secret that it already has keeps its date, and a new one has none
+    /// yet.
     package mutating func keepDate(ofSecretOf item: Item?, unlessNew secret: borrowing Secret, in vault: Vault)
         throws(VaultError)
     {
@@ -117,17 +119,18 @@ extension AttributeChanges {
                 return opened.takeSecret()
             })
         guard let stated = SecretDate.stated(set) else {
-            // What is no date is somebody's own.
+            // A value that is not a date is the user's own.
             guard set.attribute(SecretDate.attribute) == nil else { return }
             return isSame ? keep(SecretDate(listed: item), of: item) : forgetDate(of: item)
         }
-        // A program that does not know the attribute has left it as it was with the secret before.
+        // A program that does not know the attribute has left it as it was with the previous secret.
         guard !isSame, stated <= SecretDate(listed: item).milliseconds else { return }
         set[SecretDate.attribute] = nil
         forgetDate(of: item)
     }
 
-    /// Whether an item has this secret. A damaged one, or that of another device, can only be replaced.
+    /// Whether an item has this secret. A secret that is damaged, or that belongs to another device, can only be
+    /// replaced.
     private static func has(
         _ secret: borrowing Secret, _ open: () throws(VaultError) -> Secret?
     ) throws(VaultError) -> Bool {

@@ -12,7 +12,7 @@ package enum TwinName {
         }
     }
 
-    /// Whether a key is another one with a suffix.
+    /// Whether a key is another key with a suffix added.
     static func isTwin(_ twin: ItemKey, of key: ItemKey) -> Bool {
         guard let account = key.account, let own = twin.account, own.hasSuffix(")") else { return false }
         guard own.utf8.starts(with: (account.isEmpty ? "(" : account + " (").utf8) else { return false }

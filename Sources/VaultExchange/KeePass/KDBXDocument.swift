@@ -62,7 +62,7 @@ final class KDBXDocument: XMLHandler {
         var isInRecycleBin = false
         /// The parts of it that no item can hold.
         var lost: [String] = []
-        /// The memory of its name.
+        /// The memory that its name takes.
         var held = 0
     }
 
@@ -82,7 +82,7 @@ final class KDBXDocument: XMLHandler {
     private var path: [Open] = []
     private var groups: [Group] = []
     private var entries: [KDBXEntry] = []
-    /// The elements that each open entry has had and of which it can have only one.
+    /// The elements that each open entry has had, of those that it can have only once.
     private var singles: [Set<Element>] = []
     /// The keys and values that the open field, attachment or item of custom data has had.
     private var parts: (keys: Int, values: Int) = (0, 0)
@@ -101,7 +101,7 @@ final class KDBXDocument: XMLHandler {
     private var isBinaryCompressed = false
     private var number = 0
     private let mostEntries: Int
-    /// The memory of the open entry and its earlier states, and of the text of the open element.
+    /// The memory that the open entry with its earlier states and the text of the open element take.
     private var held = 0
     private var textHeld = 0
 
@@ -169,7 +169,8 @@ final class KDBXDocument: XMLHandler {
 
     // MARK: elements
 
-    /// Whether entries can be in such an element. No program puts one outside of all groups, but none is lost if one does.
+    /// Whether entries can be in such an element. No program puts entries outside all groups, but such an entry would
+    /// not be lost.
     private static func holdsEntries(_ element: Element) -> Bool { [.group, .root, .history].contains(element) }
 
     private func parent(_ depth: Int = 1) -> Element? {
@@ -342,7 +343,7 @@ final class KDBXDocument: XMLHandler {
     /// The last key, for messages.
     private var quotedKey: String { TerminalText.quoted(String(key.prefix(100))) }
 
-    /// Notes that something of the open entry could not be read.
+    /// Notes that a part of the current entry could not be read.
     private func problem(_ what: String) throws {
         try hold(what.utf8.count)
         change { $0.problems.append(what) }
@@ -410,7 +411,7 @@ final class KDBXDocument: XMLHandler {
         binaries.memory.release(group.held)
     }
 
-    /// The maximum number of groups of which the losses are named.
+    /// The maximum number of groups whose losses are named.
     private static let mostGroupLosses = 1000
 
     private func endEntry() throws {

@@ -14,7 +14,7 @@ struct KDBXEntry {
     /// Milliseconds since 1970.
     var created: Int64?
     var modified: Int64?
-    /// Whether it has such a time that cannot be read.
+    /// Whether it has a time of creation or modification that cannot be read.
     var hasBadCreation = false
     var hasBadModification = false
     var expiry: Int64?
@@ -40,7 +40,7 @@ struct KDBXEntry {
     /// Returns a field that is not secret, as text.
     func text(_ name: String) -> String { self[name]?.text ?? "" }
 
-    /// Whether a field that becomes part of an item's name, or of what the index says of it, is hidden.
+    /// Whether a field that becomes part of an item's name, or of what the index says about it, is hidden.
     var hasProtectedName: Bool {
         strings.contains { $0.isProtected && KDBXString.isPublic($0.name) && $0.value.count > 0 }
     }
@@ -68,7 +68,7 @@ extension KDBXString {
     /// How KeePassXC and Keepass2Android begin the names of further addresses.
     static let furtherAddress = "KP2A_URL"
 
-    /// Whether a field becomes part of an item's name, or of what the index says of it.
+    /// Whether a field becomes part of an item's name, or of what the index says about it.
     static func isPublic(_ name: String) -> Bool {
         [title, userName, url].contains(name) || name.hasPrefix(furtherAddress)
     }

@@ -31,7 +31,7 @@ struct KDBXFile: ~Copyable {
         if header.isCompressed { try ForeignLibrary.zlib.load() }
         try ForeignLibrary.expat.load()
         let keys = try key.keys(for: header, limits: limits, mostRounds: mostRounds)
-        // Libraries and the derivation have taken some of what was asked for when the file was read.
+        // Libraries and the derivation have taken some of the memory that was free when the file was read.
         try SourceMemory.require(SourceMemory.base + SourceMemory.times * file.count, for: "the source")
         return KDBXFile(
             header: header,
@@ -251,9 +251,9 @@ struct InnerStream: ~Copyable {
     }
 }
 
-/// The memory for the contents of a file, which has one bound: compressed contents could ask for gigabytes.
+/// The memory for the contents of a file, with a single limit: compressed contents could ask for gigabytes.
 final class KDBXMemory {
-    /// The memory of a value beside its bytes.
+    /// The memory of a value in addition to its bytes.
     static let head = 256
 
     private let most: Int
@@ -291,7 +291,7 @@ struct KDBXRepeats {
         where seen[name, default: []].insert(place).inserted {
             try take(place.count)
         }
-        // While an entry is converted, each of its states has a copy; no vault keeps many.
+        // While an entry is converted, each of its states has a copy of them; no vault keeps many states.
         for state in entry.history.dropLast(Self.usualStates) {
             for (_, place) in state.binaries { try take(place.count) }
         }
@@ -299,7 +299,7 @@ struct KDBXRepeats {
         for state in [entry] + entry.history { try take(state.customIcon.utf8.count) }
     }
 
-    /// The number of earlier states that programs keep of an entry, or more.
+    /// At least the number of earlier states that programs keep of an entry.
     private static let usualStates = 16
 
     /// Counts bytes, or throws `overLimit`.
@@ -307,7 +307,7 @@ struct KDBXRepeats {
         guard count <= most - total else {
             throw ExchangeError(
                 .overLimit,
-                "the attachments, references and folders of all entries would take more than \(most >> 20) MiB, because many entries have the same",
+                "the attachments, references and folders of all entries would take more than \(most >> 20) MiB, because many entries have the same ones",
                 .allowMemory)
         }
         total += count

@@ -61,7 +61,7 @@ enum KDBX {
         static let unpackedTimes = 64
         static let unpackedAtMost = 2 << 30
         /// The maximum size of all attachments of a file and one entry together, unless the user allows more:
-        /// attachments of version 3 are compressed one by one, so that a few kilobytes could ask for gigabytes.
+        /// attachments of version 3 are compressed one by one, so a few kilobytes could ask for gigabytes.
         static func attached(_ file: Int) -> Int { (32 << 20) + 2 * min(file, Self.file) }
         /// The maximum number of entries of contents of this size. Each entry has an identifier of 16 random bytes, which
         /// nothing compresses; only a file that was made to do harm has more.

@@ -98,7 +98,7 @@ extension KDBXArgon2 {
 
     /// Checks the cost against the limits. Memory, and memory times passes, are limited as they are for vaults. Passes
     /// and lanes alone are not limited: KeePassXC uses dozens of passes over little memory, and as many lanes as the
-    /// machine has cores, of which at most 16 are computed at a time.
+    /// machine has cores; at most 16 lanes are computed at a time.
     private func check(_ limits: ReaderLimits) throws {
         let memory = memoryBytes >> 10
         func over(_ what: String, _ value: UInt64, _ limit: UInt64, _ remedy: ExchangeError.Remedy) -> ExchangeError {

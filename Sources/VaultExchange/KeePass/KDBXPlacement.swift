@@ -24,7 +24,7 @@ struct KDBXPlacement: Equatable {
         static let created = "created"
         static let modified = "modified"
         static let replaced = "replaced"
-        /// The access group of an earlier state, if the item is in another one now.
+        /// The access group of an earlier state, if the item is in a different group now.
         static let group = "group"
         static let secret = "secret"
         static let attributes = "attributes"

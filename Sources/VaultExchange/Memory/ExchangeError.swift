@@ -66,7 +66,7 @@ package struct ExchangeError: Error {
         ExchangeError(.damaged, "\(place): \(what)")
     }
 
-    /// Any error as this type: one of the vault keeps it as its cause.
+    /// Any error as this type; an error of the vault becomes its cause.
     package init(_ error: any Error) {
         switch error {
         case let error as ExchangeError: self = error

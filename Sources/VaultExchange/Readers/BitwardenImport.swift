@@ -9,7 +9,7 @@ struct BitwardenImport: ~Copyable, EntrySource {
     private let includesTrash: Bool
     /// The memory that the user allows beyond what a file of its size can need; nil if none was given.
     private let mostMemory: Int?
-    /// The bytes of folders' and collections' names in items so far: any number of items can have the same.
+    /// The bytes of folders' and collections' names in items so far: any number of items can have the same ones.
     private var named = 0
 
     /// Whether an object begins like such an export. Our own exports begin with their format name. Other programs that
@@ -95,14 +95,15 @@ struct BitwardenImport: ~Copyable, EntrySource {
         return unknown + inTrash.omission("item", "items", "in the trash", isInRecycleBin: true)
     }
 
-    /// Counts the names of an entry's folder and collections, and refuses more than a file of this size can mean.
+    /// Counts the names of an entry's folder and collections, and refuses more than a file of this size can have
+    /// without being made to do harm.
     private mutating func countNames(of entry: borrowing ImportedEntry) throws {
         named += entry.folder.reduce(0) { $0 + $1.utf8.count }
         named += entry.properties.reduce(0) { $0 + ($1.name == Self.collections ? $1.value.utf8.count : 0) }
         guard named > mostMemory ?? Self.mostNames + Int(clamping: splitter.offset) else { return }
         throw ExchangeError(
             .overLimit,
-            "the names of folders and collections would take more than \(named >> 20) MiB, because many items have the same",
+            "the names of folders and collections would take more than \(named >> 20) MiB, because many items have the same ones",
             .allowMemory)
     }
 

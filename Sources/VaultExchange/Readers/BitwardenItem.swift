@@ -220,7 +220,7 @@ extension BitwardenItem {
         return SharedSecret(text: text)
     }
 
-    /// Adds a login. A card or a key that has one keeps its own secret, and an identity its user name.
+    /// Adds a login. A card or a key that has a login keeps its own secret, and an identity keeps its user name.
     private func putKeepingSecret(_ login: BitwardenObject<Login>, _ entry: inout ImportedEntry) {
         let (secret, userName) = (entry.password, entry.userName)
         put(login.known, &entry)

@@ -152,7 +152,7 @@ struct CSVLosses {
         return lines
     }
 
-    /// Names all lines, the first thousand runs of them: "lines 2, 3, 7 to 90".
+    /// Names the lines, at most the first thousand runs of them: "lines 2, 3, 7 to 90".
     private static func places(_ lines: [Int]) -> String {
         var runs: [ClosedRange<Int>] = []
         for line in lines {

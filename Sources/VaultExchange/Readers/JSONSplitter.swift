@@ -92,7 +92,7 @@ package struct JSONSplitter: ~Copyable {
                 + "was made to do harm", .allowMemory)
     }
 
-    /// How many values any piece may have; beyond them, each needs so many bytes.
+    /// How many values any piece may have, and how many bytes the piece must have for each further value.
     private static let mostValues = 131_072
     private static let bytesPerValue = 64
 

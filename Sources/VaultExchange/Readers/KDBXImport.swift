@@ -84,8 +84,8 @@ enum KDBXReading {
             )
         }
         for (count, what) in [
-            (waiting.unresolved, "to fields of missing entries, or of too many entries in a row"),
-            (waiting.secretsKept, "to passwords and notes in titles, user names and addresses, which are not secret"),
+            (waiting.unresolved, "to fields of missing entries, or through too many entries"),
+            (waiting.secretsKept, "from titles, user names and addresses, which are not secret, to passwords or notes"),
         ] where count > 0 {
             losses.append(.intended("\(count) references \(what); the references are kept as text"))
         }

@@ -1,7 +1,6 @@
 import VaultFmt
 
-/// The formats that items can be imported from. To add one, add a case here, a row in each of the two functions below,
-/// and a file with its reader.
+/// The formats that items can be imported from. ARCHITECTURE.md describes how to add a format.
 package enum SourceFormat: String, CaseIterable {
     case json
     case csv
@@ -105,7 +104,7 @@ package final class OpenedSource: ImportSource {
     }
 
     package func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [Omission] {
-        // Since the source was opened, the vault was, which takes memory too.
+        // The vault has been opened since the source was, which takes memory too.
         try SourceMemory.require(SourceMemory.base, for: "the source")
         return try body(take)
     }

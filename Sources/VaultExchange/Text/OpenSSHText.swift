@@ -1,8 +1,8 @@
 import Crypto
 package import VaultFmt
 
-/// Private keys in OpenSSH's own form (PROTOCOL.key in its sources), unencrypted. OpenSSH before 9.6 reads Ed25519 keys in
-/// no other; RSA and ECDSA keys it reads in PEM.
+/// Private keys in OpenSSH's own form (PROTOCOL.key in its sources), unencrypted. OpenSSH before 9.6 reads Ed25519 keys
+/// only in this form; it reads RSA and ECDSA keys in PEM.
 package enum OpenSSHText {
     /// The bytes of a PKCS #8 structure (RFC 8410) before the 32 bytes of an Ed25519 seed.
     private static let beforeSeed: [UInt8] = [

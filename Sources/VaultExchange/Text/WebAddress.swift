@@ -80,7 +80,7 @@ package struct WebAddress {
             }
             index += mark.count
             let rest = text[index...].prefix(longest)
-            // A text can go on behind an address. An address that has spaces in it is one nevertheless.
+            // A text can continue after an address. An address that contains spaces is still an address.
             if hasPassword(after: rest.prefix { isAddress || $0 > 0x20 }) { return true }
         }
         return false
@@ -96,7 +96,7 @@ package struct WebAddress {
         return !namesOfPeople.contains(address[..<colon].lowercased()) && address.index(after: colon) < at
     }
 
-    /// The schemes of addresses that have an `@` of another meaning.
+    /// The schemes of addresses in which an `@` has another meaning.
     private static let namesOfPeople: Set<String> = ["mailto", "acct", "sip", "sips", "xmpp", "im", "tel"]
 
     /// `word`: what follows the scheme.
@@ -106,7 +106,7 @@ package struct WebAddress {
             guard let colon = authority[..<at].firstIndex(of: UInt8(ascii: ":")) else {
                 return isToken(authority[..<at])
             }
-            // Behind a token, the password is empty or a word such as "x-oauth-basic".
+            // After a token, the password is empty or a word such as "x-oauth-basic".
             return colon + 1 < at || isToken(authority[..<colon])
         }
         // A password that contains a slash: what follows the colon is not a port.
@@ -123,7 +123,7 @@ package struct WebAddress {
         return name.count >= shortestToken && digits >= 2 && !name.contains(UInt8(ascii: "%"))
     }
 
-    /// The least length of a token that is taken for one: those of services have at least 20 characters.
+    /// The minimum length of a text that is taken for a token: services' tokens have at least 20 characters.
     private static let shortestToken = 16
     private static let ends = ASCIISet("/?#")
     /// How much of an address is examined.

@@ -3,7 +3,7 @@ package import VaultFmt
 import VaultLocal
 
 /// Writes items as CSV (RFC 4180), for spreadsheets and other password managers. The format is lossy: of the
-/// attributes, only label, notes or else comment, description, otp and the first address in url are included.
+/// attributes, it includes only label, notes (or else comment), description, otp and the first address in url.
 ///
 /// The first six columns are those of Apple Passwords, which browsers and password managers can read. Values are not
 /// altered for spreadsheets, even if they start with "=".
@@ -77,7 +77,7 @@ package struct CSVExport {
         return SharedSecret(value).text
     }
 
-    /// The attributes that have a column. Those of addresses have one for the first.
+    /// The attributes that have a column. An attribute with addresses has one for the first address.
     private static let included: Set<String> = [
         AttributeName.label, AttributeName.kind, AttributeName.oneTimePassword, AttributeName.earlierOneTimePassword,
     ]

@@ -10,15 +10,15 @@ package struct EarlierState {
     package let secret: SharedSecret
     /// All attributes of that time, with their values.
     package let attributes: Attributes
-    /// The access group that the item was in when it had the values, if it is another one now, or else its group. It is
-    /// that of one of the values if they are of several groups.
+    /// The access group that the item was in when it had the values. If they were set in several groups, it is one of
+    /// these.
     package let group: String
 
-    /// Returns the states of an item that its earlier values tell of, oldest first.
+    /// Returns the states of an item that can be derived from its earlier values, oldest first.
     ///
-    /// Each field has earlier values of its own, and other programs know only whole entries. A state has the value that
-    /// each field had until then; an import finds equal values again. Values of one field that were replaced at the same
-    /// time end a state each. A value that a merge left to settle is the last of them.
+    /// Each field has its own earlier values, but other programs know only whole entries. A state has the value that
+    /// each field had until then; an import recognizes equal values. Values of one field that were replaced at the same
+    /// time each end a state. A value that a merge left to settle comes last.
     ///
     /// - `refused`: Called with each value that can be opened only on another device.
     package static func all(
@@ -53,10 +53,10 @@ package struct EarlierState {
         return states
     }
 
-    /// A value that an item has and does not show, the group it was set in, and when it was replaced.
+    /// A value that an item has but does not show, the group it was set in, and when it was replaced.
     private typealias Past = (value: EarlierValue, secret: SharedSecret, group: String, ended: Int64)
 
-    /// Returns what an item has and does not show, the oldest first.
+    /// Returns the values that an item has but does not show, oldest first.
     ///
     /// Nobody has replaced a value that is left to settle: it comes last, and ends when the item was last changed.
     private static func readable(
@@ -79,7 +79,7 @@ package struct EarlierState {
         return values
     }
 
-    /// The values that a field had, and the one that it has.
+    /// The values that a field had, and the value that it has now.
     private struct Field<Value> {
         private var earlier: [(value: Value, group: String, set: Int64, replaced: Int64)] = []
         private var ended = 0
@@ -92,16 +92,16 @@ package struct EarlierState {
             earlier.append((value, past.group, past.value.modified, past.ended))
         }
 
-        /// The value before those that have ended; nil if there is none.
+        /// The value that follows those that have ended; nil if there is none.
         var value: Value? { ended < earlier.count ? earlier[ended].value : now }
 
-        /// The group in which the value was set; nil if it is the one that the field has.
+        /// The group in which the value was set; nil if it is the value that the field has now.
         var group: String? { ended < earlier.count ? earlier[ended].group : nil }
 
-        /// When the value was replaced; nil if it is the one that the field has.
+        /// When the value was replaced; nil if it is the value that the field has now.
         var next: Int64? { ended < earlier.count ? earlier[ended].replaced : nil }
 
-        /// Goes on to the next value if this one was replaced at a time; returns when it was set.
+        /// Moves on to the next value if this one was replaced at the given time; returns when it was set.
         mutating func end(at time: Int64) -> Int64? {
             guard next == time else { return nil }
             ended += 1
@@ -136,7 +136,7 @@ package struct EarlierState {
         return Attribute(attribute.name, secret: bytes, flags: attribute.flags)
     }
 
-    /// Returns what each sealed attribute of an item was.
+    /// Returns the values of each sealed attribute of an item.
     private static func sealed(
         of item: Item, _ values: [Past], in vault: Vault
     ) throws -> [Field<Attribute>] {

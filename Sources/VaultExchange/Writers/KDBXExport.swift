@@ -207,7 +207,7 @@ struct KDBXItemState {
         note(key, accessibility, replaced, group)
     }
 
-    /// Records the notes from which the item is restored.
+    /// Records in the custom data what is needed to restore the item.
     private mutating func note(
         _ key: ItemKey, _ accessibility: Accessibility, _ replaced: Int64?, _ group: String?
     ) {
@@ -231,7 +231,7 @@ struct KDBXItemState {
         placements.append(KDBXPlacement(name: attribute.name, flags: attribute.flags.rawValue, place: place))
     }
 
-    /// Attributes with places of their own, in which references stay what they are.
+    /// Attributes with places of their own, in which references remain unchanged.
     private static let outsideFields: Set<String> = [AttributeName.tags, AttributeName.folder, AttributeName.autoType]
 
     /// Returns the place where other programs expect an attribute, or nil if there is none or the value could not be

@@ -9,7 +9,7 @@ extension Past.Place {
 
 /// A value that an item holds. Secret bytes stay sealed in their records.
 package struct HeldValue: Equatable, Sendable {
-    /// The value itself. Boxed: a table of values is then small, and moving one is cheap.
+    /// The value itself. Boxed, so that a table of values is small and moving a value is cheap.
     package indirect enum Content: Equatable, Sendable {
         /// A secret in an item's record, and the attributes of its time that were not sealed.
         case secret(RecordRef, attributes: [PageAttribute])
@@ -17,7 +17,7 @@ package struct HeldValue: Equatable, Sendable {
         case attribute(flags: AttributeFlags, AttributeValue)
         case key([UInt8])
         case place(Place)
-        /// A forgotten value, with the flags of an attribute: its bytes are gone, and its dot is not.
+        /// A forgotten value, with the flags of an attribute: its bytes are gone, but its dot is not.
         case forgotten(AttributeFlags)
     }
 
@@ -37,7 +37,7 @@ package struct HeldValue: Equatable, Sendable {
         self.replaced = replaced
     }
 
-    /// Whether the value is as secret as a secret: it is one, or a sealed attribute. A forgotten value is nothing more.
+    /// Whether the value is as secret as a secret: it is a secret or a sealed attribute. A forgotten value is neither.
     package var isProtected: Bool {
         switch content {
         case .secret: true

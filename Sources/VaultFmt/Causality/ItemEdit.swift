@@ -8,16 +8,18 @@ package struct ItemEdit: Sendable {
     package var settled: Set<FieldName> = []
     /// The attributes that are removed.
     package var dropped: Set<FieldName> = []
-    /// The earlier values that are forgotten, with all others of the same bytes.
+    /// The earlier values that are forgotten, together with all others that have the same bytes.
     package var forgotten: Set<ValueName> = []
     /// New earlier values, as an import adds them; their dots are those of the commit.
     package var added: [ValueName: HeldValue] = [:]
     /// Values that are left to settle again, as an undo leaves them; their dots are those of the commit.
     package var reopened: [ValueName: HeldValue] = [:]
-    /// Written fields that keep what they show, because nobody has seen its dot: it was made in the same transaction,
-    /// before those of the added values that preceded it.
+    /// Fields that are written again with the value that they show. Its old dot is not kept as an earlier value: nobody
+    /// has seen that dot, because it was made in the same transaction, before the dots of the added values, although
+    /// these values are older.
     package var renewed: Set<FieldName> = []
-    /// When the item was created and changed, as the caller says; nil for the time known, and the time of the change.
+    /// When the item was created and changed, as given by the caller; nil for the known time of its creation, and for
+    /// the time of the change.
     package var created: Int64?
     package var modified: Int64?
 
@@ -37,7 +39,7 @@ package struct EditedItem: Sendable {
 }
 
 extension ItemState {
-    /// Replaces all siblings by one, whose dot is that of the change (M-3 to M-7).
+    /// Replaces all siblings with one, whose dot is that of the change (M-3 to M-7).
     ///
     /// `time`: the time of the change, for values that it replaces.
     /// `view`: what the item shows before the change, with the limit of this vault.

@@ -5,7 +5,8 @@ extension ItemState {
     /// is the left one. No contents change and no dot is made. What is forgotten on either side is forgotten with
     /// `forget`, before or after.
     ///
-    /// `hasLeft`, `hasRight`: whether that state has seen a dot, and nothing forbids to conclude from it (M-33).
+    /// `hasLeft`, `hasRight`: whether that state has seen a dot, and nothing forbids drawing conclusions from that
+    /// (M-33).
     package static func merged(
         _ left: ItemState?, _ right: ItemState?, hasLeft: (Dot) -> Bool, hasRight: (Dot) -> Bool
     ) -> ItemState? {
@@ -31,7 +32,7 @@ extension ItemState {
 }
 
 extension HeldValue {
-    /// Unites the values of two sides. Of a value that both have, they can have different copies.
+    /// Unites the values of two sides. The sides can have different copies of the same value.
     static func united(_ left: [ValueName: HeldValue], _ right: [ValueName: HeldValue]) -> [ValueName: HeldValue] {
         left.merging(right) { $0.isPreferred(to: $1) ? $0 : $1 }
     }

@@ -1,7 +1,7 @@
 package import VaultBytes
 
-/// The values that the fields of an item show. They follow from the siblings, the open values and what is forgotten, and
-/// from no vector, so that no order of merges matters (specification, section 8.2).
+/// The values that the fields of an item show. They follow from the siblings, the open values and what is forgotten,
+/// but not from any vector, so that the order of merges does not matter (specification, section 8.2).
 package struct ShownItem: Equatable, Sendable {
     /// The dot of the value of each field that the item shows: always a key and a place.
     package let fields: [FieldName: Dot]
@@ -16,9 +16,9 @@ package struct ItemView: Equatable, Sendable {
     package let shown: ShownItem
     /// The values that are left to settle, in ascending order (M-14).
     package let marks: [ValueName]
-    /// The earlier values that a change keeps: equal ones under several dots.
+    /// The earlier values that a change keeps, including equal ones under several dots.
     package let kept: Set<ValueName>
-    /// The earlier values to list, in ascending order: equal ones once (M-15).
+    /// The earlier values to list, in ascending order, with equal ones listed once (M-15).
     package let earlier: [ValueName]
 }
 
@@ -37,7 +37,7 @@ extension ItemState {
 
     /// Returns what the item shows, what is left to settle, and its earlier values.
     ///
-    /// `limit`: the number of different earlier values to keep of each field.
+    /// `limit`: the number of different earlier values that each field keeps.
     /// `classOf`: classifies a value by its bytes; called only for values that must be compared.
     package func view<Failure: Error>(
         limit: Int, _ classOf: (ValueName) throws(Failure) -> ValueClass
@@ -70,7 +70,7 @@ extension ItemState {
         return all
     }
 
-    /// Of equal values the newest is listed, and none that is shown or left to settle.
+    /// Of equal values, only the newest is listed; a value that is shown or left to settle is not.
     private func listed<Failure: Error>(
         _ kept: Set<ValueName>, _ marks: [ValueName], _ shown: ShownItem, _ classes: inout ValueClasses,
         _ classOf: (ValueName) throws(Failure) -> ValueClass

@@ -1,8 +1,8 @@
 package import VaultBytes
 
-/// Names of items that have one key (specification, section 6.1).
+/// Names of items that have the same key (specification, section 6.1).
 package enum Twins {
-    /// Returns the items that have their key plain: of several with equal key and group, the one with the least id.
+    /// Returns the items that have their key plain: of several with the same key and group, the one with the least id.
     package static func plain<Name: Hashable>(_ items: [Bytes16: Name]) -> Set<Bytes16> {
         var least: [Name: Bytes16] = [:]
         for (id, name) in items { least[name] = min(least[name] ?? id, id) }
@@ -12,7 +12,7 @@ package enum Twins {
     private static let start = Array(" (conflict ".utf8)
     private static let digits = 8
 
-    /// Returns the suffix under which another item of the same key is listed.
+    /// Returns the suffix under which another item with the same key is listed.
     package static func suffix(_ id: Bytes16) -> [UInt8] {
         start + Hex.encode(Array(id.bytes.prefix(digits / 2))).utf8 + [UInt8(ascii: ")")]
     }

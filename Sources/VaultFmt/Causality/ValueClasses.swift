@@ -1,7 +1,7 @@
 package import VaultBytes
 
 /// Which values of a field have the same bytes. Only a reader of the records can tell, so it classifies them: values
-/// with equal classes are the same. What cannot be read is the same as nothing else.
+/// with equal classes are the same. A value that cannot be read is the same as no other.
 package enum ValueClass: Hashable, Sendable {
     /// The bytes of a value that is not secret, and the flags of an attribute.
     case plain([UInt8], AttributeFlags)

@@ -35,7 +35,7 @@ enum Rebuild {
         }
     }
 
-    /// The statement that another key succeeds an owners' key after the state with a vector (section 7.3).
+    /// The statement that another key succeeds an owners' key after the state with a given vector (section 7.3).
     struct NewHandOver {
         let vector: Vector
         let next: Bytes32
@@ -58,7 +58,7 @@ enum Rebuild {
         let pasts: UInt64
         let keyring: Keyring
         let next: NextVector
-        /// The generation of the other state that is merged; nil if it is no merge.
+        /// The generation of the other state that is merged; nil if none is merged.
         var generation: UInt64?
 
         init(
@@ -120,7 +120,7 @@ enum Rebuild {
     /// - Parameters:
     ///   - plan: What to write.
     ///   - core: The vault, locked for writing.
-    ///   - next: The vector of the new state. It is without an own row if nothing changes.
+    ///   - next: The vector of the new state. It has no row of its own if nothing changes.
     ///   - progress: Called from time to time with the number of items done and the total.
     /// - Throws: An error of the file, or of an item in it.
     static func run(
@@ -190,7 +190,7 @@ enum Rebuild {
 }
 
 extension Keyring {
-    /// Lists hand-overs, in the order of the format. Of more than 16, those with the greatest clocks are kept.
+    /// Lists hand-overs, in the order of the format. If there are more than 16, those with the greatest clocks are kept.
     mutating func setHandOvers(_ all: [(handOver: HandOver, vector: Vector)]) {
         handOvers = Self.newest(all, Format.Limit.handOvers).map(\.handOver)
     }

@@ -25,12 +25,12 @@ public struct EarlierValue: Sendable {
     /// The revision of the change that set the value.
     public var revision: UInt64 { name.dot.revision }
     /// The replica id under which it was set. An item's earlier value is identified by its revision, its replica id and
-    /// its attribute. If the vault's vector is damaged, a number that serves only to tell values apart.
+    /// its attribute. If the vault's vector is damaged, this number serves only to tell values apart.
     public var replica: UInt64 { name.dot.replica }
     /// The time at which it was replaced, in milliseconds since 1970-01-01T00:00:00Z; 0 if that is not known.
     public var replaced: Int64 { value.replaced }
-    /// The time at which it was set, in milliseconds since 1970; for an imported or salvaged one, the
-    /// time of that.
+    /// The time at which it was set, in milliseconds since 1970; for an imported or salvaged value, the time of the
+    /// import or salvage.
     public var modified: Int64 { name.dot.time }
     /// The attributes that the item had with an earlier secret, without sealed ones; only those of at most 256 bytes
     /// have a value.
@@ -56,8 +56,8 @@ public struct OpenedEarlierValue: ~Copyable {
     /// The attributes that the item had with an earlier secret, without the values of large ones:
     /// `Vault.attribute(_:of:)` reads those.
     public let attributes: Attributes
-    /// The device to which the value is bound; nil if every device can read it. A restored value is bound as the item
-    /// is then.
+    /// The device to which the value is bound; nil if every device can read it. When it is restored, it is bound as the
+    /// item then is.
     public let device: DeviceID?
     /// The secret, or the value of the sealed attribute.
     public var secret: Secret

@@ -75,7 +75,7 @@ public struct Item: Sendable {
     public var modified: Int64 { entry.modified }
     /// When its secret was last changed, in milliseconds since 1970; for an imported item, when it was imported.
     public var secretChanged: Int64 { entry.dot(of: FieldSet.secret).time }
-    /// Whether nothing of the item was changed after it had got its secret.
+    /// Whether nothing about the item has changed since it got its secret.
     package var isSecretOfLastChange: Bool { entry.dot(of: FieldSet.secret) == entry.dot }
     /// A hybrid logical clock, which shows which of two states of the item is newer.
     public var revision: UInt64 { entry.dot.revision }

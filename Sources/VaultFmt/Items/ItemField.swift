@@ -4,7 +4,7 @@ extension ItemKey {
     /// A field of a key: the classes that have it, the kind of its values, and its names (specification, section 6.1).
     ///
     /// The library, the C interface, the Keychain APIs and the command all iterate over these cases and their rows in
-    /// the table below; the names of fields are defined nowhere else.
+    /// the table below.
     public enum Field: Int, CaseIterable, Sendable {
         /// The service of a generic password.
         case service

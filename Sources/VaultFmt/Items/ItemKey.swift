@@ -264,7 +264,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     init(_ withoutGroup: [UInt8], group: [UInt8]) throws(VaultError) {
         let plain = try ItemKey(withoutGroup)
         guard plain.groupRange.count == 2 else {
-            throw VaultError(.structureInvalid, "a key that an item had has an access group")
+            throw VaultError(.structureInvalid, "a former key of an item has an access group")
         }
         var encoded = Array(withoutGroup[..<plain.groupStart])
         KeyFields.append(group, to: &encoded)

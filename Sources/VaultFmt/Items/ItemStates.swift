@@ -1,9 +1,9 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Converts what a vault stores of an item into its state, and back (specification, sections 5.3, 6.3 and 6.4).
+/// Converts what a vault stores about an item into its state, and back (specification, sections 5.3, 6.3 and 6.4).
 struct ItemStates {
-    /// The vector whose positions the stored dots have.
+    /// The vector to whose positions the stored dots refer.
     let vector: Vector
 
     init(_ vector: Vector) { self.vector = vector }
@@ -129,7 +129,7 @@ struct ItemStates {
 
     private func dot(_ stored: StoredDot, at offset: UInt64) throws(VaultError) -> Dot {
         guard let dot = vector.dot(stored) else {
-            throw VaultError(.structureInvalid, "a dot is of a change that the vault does not include", at: offset)
+            throw VaultError(.structureInvalid, "a dot belongs to a change that the vault does not include", at: offset)
         }
         return dot
     }

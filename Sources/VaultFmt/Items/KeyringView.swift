@@ -94,7 +94,7 @@ struct EntryCheck {
     func check(_ value: ForgottenValue, at offset: UInt64) throws(VaultError) {
         guard vector?.hasSeen(value.dot) ?? true else {
             throw VaultError(
-                .structureInvalid, "a forgotten value is of a change that the vault does not include", at: offset)
+                .structureInvalid, "a forgotten value belongs to a change that the vault does not include", at: offset)
         }
     }
 
@@ -116,7 +116,7 @@ struct EntryCheck {
     private func checkKey(_ key: [UInt8], at offset: UInt64) throws(VaultError) {
         let group = try decoding { () throws(FormatError) in try ItemKey.check(key.span) }
         guard Array(key[group]) == ItemKey.encodedGroup("") else {
-            throw VaultError(.structureInvalid, "a key that an item had has an access group", at: offset)
+            throw VaultError(.structureInvalid, "a former key of an item has an access group", at: offset)
         }
     }
 
@@ -143,7 +143,7 @@ struct EntryCheck {
         }
         guard let vector else { return }
         guard vector.dot(dot) != nil else {
-            throw VaultError(.structureInvalid, "a dot is of a change that the vault does not include", at: offset)
+            throw VaultError(.structureInvalid, "a dot belongs to a change that the vault does not include", at: offset)
         }
     }
 

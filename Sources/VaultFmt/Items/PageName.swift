@@ -29,7 +29,7 @@ struct PageName: Hashable, Sendable {
     var listed: ItemKey { second.map { TwinKey.listed(key, $0) } ?? key }
 }
 
-/// The keys under which items are listed that do not have their keys plain. The suffix is never stored.
+/// The keys under which items that do not have their keys plain are listed. The suffix is never stored.
 enum TwinKey {
     /// Returns the key with the suffix of, in a field that is shortened if it would be too long.
     static func listed(_ key: ItemKey, _ item: Bytes16) -> ItemKey {

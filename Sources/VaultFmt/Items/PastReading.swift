@@ -39,8 +39,8 @@ extension RecordReading {
         }
     }
 
-    /// Returns an item's earlier values, oldest first: `most` different ones of each field; nil for as many as the vault
-    /// keeps. More than that are there until the item changes, if the vault kept more before.
+    /// Returns an item's earlier values, oldest first: `most` different ones of each field; nil for as many as the
+    /// vault keeps. If the vault used to keep more, the excess values remain until the item changes.
     func allEarlierValues(of item: Item, most: Int? = nil) throws(VaultError) -> [EarlierValue] {
         guard let ref = item.entry.past else { return [] }
         let state = try state(of: item)
@@ -62,7 +62,7 @@ extension RecordReading {
 
     // MARK: bytes
 
-    /// Opens an earlier value, with the attributes of its time except large ones.
+    /// Opens an earlier value, with the attributes that the item had at the time, except large ones.
     func opened(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
         var key: ItemKey?
         var attributes = Attributes()

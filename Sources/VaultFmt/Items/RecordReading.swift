@@ -8,7 +8,7 @@ protocol RecordReading {
     var pages: PageSource { get }
     /// The check for entries and pasts.
     var entryCheck: EntryCheck { get }
-    /// The number of earlier values that are kept of each field.
+    /// The number of earlier values that each field keeps.
     var limit: Int { get }
 
     /// Reads a frame that another frame, at `referrer`, refers to; checks the reference, hash and head.
@@ -17,7 +17,7 @@ protocol RecordReading {
     func key(_ compartment: UInt64) throws(VaultError) -> SecretBox
     /// Returns the key of pasts, which only an owner has.
     func pastKey() throws(VaultError) -> SecretBox
-    /// Returns the vector whose positions dots have.
+    /// Returns the vector to whose positions dots refer.
     func vector() throws(VaultError) -> Vector
     /// Opens a record of an item that a frame at `referrer` refers to.
     func body(_ record: RecordRef, of item: Bytes16, before referrer: UInt64) throws(VaultError) -> Secret

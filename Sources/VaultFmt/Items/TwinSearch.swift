@@ -47,7 +47,7 @@ struct TwinSearch {
         }
     }
 
-    /// Checks that another item has the key of this one plain, and that its id is less.
+    /// Checks that another item, with a lesser id, has this item's key plain.
     func requirePlain(before item: Item) throws(VaultError) {
         guard let (page, index) = try tree.find(item.storedKey.bytes),
             try ItemCodec.decode(page, index).entry.id < item.entry.id

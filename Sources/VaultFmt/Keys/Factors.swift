@@ -66,9 +66,10 @@ public struct Factors: ~Copyable, Sendable {
 
     /// Makes factors from a passphrase, a key file, or both together.
     ///
-    /// The passphrase is 1 to 65,536 bytes of UTF-8. It is normalised to the NFC of Unicode 13.0 here, but neither trimmed
-    /// nor case-folded. Throws `passphraseInvalid`, or `invalidArgument` if neither is given. A passphrase with a code
-    /// point that Unicode 13.0 does not assign opens slots that have it, but a new slot for it is `passphraseInvalid`.
+    /// The passphrase is 1 to 65,536 bytes of UTF-8. It is normalised to the NFC of Unicode 13.0 here, but neither
+    /// trimmed nor case-folded. Throws `passphraseInvalid`, or `invalidArgument` if neither is given. A passphrase with
+    /// a code point that Unicode 13.0 does not assign opens existing slots that have it, but is refused for a new slot
+    /// (`passphraseInvalid`).
     public init(passphrase: consuming Secret? = nil, keyFile: consuming KeyFile? = nil) throws(VaultError) {
         var kinds: SlotFactors = []
         let normalised = try Self.normalised(passphrase)

@@ -55,7 +55,8 @@ extension Vault {
         return header.slots.map { SlotInfo($0, dots: nil) }
     }
 
-    /// Reads what tells of each slot in a file's header, by its id, what opens it and, of a scoped one, which keys it opens.
+    /// Reads, for each slot in a file's header, the bytes that determine what opens the slot and, unless it is a full
+    /// slot, which keys it opens. The result is by slot id.
     package static func slotContents(at path: String) throws(VaultError) -> [SlotID: [UInt8]] {
         let place = Store.Place()
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
@@ -88,7 +89,7 @@ extension Vault {
         }
     }
 
-    /// `object`: is called with the type, the length and the offset of each object, in their order.
+    /// `object` is called with the type, the length and the offset of each object, in their order.
     package static func inspect(
         _ path: String, place: Store.Place = Store.Place(),
         object: (_ type: String, _ length: Int, _ offset: UInt64) -> Void = { _, _, _ in }

@@ -122,7 +122,7 @@ struct StateVerifier: ~Copyable {
         try attempt(.past, of: item) { (this) throws(VaultError) in try this.checkState(item, page) }
     }
 
-    /// Checks who of several items with one key has it plain.
+    /// Checks which of several items with the same key has it plain.
     private mutating func checkName(_ item: Item, at offset: UInt64) throws(VaultError) {
         guard !item.hasKeyPlain else {
             plain = plain.suffix(1) + [(item.storedKey, item.entry.id)]
@@ -130,7 +130,8 @@ struct StateVerifier: ~Copyable {
         }
         guard let first = plain.first(where: { $0.key == item.storedKey }), first.id < item.entry.id else {
             throw VaultError(
-                .structureInvalid, "an item has a second key, and none with a lesser id has it plain", at: offset)
+                .structureInvalid, "an item has a second key, but no item with a lesser id has that key plain",
+                at: offset)
         }
     }
 
@@ -162,11 +163,12 @@ struct StateVerifier: ~Copyable {
         for (name, value) in state.values where value.isInRecord { try checkKept(name, value, of: item) }
     }
 
-    /// Checks that a value is listed as forgotten exactly if it is.
+    /// Checks that a value is listed as forgotten if and only if it is forgotten.
     private func checkForgotten(_ name: ValueName, _ isForgotten: Bool, at offset: UInt64) throws(VaultError) {
         guard forgotten.contains(ForgottenValue(name)) == isForgotten else {
             throw VaultError(
-                .structureInvalid, isForgotten ? "a value is missing" : "a forgotten value is still there", at: offset)
+                .structureInvalid, isForgotten ? "a value is missing" : "a forgotten value is still present",
+                at: offset)
         }
     }
 

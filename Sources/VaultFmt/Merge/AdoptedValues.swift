@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Seals values that a vault under another key holds of an item, for the owners of this one: those of a branch, or of a
+/// Seals, for the owners of this vault, the values of an item that a vault under another key holds: a branch, or a
 /// damaged vault.
 struct AdoptedValues {
     private let transaction: Transaction
@@ -47,8 +47,8 @@ struct AdoptedValues {
         }
     }
 
-    /// Returns the owners' compartment for a value that was under a compartment of the other vault. What is bound to
-    /// this device stays so.
+    /// Returns the owners' compartment for a value that was under a compartment of the other vault. A value that is
+    /// bound to this device stays bound to it.
     private func owners(_ record: RecordRef) throws(VaultError) -> UInt64 {
         try owners(of: reader.entryCheck.view.compartment(record.compartment)?.info.device ?? .zero)
     }
@@ -104,7 +104,8 @@ struct AdoptedValues {
         return HeldValue(.secret(own, attributes: placed.listed), replaced: replaced)
     }
 
-    /// Seals an attribute. One that is too short for a record of its own is alone in an item's.
+    /// Seals an attribute. One that is too short for an attribute's record is stored alone in a record of an item's
+    /// form.
     func sealed(
         _ attribute: Attribute, of key: ItemKey, in compartment: UInt64, replaced: Int64
     ) throws(VaultError) -> HeldValue {
@@ -121,8 +122,8 @@ struct AdoptedValues {
 }
 
 extension Transaction {
-    /// Writes an item that shows the same as before, or one that is new and shows only its key and place. What else it
-    /// has is in our file.
+    /// Writes an item that shows the same as before, or one that is new and shows only its key and place. Everything
+    /// else that it has is already in our file.
     ///
     /// `reader`: reads the old item's past.
     /// `compartment`: the compartment of a new item.
@@ -150,7 +151,7 @@ extension Transaction {
         entry.past = try past.map { (past) throws(VaultError) in try write(past) }
         let value = ItemCodec.encode(entry, attributes)
         if let old {
-            // A new item with the same key can have got it plain meanwhile.
+            // A new item with the same key may have received that key plain in the meantime.
             guard let now = try current(old) else {
                 throw VaultError(.structureInvalid, "an item is not where it is listed", at: old.referrer)
             }

@@ -49,7 +49,8 @@ struct Adoption {
         return items
     }
 
-    /// Returns whether an item of the branch may have a change that is not known. Most are told by their entries.
+    /// Returns whether an item of the branch may have a change that is not known. For most items, the entry is enough
+    /// to tell.
     private func hasNews(_ item: Item) throws(VaultError) -> Bool {
         if item.hasPast { return true }
         return try !ItemStates(branch.vector).state(of: item, nil).held.allSatisfy { known.contains($0.dot) }
@@ -102,7 +103,7 @@ struct Adoption {
 
     // MARK: taking in
 
-    /// Returns an item with what is taken from the branch; nil if there is nothing.
+    /// Returns an item with what is taken from the branch; nil if nothing is taken.
     private func taken(
         _ item: Item, _ newDot: () throws(VaultError) -> Dot
     ) throws(VaultError) -> (TakenItem, branch: ItemState, ours: ItemView?)? {

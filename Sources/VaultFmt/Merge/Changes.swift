@@ -17,7 +17,7 @@ public struct VaultChanges: Sendable, Equatable {
         public let fields: [ConflictField]
         /// Whether the item's earlier values differ.
         public let hasOtherEarlierValues: Bool
-        /// Whether other values are left to settle.
+        /// Whether the values that are left to settle differ.
         public let hasOtherConflicts: Bool
     }
 
@@ -65,7 +65,7 @@ extension Vault {
 
     /// Returns the changes that would turn another copy of this vault into this one.
     ///
-    /// Throws `invalidArgument` if it is not a copy of this vault.
+    /// Throws `invalidArgument` if the other vault is not a copy of this one.
     public func changes(from other: Vault) throws(VaultError) -> VaultChanges {
         guard id == other.id else {
             throw VaultError(.invalidArgument, "a different vault (\(other.id)) cannot be compared with this one")
@@ -190,8 +190,8 @@ struct Comparing {
         return try reader.view(of: item, state)
     }
 
-    /// Compares two values by their bytes, which are read only if their records differ. What cannot be read is the same
-    /// only under the same revision.
+    /// Compares two values by their bytes, which are read only if their records differ. Values that cannot be read are
+    /// the same only if their revisions are.
     private func isSame(
         _ field: FieldName, _ left: ShownValues.Value, of old: Item, _ right: ShownValues.Value, of new: Item
     ) throws(VaultError) -> Bool {
@@ -213,7 +213,7 @@ struct Comparing {
     ]
 }
 
-/// The fields that an item's entry shows, without the dots of a vector: another file gives ids other positions.
+/// The fields that an item's entry shows, without dots, because the positions of ids differ from file to file.
 private struct ShownValues {
     struct Value {
         let held: HeldValue

@@ -3,15 +3,15 @@ internal import VaultStore
 
 /// The values of one item that merges have left to settle.
 public struct Conflict: Sendable {
-    /// A value that the item does not show: another one was set later, or on another machine at the same time.
+    /// A value that the item does not show, because another one was set later, or at the same time on another machine.
     public struct Value: Sendable {
         let name: ValueName
         let held: HeldValue
         private let bytes: SecretBox?
-        /// Where a secret, or an attribute that is sealed or longer than 256 bytes, was set, if the item shows another
-        /// place, in which others may be able to read it. Nil if it is the same place, and for a value that cannot be
-        /// read. After a later change of the item, the group and the device are still known; the accessibility is then
-        /// the item's.
+        /// The place in which a secret, or an attribute that is sealed or longer than 256 bytes, was set, if the item
+        /// shows a different place, in which others may be able to read it. Nil if the place is the same, and for a
+        /// value that cannot be read. After a later change of the item, the group and the device are still known; the
+        /// accessibility is then the item's.
         public let otherPlace: Place?
 
         init(_ name: ValueName, _ held: HeldValue, _ otherPlace: Place?, _ bytes: consuming Secret?) {
@@ -38,8 +38,8 @@ public struct Conflict: Sendable {
         /// device's secret is missing or its record is damaged.
         public var value: Secret? { bytes.map { $0.secret.copy() } }
 
-        /// Calls `body` with the bytes of `value`, which are not copied for it; nil if it would be nil. The bytes are
-        /// valid only during the call.
+        /// Calls `body` with the bytes of `value` without copying them; returns nil if `value` would be nil. The bytes
+        /// are valid only during the call.
         package func withValue<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R? {
             bytes.map { $0.secret.withUnsafeBytes(body) }
         }
@@ -145,7 +145,7 @@ extension RecordReading {
         return values.isEmpty ? nil : Conflict(key: item.key, item: item.id, place: place, values: values)
     }
 
-    /// Returns where a record was sealed, as far as it tells that, if others can read the item in its place.
+    /// Returns where a record was sealed, as far as the record tells, if others can read the item in its present place.
     private func other(_ sealed: ItemKey, _ held: HeldValue, than place: Conflict.Place) -> Conflict.Place? {
         let info = held.record.flatMap { entryCheck.view.compartment($0.compartment) }?.info
         let device = info.flatMap { $0.isDeviceBound ? DeviceID($0.device) : nil }
@@ -157,7 +157,7 @@ extension RecordReading {
             device: device ?? place.device)
     }
 
-    /// `sealed`: is passed the item's key when the value's record was sealed.
+    /// `sealed` is passed the item's key when the value's record was sealed.
     private func bytes(
         ofConflict name: ValueName, _ held: HeldValue, _ item: Item, _ sealed: (ItemKey) -> Void
     ) throws(VaultError) -> Secret? {
@@ -181,8 +181,8 @@ extension Transaction {
     /// errors as `get`.
     public func conflict(in key: ItemKey) throws(VaultError) -> Conflict? { try conflict(in: try existing(key)) }
 
-    /// Settles the conflicts of an item: of each field in which something is left to settle, the given value, or else
-    /// the one that is shown, is the only one afterwards. Secrets and sealed attributes that lose become earlier values.
+    /// Settles the conflicts of an item: each field in which something is left to settle then has only the given value
+    /// or, if none is given, the one that is shown. Secrets and sealed attributes that lose become earlier values.
     ///
     /// A secret, or an attribute that is sealed or longer than 256 bytes, is then in the item's place, whatever its `otherPlace`: ask before you let others
     /// read it.
@@ -201,7 +201,7 @@ extension Transaction {
         for value in values {
             guard conflict.values.contains(where: { $0.name == value.name }) else { throw Self.notAmong }
             guard change.edit.settled.remove(value.name.field) != nil else {
-                throw VaultError(.invalidArgument, "two values of one field were given")
+                throw VaultError(.invalidArgument, "two values of the same field were given")
             }
         }
         try settle(change, values)
@@ -250,7 +250,7 @@ extension Transaction {
             guard let accessibility = value.place?.accessibility,
                 !place.isDeviceBound || place.device == core.deviceID
             else {
-                throw VaultError(.deviceBound, "only the device of a place can choose it")
+                throw VaultError(.deviceBound, "a place with a device can be chosen only on that device")
             }
             change.accessibility = accessibility
             change.key = try ItemKey(change.key.withoutGroup, group: place.group)

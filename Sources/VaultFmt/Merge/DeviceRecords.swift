@@ -47,7 +47,7 @@ struct DeviceRecords {
         return nil
     }
 
-    /// Adds a compartment of the branch to our keyring, unless it is there since before the keys were replaced.
+    /// Adds a compartment of the branch to our keyring, unless it has been there since before the keys were replaced.
     private func bring(_ compartment: KeyringView.Compartment) throws(VaultError) {
         let info = compartment.info
         if let known = transaction.ring.compartment(info.number) {

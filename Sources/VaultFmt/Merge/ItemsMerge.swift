@@ -10,7 +10,7 @@ struct ItemsMerge {
     private var its: [Bytes16: Item] = [:]
     /// The values that only one copy has forgotten.
     private(set) var forgotten: Set<ForgottenValue> = []
-    /// Those that only the other copy has forgotten.
+    /// The values that only the other copy has forgotten.
     private(set) var newlyForgotten: [ForgottenValue] = []
 
     init(_ ours: MergeSide, _ theirs: MergeSide) throws(VaultError) {
@@ -37,7 +37,7 @@ struct ItemsMerge {
     /// The ids of the items that differ, in ascending order.
     var ids: [Bytes16] { Set(mine.keys).union(its.keys).sorted() }
 
-    /// Merges one of them. An item that only one copy's entries differ in is not in the other copy.
+    /// Merges one of these items. An item that is among those of only one copy does not exist in the other.
     func merged(_ id: Bytes16) throws(VaultError) -> MergedItem {
         let left = try mine[id].map { (item) throws(VaultError) in try MergedItem.Held(item, ours, isOurs: true) }
         let right = try its[id].map { (item) throws(VaultError) in try MergedItem.Held(item, theirs, isOurs: false) }
@@ -89,7 +89,8 @@ struct ItemsMerge {
         }
     }
 
-    /// Returns our item that has a key, and will have it after the merge; nil if there is none but `id`.
+    /// Returns the item of ours, other than `id`, that has this key and will still have it after the merge; nil if
+    /// there is none.
     private func other(than id: Bytes16, at key: ItemKey) throws(VaultError) -> Bytes16? {
         guard let other = try ours.core.find(key)?.entry.id, other != id else { return nil }
         guard mine[other] != nil || its[other] != nil else { return other }
@@ -97,7 +98,8 @@ struct ItemsMerge {
         return other
     }
 
-    /// Of two items with one key, the one with the greater id is listed under another one (section 6.1).
+    /// Returns the note on two items with the same key, of which the one with the greater id is listed under another
+    /// key (section 6.1).
     static func sharedKey(_ key: ItemKey, _ one: Bytes16, _ other: Bytes16) -> MergeReport.Note {
         .sharedKey(key, other: PageName(key, second: max(one, other)).listed)
     }

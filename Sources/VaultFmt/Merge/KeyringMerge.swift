@@ -6,15 +6,15 @@ internal import VaultStore
 struct KeyringMerge {
     private let ours: MergeSide
     private let theirs: MergeSide
-    /// Groups and compartments of both sides. If `needsNewEpoch`, two groups can have one name until they get new keys;
+    /// Groups and compartments of both sides. If `needsNewEpoch`, two groups can have the same name until they get new keys;
     /// slots and hand-overs are still ours.
     private(set) var keyring: Keyring
     /// The groups, by number, whose compartments are replaced: they get a new key, or a slot that holds their key is no
     /// longer granted the group.
     private(set) var replaced: Set<UInt64> = []
-    /// The groups, by number, that become one with the group of their name that has the smaller number.
+    /// The groups, by number, that are united with the group that has the same name and a smaller number.
     private var rewrapped: Set<UInt64> = []
-    /// Whether the merge also is an operation as defines it.
+    /// Whether the merge is also an operation as defines it.
     private(set) var needsNewEpoch: Bool
 
     /// Throws `structureInvalid` if one number has two keys, or if no writer produces two such states.
@@ -130,7 +130,7 @@ struct KeyringMerge {
         return try Wrapping.outerOpened(info, try groupKey(compartment.group, side).secret, side.store.vault)
     }
 
-    /// Puts the compartments of a group under the key of the group of the same name that stays.
+    /// Puts the compartments of a group under the key of the remaining group with the same name.
     private mutating func rewrap() throws(VaultError) {
         for number in rewrapped {
             guard let old = keyring.groups.first(where: { $0.number == number }),
@@ -151,7 +151,7 @@ struct KeyringMerge {
         }
     }
 
-    /// Both sides wrap the keys of groups under one vault key.
+    /// Returns the key of a group; both sides wrap it under the same vault key.
     private func unitedKey(_ group: Keyring.Group) throws(VaultError) -> SecretBox {
         SecretBox(try Wrapping.groupKey(group, ours.store.slot.keys, ours.store.vault))
     }

@@ -15,7 +15,7 @@ public struct LogEntry: Sendable, Equatable {
 }
 
 extension Vault {
-    /// Returns the states in the file, newest first: all since the file was last compacted or rewritten.
+    /// Returns the states in the file, newest first: all of those since the file was last compacted or rewritten.
     ///
     /// - Parameter limit: The maximum number of states to return.
     /// - Returns: One entry for each state, newest first.

@@ -5,9 +5,9 @@ extension Vault {
     /// Merges another copy of this vault into this one, in one commit or by replacing the file (specification, section
     /// 8). The other copy is only read; its newest state is used.
     ///
-    /// The changes that each copy includes are merged, and the vectors of the copies say which these are.
-    /// Nothing is dropped: a losing value is left to settle (see `conflicts()`), and the report lists what has changed
-    /// here. If the merge fails, both files are unchanged.
+    /// The changes that each copy includes are merged; the vectors of the copies tell which changes these are. Nothing
+    /// is dropped: a losing value is left to settle (see `conflicts()`), and the report lists what has changed here. If
+    /// the merge fails, both files are unchanged.
     ///
     /// - Parameters:
     ///   - other: Another copy, opened by an owner.
@@ -24,7 +24,8 @@ extension Vault {
         try merge(other, options: options, progress: progress) { (_) throws(VaultError) in }
     }
 
-    /// Does the same, and calls `admit` with the state of the other copy that is to be merged; if it throws, nothing is.
+    /// Does the same, and calls `admit` with the state of the other copy that is to be merged; if it throws, nothing is
+    /// merged.
     package func merge(
         _ other: Vault, options: MergeOptions, progress: ((UInt64, UInt64) -> Void)?,
         admit: (WatchedState) throws(VaultError) -> Void
@@ -165,7 +166,7 @@ private struct Merging {
         return try options.isRehearsal ? merge.rehearse() : merge.write()
     }
 
-    /// Puts their file in the place of ours, or unites both if theirs is damaged, which the report then says.
+    /// Puts their file in the place of ours or, if theirs is damaged, unites both and says so in the report.
     private func takeTheirs(
         orUnite mine: MergeSide, _ its: MergeSide, split: [ReplicaID]
     ) throws(VaultError) -> MergeReport {
@@ -182,10 +183,10 @@ private struct Merging {
         return report
     }
 
-    /// Puts their file in the place of ours, because theirs has seen all of ours, unless it is damaged: then ours
-    /// may be intact.
+    /// Puts their file in the place of ours, because theirs has seen all of ours, unless it is damaged, in
+    /// which case ours may be intact.
     ///
-    /// `otherwise`: does what is done then; it is passed descriptions of the damage.
+    /// `otherwise` is called in that case, with descriptions of the damage.
     private func takeTheirs(
         otherwise: ([String]) throws(VaultError) -> MergeReport
     ) throws(VaultError) -> MergeReport {
@@ -203,7 +204,8 @@ private struct Merging {
         return report
     }
 
-    /// Which of two files with equal contents both sides take: without a choice, they would exchange them without end.
+    /// Whether theirs is the file that both sides take, of two with equal contents: without a rule, the sides would
+    /// exchange their files endlessly.
     private var isTheirsGreater: Bool {
         let (mine, its) = (ours.store.state, theirs.store.state)
         guard mine.commit.generation == its.commit.generation else {
@@ -212,7 +214,7 @@ private struct Merging {
         return mine.chain.bytes.lexicographicallyPrecedes(its.chain.bytes)
     }
 
-    /// Notes the items that have a key with another one now, of which this copy knew at most one.
+    /// Notes the items that now share a key with another one, if this copy knew at most one of the two.
     private func noteSharedKeys(_ changes: VaultChanges, _ report: inout MergeReport) throws(VaultError) {
         for change in changes.items where change.before != change.after {
             guard let listed = change.after, let item = try theirs.find(listed), !item.hasKeyPlain else { continue }

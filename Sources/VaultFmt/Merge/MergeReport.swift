@@ -5,7 +5,7 @@ public struct MergeOptions: Sendable {
     public var acceptsOldKeys = false
     /// Whether the merge is a dry run: nothing is written, and the lock is not acquired.
     public var isRehearsal = false
-    /// Whether of two files with equal contents the one with the greater state takes the place of the other.
+    /// Whether, of two files with equal contents, the one with the greater state takes the place of the other.
     package var unifiesFiles = false
 
     /// Makes the default options.
@@ -34,10 +34,10 @@ public struct MergeReport: Sendable, Equatable {
         case conflict(ItemKey, fields: [ConflictField])
         /// An item that one copy removed is kept, because the other changed it.
         case keptAgainstRemoval(ItemKey)
-        /// An item is listed under another key than before: it was renamed in the other copy, or another item has its key
-        /// now.
+        /// An item is listed under a different key than before: it was renamed in the other copy, or another item has
+        /// its key now.
         case renamed(ItemKey, to: ItemKey)
-        /// An item has no secret any more: the only one left was forgotten.
+        /// An item no longer has a secret: the only one left was forgotten.
         case withoutSecret(ItemKey)
         /// Two writers used one replica id, so it cannot be told whether the item was removed; it is kept.
         case keptForSplitID(ItemKey)
@@ -54,10 +54,10 @@ public struct MergeReport: Sendable, Equatable {
         case slotRemoved(SlotID, name: String)
         /// A slot was added from the other copy.
         case slotTaken(SlotID, name: String)
-        /// A slot has the name and factors of the other copy.
+        /// A slot now has the name and factors that it has in the other copy.
         case slotChanged(SlotID, name: String)
-        /// Both copies changed the name or the factors of a slot: those that were set later are in force, in this copy or
-        /// in the other, and the other ones no longer open the vault.
+        /// Both copies changed the name or the factors of a slot: those that were set later, in this copy or in the
+        /// other, are in force, and the factors that were set earlier no longer open the vault.
         case slotChangedInBoth(SlotID, name: String, isOurs: Bool)
         /// A slot no longer grants these groups.
         case slotLostGroups(SlotID, name: String, groups: [String])
@@ -67,17 +67,17 @@ public struct MergeReport: Sendable, Equatable {
         case slotAddedAgain(SlotID, name: String)
         /// A slot of an unknown kind was dropped, because it cannot be given the new keys here.
         case slotDropped(SlotID, name: String)
-        /// A branch under replaced keys has a slot that this copy lacks, lacks one, or has another form of it; that was
-        /// not carried out.
+        /// This copy and a branch under replaced keys differ in a slot: only one of them has it, or the branch has
+        /// another form of it. The difference was not carried over.
         case slotNotCarriedOut(SlotID, name: String)
         /// Both copies have an extension with different values; this copy's value is kept.
         case extensionDiffers(String)
         /// Something that this copy now contains is damaged, as the description says; the merge did not replace it.
         case damaged(String)
-        /// Two items, one of each copy, have one key; the second key is the one under which one of them is listed.
+        /// Two items, one from each copy, have the same key; `other` is the key under which one of them is listed.
         case sharedKey(ItemKey, other: ItemKey)
-        /// Something in the other copy is damaged, as the description says. This copy includes all of its changes, and has
-        /// what both have as it was here.
+        /// Something in the other copy is damaged, as the description says. This copy includes all of the other's
+        /// changes, and keeps its own version of what both have.
         case copyDamaged(String)
     }
 
@@ -94,7 +94,7 @@ public struct MergeReport: Sendable, Equatable {
     public internal(set) var removed: [ItemKey] = []
     /// Findings that a user may want to know about.
     public internal(set) var notes: [Note] = []
-    /// The number of earlier values that an item keeps, if it changed here.
+    /// The number of earlier values that an item keeps, if this number changed here.
     public internal(set) var limit: Int?
     /// Whether the merge was a dry run, so that nothing was written.
     public internal(set) var isRehearsal = false
@@ -108,7 +108,7 @@ public struct MergeReport: Sendable, Equatable {
         }
     }
 
-    /// Whether two items have one key now, so that each copy may have shown another one under it.
+    /// Whether two items now have the same key, so that each copy may have shown a different one under it.
     public var hasSharedKeys: Bool {
         notes.contains { note in
             if case .sharedKey = note { true } else { false }
@@ -125,7 +125,7 @@ public struct MergeReport: Sendable, Equatable {
         }
     }
 
-    /// Notes the changes that putting another copy in the place of this one makes.
+    /// Notes the changes that result from putting another copy in the place of this one.
     mutating func note(_ changes: VaultChanges) {
         for item in changes.items {
             guard let after = item.after else {

@@ -5,7 +5,7 @@ internal import VaultStore
 struct MergeSide {
     let core: VaultCore
     let vector: Vector
-    /// The ids that are split on either side: from their rows, nothing is concluded.
+    /// The ids that are split on either side: nothing is concluded from their rows.
     private let split: Set<ReplicaID>
 
     private init(_ core: VaultCore, _ vector: Vector, _ split: Set<ReplicaID>) {
@@ -26,7 +26,7 @@ struct MergeSide {
     var store: Store { core.store }
     var keyring: Keyring { core.store.keyring }
 
-    /// Whether the side has seen a change, and something that it lacks was therefore removed.
+    /// Whether the side has seen a change, so that whatever it lacks of that change was removed.
     func hasSeen(_ dot: Dot) -> Bool { !isSplit(dot) && vector.hasSeen(dot) }
 
     /// Whether an id is split on either side.

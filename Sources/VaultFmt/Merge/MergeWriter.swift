@@ -31,8 +31,8 @@ struct MergeWriter {
         }
     }
 
-    /// Takes away the entries of items that are gone or have another key, so that every key is free that another item
-    /// gets. Returns the ids of the items to write.
+    /// Removes the entries of items that are gone or have another key, so that every key that another item gets is
+    /// free. Returns the ids of the items to write.
     private func takeAway(_ report: inout MergeReport) throws(VaultError) -> [Bytes16] {
         var ids: [Bytes16] = []
         for id in merge.ids {
@@ -48,7 +48,7 @@ struct MergeWriter {
         return ids
     }
 
-    /// Takes away an entry of ours, which can have got its key plain meanwhile.
+    /// Removes an entry of ours, which may have received its key plain in the meantime.
     private func take(_ old: Item) throws(VaultError) {
         guard let now = try transaction.current(old) else {
             throw VaultError(.structureInvalid, "an item is not where it is listed", at: old.referrer)

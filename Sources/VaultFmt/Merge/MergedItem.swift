@@ -100,7 +100,7 @@ struct MergedItem {
             at: error.offset)
     }
 
-    /// Returns the fields that show other bytes than in our copy.
+    /// Returns the fields that show bytes other than those in our copy.
     func changedFields(_ shown: ShownItem) throws(VaultError) -> [FieldName] {
         guard let before = ours?.state.shown().fields else { return Array(shown.fields.keys) }
         var changed: [FieldName] = []

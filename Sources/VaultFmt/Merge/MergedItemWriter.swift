@@ -132,8 +132,8 @@ struct MergedItemWriter {
         return all
     }
 
-    /// Returns the record of a copy that has exactly what the item shows, for the same readers, or is of another device
-    /// and has at least that; nil if there is none. A copy's item can be without a record.
+    /// Returns a record from one of the copies that holds exactly what the item shows, for the same readers, or that
+    /// belongs to another device and holds at least that; nil if there is none. A copy's item may have no record.
     private func keptRecord(
         _ state: ItemState, _ shown: ShownItem, _ place: Place
     ) -> (record: RecordRef?, compartment: UInt64)? {
@@ -181,8 +181,8 @@ struct MergedItemWriter {
         return Self.noting(placed, values, state)
     }
 
-    /// Notes where the records of large attributes went: values that the item does not show can share them. The item can
-    /// have each of them in two records, one of either copy.
+    /// Notes where the records of large attributes went, because values that the item does not show can share them. The
+    /// item can have each attribute in two records, one from each copy.
     private static func noting(
         _ placed: Transaction.PlacedAttributes, _ values: [Shown], _ state: ItemState
     ) -> Transaction.PlacedAttributes {
@@ -196,7 +196,7 @@ struct MergedItemWriter {
         return placed
     }
 
-    /// Returns whether a large attribute has a record that has other readers than a compartment.
+    /// Returns whether a large attribute has a record whose readers differ from those of a compartment.
     private func hasOtherReaders(_ values: [Shown], than compartment: UInt64) throws(VaultError) -> Bool {
         guard let there = transaction.ring.compartment(compartment) else { throw Self.noPlace }
         return !values.compactMap(\.attribute.record).allSatisfy {

@@ -39,7 +39,7 @@ enum RelatedKeys {
         return false
     }
 
-    /// Returns whether the later rotation is ours; of two with one dot, the greater key counts.
+    /// Returns whether the later rotation is ours; if both have the same dot, the greater key counts.
     private static func oursStays(_ ours: Store, _ theirs: Store) throws(VaultError) -> Bool {
         guard let mine = try ours.vector().dot(ours.keyring.vaultKey),
             let its = try theirs.vector().dot(theirs.keyring.vaultKey)
@@ -49,7 +49,7 @@ enum RelatedKeys {
     }
 }
 
-/// Which changes of a branch under a replaced key the staying side knows (section 8.2).
+/// The changes of a branch under a replaced key that the staying side knows (section 8.2).
 struct KnownDots {
     /// Vectors all of whose changes are known: those that hand-overs of the staying side cover.
     private let covered: [Vector]

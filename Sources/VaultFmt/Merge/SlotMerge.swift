@@ -1,7 +1,8 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The slots of two copies, merged: each stays by the dot of its making, and each grant by its own (section 8.1).
+/// The slots of two copies, merged: the dot of a slot's making decides whether the slot stays, and the dot of a grant
+/// whether the grant does (section 8.1).
 struct SlotMerge {
     /// A slot of the result.
     struct Choice {
@@ -107,7 +108,7 @@ struct SlotMerge {
         _ id: Bytes16, _ side: MergeSide, _ state: MergeSide.SlotState, isOurs: Bool, isTheirs: Bool
     ) throws(VaultError) -> Choice {
         guard let slot = side.store.header.slots.first(where: { $0.id == id }) else {
-            throw VaultError(.structureInvalid, "a slot is missing in the header")
+            throw VaultError(.structureInvalid, "a slot is missing from the header")
         }
         let (part, wrappingKey) = try side.core.ownerPart(of: slot)
         return Choice(

@@ -32,8 +32,8 @@ public struct SalvageReport: Sendable {
     /// The number of items that the newest commit counts but that are in none of the lists above: nothing of them is
     /// left, not even their names.
     public internal(set) var unnamed: UInt64 = 0
-    /// Whether a commit proves the header: if not, the header or the change that made it is damaged or cut off, or the
-    /// header was put before the vault by someone else.
+    /// Whether a commit proves the header: if not, the header or the change that made it is damaged or cut off, or
+    /// someone else put the header in front of the vault.
     public internal(set) var isHeaderProven = true
     /// The id of the damaged vault.
     public internal(set) var vault: VaultID?
@@ -43,7 +43,7 @@ public struct SalvageReport: Sendable {
     public private(set) var hasOtherOwners = false
     /// The generation of the newest commit that was found; nil if there is none.
     public internal(set) var generation: UInt64?
-    /// The generation that the caller has seen of the vault, if it is greater than that of the newest commit: all
+    /// The generation of the vault that the caller has seen, if it is greater than that of the newest commit: all
     /// changes in between are missing, unless they are among `uncommitted`.
     public private(set) var missingUpTo: UInt64?
     /// Slots with kinds or factors that this version does not know; the new vault has no replacement for them.

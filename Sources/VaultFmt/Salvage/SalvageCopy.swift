@@ -139,8 +139,8 @@ struct SalvageCopy {
         }
     }
 
-    /// Returns earlier values that nothing refers to any more. When they were replaced is known only from their records'
-    /// revisions.
+    /// Returns earlier values that nothing refers to any more. The times at which they were replaced are known only
+    /// from their records' revisions.
     private func looseValues() -> [Kept] {
         (found.records?.earlier ?? []).sorted { $0.identity.revision < $1.identity.revision }.map { record in
             let dot = Dot(revision: record.identity.revision, replica: record.offset)
@@ -200,7 +200,8 @@ struct SalvageCopy {
         }
     }
 
-    /// Seals what a record that nothing refers to holds: a secret, or the sealed attributes that were replaced with it.
+    /// Seals the contents of a record that nothing refers to: a secret, or the sealed attributes that were replaced
+    /// with it.
     private func sealed(
         _ record: SalvageScan.Record, _ sealing: AdoptedValues
     ) throws(VaultError) -> [(field: FieldName, value: HeldValue)] {

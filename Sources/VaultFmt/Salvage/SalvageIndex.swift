@@ -7,7 +7,7 @@ internal import VaultStore
 struct SalvageIndex {
     /// An item that is in the index, or a record that was found without it.
     struct Found {
-        /// The key of its entry, or that of its record. Two items can be listed under one key.
+        /// The key of its entry, or that of its record. Two items can be listed under the same key.
         let name: PageName
         let item: Item?
         /// The records of the item that authenticate on their own.
@@ -205,8 +205,8 @@ struct SalvageIndex {
         } catch { return }
     }
 
-    /// Notes the items that the change removed: its leaves cover their keys or have others of their old leaf, but do not
-    /// have them.
+    /// Notes the items that the change removed: its leaves cover their keys, or contain other items of their old leaf,
+    /// but do not contain them.
     private mutating func noteRemovals(_ leaves: [Page]) {
         let there = Set(leaves.flatMap { page in (0..<page.count).map { page.key($0) } })
         func isThere(_ found: Found) -> Bool { found.item.map { there.contains($0.pageName.bytes) } ?? true }

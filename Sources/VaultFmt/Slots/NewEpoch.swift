@@ -65,7 +65,8 @@ struct NewEpoch: ~Copyable {
         groups.sorted().map { SlotDots.Grant(group: $0, dot: dot) }
     }
 
-    /// Grants a slot these groups, given by their present numbers. Those that it had keep the dots of their grants.
+    /// Grants a slot these groups, given by their present numbers. Groups that the slot already had keep the dots of
+    /// their grants.
     mutating func setGrants(of slot: Bytes16, to groups: Set<UInt64>) throws(VaultError) {
         var dots = try rekeying.keyring.dots(of: slot)
         let stay = dots.grants.filter { groups.contains($0.group) }
@@ -89,8 +90,8 @@ struct NewEpoch: ~Copyable {
         return new
     }
 
-    /// Rewrites the file with these slots. `current` are those that already have the new keys. Of the others, scoped
-    /// slots are resealed, and all others that depend on the epoch are dropped.
+    /// Rewrites the file with these slots. `current` are those that already have the new keys. Of the remaining slots,
+    /// scoped ones are resealed, and any others that depend on the epoch are dropped.
     consuming func finish(
         _ slots: [Slot], current: Set<Bytes16> = [], _ change: inout SlotChange
     ) throws(VaultError) {

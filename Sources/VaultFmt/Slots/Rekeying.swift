@@ -173,10 +173,10 @@ struct Rekeying {
 
     // MARK: grants of scoped slots
 
-    /// Sets what the keyring knows of a slot; its grants have the numbers that the groups have now.
+    /// Sets what the keyring knows about a slot; its grants have the current numbers of the groups.
     mutating func set(_ slot: SlotDots) { keyring.set(slot) }
 
-    /// Sets what the keyring knows of all slots.
+    /// Sets what the keyring knows about all slots.
     mutating func set(slots: [SlotDots]) { keyring.slots = slots }
 
     mutating func keepSlots(of header: Header) { keyring.keepSlots(of: header) }

@@ -57,8 +57,8 @@ public struct Rotation: ~Copyable {
 
     /// Rewrites the vault. At least one full slot must be kept (`lastSlot`). The handle continues with the new file.
     ///
-    /// Throws `busy` if a slot was added, changed or removed since the rotation was prepared: the factors that were
-    /// given would open the vault again, although they have been replaced.
+    /// Throws `busy` if a slot has been added, changed or removed since the rotation was prepared: otherwise, factors
+    /// that have since been replaced could open the vault again.
     public consuming func run(progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil) throws(VaultError)
         -> RotationReport
     {

@@ -103,7 +103,7 @@ enum SlotEditing {
 }
 
 extension Keyring {
-    /// Returns what the keyring knows of a slot of the header.
+    /// Returns what the keyring knows about a slot of the header.
     func dots(of slot: Bytes16) throws(VaultError) -> SlotDots {
         guard let found = slots.first(where: { $0.id == slot }) else {
             throw VaultError(.structureInvalid, "a slot in the header is not listed in the keyring")
@@ -111,7 +111,7 @@ extension Keyring {
         return found
     }
 
-    /// Adds a slot, or replaces what is known of it.
+    /// Adds a slot, or replaces what is known about it.
     mutating func set(_ slot: SlotDots) {
         removeSlot(slot.id)
         slots.insert(slot, at: slots.firstIndex { $0.id > slot.id } ?? slots.count)

@@ -168,12 +168,12 @@ extension Vault {
     ///
     /// If no id is given, the slot that opened this vault is changed. If no cost is given, the current one is kept, or
     /// the default is used. Anyone with an old copy of the file and the old factors can still open that copy and, with
-    /// the keys in it, later states too: of a full slot, until the keys are rotated; of a scoped slot, until it is
+    /// the keys in it, later states too: for a full slot, until the keys are rotated; for a scoped slot, until it is
     /// removed or its grants change.
     ///
-    /// Throws `busy` if another program has replaced or removed the slot meanwhile: the slot that opened this vault,
-    /// since then or since this handle's last change of it; another slot, since this handle last read the file. Of the
-    /// factors that go on, some may have been replaced for a reason. Throws
+    /// Throws `busy` if another program has replaced or removed the slot in the meantime: for the slot that opened this
+    /// vault, since the vault was opened or this handle last changed the slot; for any other slot, since this handle
+    /// last read the file. A factor that the change would keep may have been replaced for a reason. Throws
     /// `invalidArgument` for factors that open another slot, or for a slot that this version does not know; otherwise
     /// the same errors as `addSlot`.
     @discardableResult
@@ -211,8 +211,8 @@ extension Vault {
     private static let replacedMeanwhile = VaultError(
         .busy, "another program has just replaced or removed this slot: open the vault again")
 
-    /// Returns whether a slot still has the factors that it had when this handle last saw it: of the slot that opened
-    /// the vault, those that opened it.
+    /// Returns whether a slot still has the factors that it had when this handle last saw it; for the slot that opened
+    /// the vault, the factors that opened it.
     private static func isUnchanged(_ slot: Slot, since before: Slot?, _ core: VaultCore) throws(VaultError) -> Bool {
         let store = core.store
         guard slot.id == store.slot.id, store.slot.wrappingKey.count > 0 else {

@@ -8,7 +8,7 @@ extension Transaction {
         try allEarlierValues(of: try existing(key))
     }
 
-    /// Opens an earlier value, with the attributes at the time.
+    /// Opens an earlier value, with the attributes that the item had at the time.
     public func open(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
         try requireOpen()
         return try opened(value)
@@ -33,13 +33,13 @@ extension Transaction {
         try update(item.key, attributes: AttributeChanges(set: Attributes([restored])))
     }
 
-    /// Forgets these earlier values of an item, or all of them, and returns how many were forgotten. All of them include
-    /// those that are not listed any more because the vault keeps fewer now. They do not return from any copy of the
-    /// vault, and values with the same bytes are forgotten with them. Their records stay in the file until it is
-    /// compacted.
+    /// Forgets the given earlier values of an item, or all of them, and returns how many were forgotten. Forgetting all
+    /// of them includes those that are no longer listed because the vault now keeps fewer. Forgotten values do not
+    /// return from any copy of the vault, and values with the same bytes are forgotten with them. Their records stay in
+    /// the file until it is compacted.
     ///
-    /// If the list of earlier values is damaged, forgetting all of them drops the list, with what was left to settle;
-    /// they count as one. Throws `noSuchItem` if the item or one of these values does not exist.
+    /// If the list of earlier values is damaged, forgetting all of them drops the list, together with what was left to
+    /// settle, and counts as one. Throws `noSuchItem` if the item or one of these values does not exist.
     @discardableResult
     public func forgetEarlierValues(of key: ItemKey, _ values: [EarlierValue]? = nil) throws(VaultError) -> Int {
         let old = try existing(key)
@@ -96,8 +96,8 @@ extension Transaction {
         return new.count
     }
 
-    /// Lets the fields that get earlier values have the dot of the change, if they were written in this transaction: the
-    /// earlier values preceded what they show.
+    /// Gives the fields that get earlier values the dot of the change if they were written in this transaction, because
+    /// the earlier values precede what these fields show.
     private func renew(_ change: inout ItemChange) {
         let entry = change.old.entry
         func isNew(_ field: Int) -> Bool { entry.dot(of: field).revision > core.store.clock }

@@ -11,7 +11,7 @@ struct ItemChange {
     var accessibility: Accessibility
     var created: Int64?
     var modified: Int64?
-    /// Whether the secret is another one than before, or what was left to settle of it is settled.
+    /// Whether the secret is a different one, or what was left to settle of it is settled.
     var writesSecret = false
     /// Attributes that are set, and so settled, even if their values are the same.
     var setAttributes: Set<[UInt8]> = []
@@ -19,7 +19,7 @@ struct ItemChange {
     var keepsUnread = Attributes()
     /// Whether what the item does not show is given up, because it cannot be read.
     var losesPast = false
-    /// Values that lose and get a dot of this change, by their new names: the names that they had.
+    /// Values that lose and get a dot of this change: their old names, by their new ones.
     var kept: [ValueName: ValueName] = [:]
     /// Further effects on the item's values: they are settled, forgotten or added.
     var edit = ItemEdit()
@@ -41,12 +41,12 @@ struct ItemChange {
     }
 }
 
-/// The fields that a change gives another value.
+/// The fields to which a change gives a different value.
 struct WrittenFields {
     var key = false
     var place = false
     var secret = false
-    /// For each attribute after the change.
+    /// For each attribute after the change, whether it is written.
     var attributes: [Bool] = []
 }
 
@@ -132,8 +132,8 @@ extension Transaction {
         try apply(change, compartment: change.old.entry.compartment) { (_, _, _) throws(VaultError) in }
     }
 
-    /// Changes an item, giving it a new record unless nothing in it is different. An item that lacks a secret, and gets
-    /// none, has an empty one here.
+    /// Changes an item, giving it a new record unless nothing in the record differs. For an item that lacks a secret
+    /// and gets none, `secret` is empty.
     func apply(_ change: ItemChange, secret: borrowing Secret) throws(VaultError) {
         try ItemLimits.check(
             secretBytes: secret.count, change.attributes, replacing: change.mayStayUnread, created: change.created,
@@ -188,8 +188,8 @@ extension Transaction {
         tally.liveBytes -= ItemFrames.bytes(old.entry, old.largeRecords, pasts.before)
     }
 
-    /// Writes the entry and the past of an item that does not exist, or not any more, with the records that an earlier
-    /// entry refers to.
+    /// Writes the entry and the past of an item that does not exist, or no longer exists, with the records that an
+    /// earlier entry refers to.
     func write(_ item: Item, _ state: ItemState, hasMarks: Bool) throws(VaultError) {
         let states = ItemStates(next.vector)
         let shown = state.shown()
@@ -206,7 +206,7 @@ extension Transaction {
 
     // MARK: what a change writes
 
-    /// Returns whether a change gives any field another value.
+    /// Returns whether a change gives any field a different value.
     func differs(_ change: ItemChange) throws(VaultError) -> Bool {
         let compartment = try ring.compartment(change.key.group, change.accessibility)
         let written = try compared(change, compartment).1
@@ -214,8 +214,8 @@ extension Transaction {
         return written.key || written.place || written.secret || written.attributes.contains(true) || isDropped
     }
 
-    /// Returns the attributes after a change, in which large ones that are the same refer to their old records, and the
-    /// fields that have another value.
+    /// Returns the attributes after a change, in which unchanged large ones refer to their old records, and the fields
+    /// that have a different value.
     private func compared(_ change: ItemChange, _ compartment: UInt64) throws(VaultError) -> (
         Attributes, WrittenFields
     ) {
@@ -241,7 +241,8 @@ extension Transaction {
         return (Attributes(sorted: attributes), written)
     }
 
-    /// Returns whether a value that was given is that of a record of its own. What cannot be read is another one.
+    /// Returns whether a given value is the one in the old attribute's own record. A value that cannot be read counts
+    /// as different.
     private func isSameLarge(_ old: Attribute, _ new: Attribute, of item: Item) throws(VaultError) -> Bool {
         guard case .inOwnRecord = old.content, new.size ?? 0 > Format.Limit.attributeInItemRecord else { return false }
         do throws(VaultError) {
@@ -253,7 +254,7 @@ extension Transaction {
         }
     }
 
-    /// Returns whether a change needs more of an item than its entry: it has a past, or will have one.
+    /// Returns whether a change needs more of an item than its entry: the item has a past, or will have one.
     private func needsState(_ change: ItemChange, _ written: WrittenFields, _ placed: PlacedAttributes) -> Bool {
         if change.old.hasPast || !change.edit.isEmpty { return true }
         guard ring.kept > 0 else { return false }

@@ -10,7 +10,7 @@ struct ItemNames {
     }
 }
 
-// Which of several items with one key has it plain: the one with the least id (specification, section 6.1).
+// Of several items with the same key, the one with the least id has it plain (specification, section 6.1).
 extension Transaction {
     /// Returns the item with this key in a page, as this transaction has changed it.
     func entry(_ name: PageName) throws(VaultError) -> Item? {
@@ -41,13 +41,13 @@ extension Transaction {
             }
         }
         return try TwinSearch(core.store.tree, entryCheck).item(listed: key).flatMap { (item) throws(VaultError) in
-            // It can have got its key plain meanwhile.
+            // The item may have received its key plain in the meantime.
             try current(item)
         }
     }
 
-    /// Sets the entry of an item under a key that other items may have. The item's entry under another key was taken
-    /// away before.
+    /// Sets the entry of an item under a key that other items may have. Any entry of the item under another key has
+    /// already been removed.
     func put(_ value: [UInt8], for id: Bytes16, under key: ItemKey) throws(VaultError) {
         guard let plain = try entry(PageName(key)), plain.entry.id != id else {
             return changes.set(key.bytes, value)
@@ -57,7 +57,7 @@ extension Transaction {
         changes.set(key.bytes, value)
     }
 
-    /// Takes away the entry of an item. If it had its key plain, the one with the least id of the others gets it.
+    /// Removes the entry of an item. If the item had its key plain, the one with the least id among the others gets it.
     func take(_ item: Item) throws(VaultError) {
         changes.set(item.pageName.bytes, nil)
         guard item.hasKeyPlain else { return }

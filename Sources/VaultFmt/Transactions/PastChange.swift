@@ -9,8 +9,8 @@ extension Transaction {
         var now: Past?
     }
 
-    /// Replaces the item's siblings by one, keeps what the change replaces, and sets everything in the entry that follows
-    /// from it. The entry already refers to the new record.
+    /// Replaces the item's siblings with one, keeps what the change replaces, and sets everything in the entry that
+    /// follows from it. The entry already refers to the new record.
     func changePast(
         _ change: ItemChange, _ entry: inout ItemEntry, _ placed: PlacedAttributes, _ written: WrittenFields, _ dot: Dot
     ) throws(VaultError) -> ChangedPast {
@@ -45,8 +45,8 @@ extension Transaction {
         return ChangedPast(before: before, now: now)
     }
 
-    /// Gives dots of this commit to what loses with a change, if it would be older than all that the item keeps of its
-    /// field: nobody has had a chance to see it as an earlier value.
+    /// Gives a dot of this commit to each value that loses with a change and would be older than everything that the
+    /// item keeps of its field, because nobody has had a chance to see it as an earlier value.
     func keepLosers(
         of change: inout ItemChange, _ written: WrittenFields, _ attributes: Attributes
     ) throws(VaultError) {
@@ -95,8 +95,8 @@ extension Transaction {
         return edit
     }
 
-    /// Reseals what the item does not show any more, so that only owners can read it. What is damaged and was shown
-    /// until now cannot be kept.
+    /// Reseals what the item no longer shows, so that only owners can read it. A damaged value that was shown until now
+    /// cannot be kept.
     private func sealForOwners(
         _ state: inout ItemState, _ change: ItemChange, _ placed: PlacedAttributes, in compartment: UInt64,
         before: ItemState, replaced: ShownItem
@@ -130,7 +130,7 @@ extension Transaction {
         return try core.store.tree.find(name.forgottenKey) != nil
     }
 
-    /// Returns those of some values that are not forgotten.
+    /// Returns those of the given values that are not forgotten.
     func unforgotten(_ names: Set<ValueName>) throws(VaultError) -> Set<ValueName> {
         var kept: Set<ValueName> = []
         for name in names where try !isForgotten(name) { kept.insert(name) }

@@ -97,7 +97,8 @@ struct OwnersSealing {
     private let referrer: UInt64
     /// Returns the place of a record that stays as it is.
     private let kept: (RecordRef) throws(VaultError) -> RecordRef
-    /// The records of its own that the item's entry refers to, and those that were resealed for it.
+    /// The records of large attributes to which the item's entry will refer, and the new places of those that were
+    /// resealed for it.
     private let shared: Set<RecordRef>
     private let moved: [RecordRef: RecordRef]
     /// The device to which the item is bound, if it is this one.
@@ -113,8 +114,8 @@ struct OwnersSealing {
         ) { (record) throws(VaultError) in record }
     }
 
-    /// `reader`, `referrer`: reads the records, which another file may have, and the offset before which they end.
-    /// `kept`: returns the place of a record that stays as it is, to which it copies one of another file.
+    /// `reader`: reads the records, which may be in another file. `referrer`: the offset before which they end.
+    /// `kept`: returns the place of a record that stays as it is; a record from another file is copied first.
     init(
         _ transaction: Transaction, _ item: Bytes16, _ placed: Transaction.PlacedAttributes, device: Bytes16,
         reader: any RecordReading, referrer: UInt64, kept: @escaping (RecordRef) throws(VaultError) -> RecordRef
@@ -179,8 +180,8 @@ struct OwnersSealing {
         return new
     }
 
-    /// Passes the owners' compartment to `seal`, unless the record is in it, or cannot be opened here: then it stays as it
-    /// is, elsewhere.
+    /// Passes the owners' compartment to `seal`, unless the record is already in it, or cannot be opened here, in which
+    /// case it stays as it is, elsewhere.
     private func sealed(
         _ record: RecordRef, always: Bool = false, _ seal: (OwnersSealing, UInt64) throws(VaultError) -> RecordRef
     ) throws(VaultError) -> (record: RecordRef, isElsewhere: Bool) {
@@ -207,7 +208,7 @@ struct OwnersSealing {
         let value: HeldValue
     }
 
-    /// Returns the attributes of a secret that are in other records than the secret: merges combine records.
+    /// Returns the attributes of a secret that are in records other than the secret's, because merges combine records.
     private static func apart(
         _ name: ValueName, _ secret: HeldValue, in state: ItemState
     ) -> [ApartAttribute] {

@@ -284,8 +284,8 @@ public final class Transaction: RecordReading {
 
     // MARK: ending
 
-    /// Makes the commit a merge, which includes every change of another state. It comes before any change, and the
-    /// commit is made even if nothing has changed.
+    /// Makes the commit a merge, which includes every change of another state. This must be called before any change;
+    /// the commit is made even if nothing has changed.
     func join(_ other: Vector, generation: UInt64) {
         mergedGeneration = generation
         next.join(other)
@@ -324,8 +324,8 @@ public final class Transaction: RecordReading {
         core.stateChanged()
     }
 
-    /// Counts the live bytes of the new state except the part that the vector takes, which is necessary if a removed
-    /// part was too damaged to determine its size. Returns nil if a remaining part is just as damaged.
+    /// Counts the live bytes of the new state except those of the vector, which is necessary if a removed part was too
+    /// damaged to determine its size. Returns nil if a remaining part is just as damaged.
     private func counted(_ new: Commit) throws(VaultError) -> UInt64? {
         try appender.flush()
         let store = core.store

@@ -21,7 +21,7 @@ extension Vault {
 
     /// Runs changes as `transaction` does, with a body that throws errors of its own.
     ///
-    /// If `body` throws, nothing changes and its error is thrown on as it is. Throws the same errors as `transaction`.
+    /// If `body` throws, nothing changes and its error is rethrown unchanged. Throws the same errors as `transaction`.
     public func transaction<R>(rethrowing body: (Transaction) throws -> R) throws -> R {
         var failure: (any Error)?
         do throws(VaultError) {
@@ -92,8 +92,8 @@ extension Vault {
         try transaction { (transaction) throws(VaultError) in try transaction.restore(value, of: key) }
     }
 
-    /// Forgets these earlier values of an item, or all of them, and returns how many were forgotten. Throws the same
-    /// errors as `Transaction.forgetEarlierValues`.
+    /// Forgets the given earlier values of an item, or all of them, and returns how many were forgotten. Throws the
+    /// same errors as `Transaction.forgetEarlierValues`.
     @discardableResult
     public func forgetEarlierValues(of key: ItemKey, _ values: [EarlierValue]? = nil) throws(VaultError) -> Int {
         try transaction { (transaction) throws(VaultError) in try transaction.forgetEarlierValues(of: key, values) }
@@ -153,8 +153,8 @@ extension VaultCore {
         store.endWriting()
     }
 
-    /// Compacts the file once dead bytes exceed live ones by 4 MiB. The commit remains valid even if this fails; it is
-    /// tried again once the dead bytes have doubled, since it reads and writes everything.
+    /// Compacts the file once dead bytes exceed live ones by 4 MiB. The commit remains valid even if the compaction
+    /// fails; it is tried again once the dead bytes have doubled, since it reads and writes everything.
     func compactIfDue() {
         let dead = deadBytes
         // Something has compacted it since.

@@ -26,15 +26,15 @@ extension Vault {
     ///   - earlier: The state whose items are restored.
     ///   - expected: The newest state that the caller has seen.
     /// - Throws: `busy` if another process has changed the vault in the meantime; `invalidArgument` for a state that is
-    ///   not in the file, or if an item would show a value that was forgotten since; `deviceBound` if a changed item
-    ///   belongs to another device; and the errors of `transaction`.
+    ///   not in the file, or if an item would show a value that has since been forgotten; `deviceBound` if a changed
+    ///   item belongs to another device; and the errors of `transaction`.
     public func undo(to earlier: StateID, from expected: StateID) throws(VaultError) {
         try undo(to: earlier, from: expected, settles: false)
     }
 
-    /// Does the same.
+    /// Does the same as `undo(to:from:)`.
     ///
-    /// `settles`: Whether what is left to settle now, and was not then, is settled, as a redo of a settlement does.
+    /// `settles`: Whether what is left to settle now, but was not then, is settled, as a redo of a settlement does.
     package func undo(to earlier: StateID, from expected: StateID, settles: Bool) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in
             let core = transaction.core

@@ -1,15 +1,15 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Restores items of an earlier state of the same file. What they show is written anew, where it differs: to other
-/// copies of the vault, an undo is a change like any other.
+/// Restores items of an earlier state of the same file. What they show is written again where it differs, because to
+/// other copies of the vault, an undo is a change like any other.
 struct UndoWriter {
     private let transaction: Transaction
     private let then: CommittedState
     private let settles: Bool
 
     /// - `then`: The state whose items are restored.
-    /// - `settles`: Whether what is left to settle now, and was not then, is settled.
+    /// - `settles`: Whether what is left to settle now, but was not then, is settled.
     init(_ transaction: Transaction, then: CommittedState, settles: Bool = false) {
         self.transaction = transaction
         self.then = then
@@ -73,7 +73,7 @@ struct UndoWriter {
         }
     }
 
-    /// Whether an item had this key then: two items can have one.
+    /// Whether an item had this key then: two items can have the same key.
     private func had(_ key: ItemKey, _ id: Bytes16) throws(VaultError) -> Bool {
         let core = transaction.core
         let tree = TreeReader(source: core.store.pages, root: then.commit.root)
@@ -109,7 +109,7 @@ struct UndoWriter {
         try transaction.apply(change, secret: value.secret)
     }
 
-    /// Returns what was left to settle in an item then and is not now, under dots of this change.
+    /// Returns what was left to settle in an item then but is not now, under dots of this change.
     private func reopened(_ past: Item, _ present: Item) throws(VaultError) -> [ValueName: HeldValue] {
         guard past.needsSettling else { return [:] }
         let (before, now) = (try transaction.state(of: past), try transaction.state(of: present))
@@ -138,7 +138,7 @@ struct UndoWriter {
         guard try transaction.unforgotten(names).count < names.count else { return }
         throw VaultError(
             .invalidArgument,
-            "\(past.key.summary) had a value then that was forgotten since, and forgotten values do not come back")
+            "\(past.key.summary) had a value then that has since been forgotten, and forgotten values do not come back")
     }
 
     // MARK: removed items

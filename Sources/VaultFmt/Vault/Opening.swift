@@ -16,7 +16,7 @@ public struct OpenOptions: ~Copyable, Sendable {
     /// are returned.
     public var owners: OwnersPublicKey?
     /// Whether to search the whole file for the newest state, and not only its end within the bounds of section 7.1.
-    /// Use it to call `repair` on a vault that bytes appended by others keep from opening.
+    /// Use it to call `repair` on a vault that cannot be opened because others have appended bytes.
     public var searchesWholeFile = false
     /// The number of threads for lists, scans, compaction and rotation, 1 to 64; nil for one per processor, up to 16.
     /// Threads are started when there is work for them, and end with the call or cursor that uses them.

@@ -52,7 +52,7 @@ extension Vault {
 
     // MARK: earlier values
 
-    /// Returns the earlier values of an item, its secrets and sealed attributes, oldest first. No secret is returned.
+    /// Returns the earlier values of an item's secret and sealed attributes, oldest first. No secret is returned.
     /// Throws `noSuchItem`, `notPermitted` for a scoped slot, and `locked`.
     public func earlierValues(of key: ItemKey) throws(VaultError) -> [EarlierValue] {
         try withCore { (core) throws(VaultError) in
@@ -75,9 +75,9 @@ extension Vault {
         }
     }
 
-    /// Opens an earlier value: the secret with the attributes at the time, or the value of a sealed attribute. The value
-    /// must be from the state that is being read: after a compaction or rotation, get the item's earlier values again.
-    /// Throws the same errors as `get`.
+    /// Opens an earlier value: the secret with the attributes that the item had at the time, or the value of a sealed
+    /// attribute. The value must be from the state that is being read: after a compaction or rotation, get the item's
+    /// earlier values again. Throws the same errors as `get`.
     public func open(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
         try withCore { (core) throws(VaultError) in try core.open(value) }
     }

@@ -59,7 +59,7 @@ extension Vault {
     /// Returns the number of leaves to read at a time, which limits the memory for their contents.
     private static func mostLeaves(_ workers: Workers) -> Int { min(max(workers.count * 32, 64), 256) }
 
-    /// `known`: what is known of the key, if the scan has met the compartment before.
+    /// `known`: what is known about the key, if the scan has met the compartment before.
     fileprivate func compartmentKey(
         _ number: UInt64, epoch: Bytes32, known: Result<SecretBox, VaultError>? = nil
     ) throws(VaultError) -> Result<SecretBox, VaultError> {

@@ -20,7 +20,7 @@ final class VaultCore: RecordReading {
     private var knownPastKey: SecretBox?
     /// The reason why the last compaction that was due did not take place.
     var compactionBlocked: String?
-    /// The dead bytes of the file when that failed; 0 if it did not.
+    /// The file's dead bytes when that compaction failed; 0 if it did not fail.
     var deadWhenBlocked: UInt64 = 0
 
     init(_ store: Store, device: consuming Device?, lockWait: Double) {
@@ -71,7 +71,7 @@ final class VaultCore: RecordReading {
         EntryCheck(view, clock: store.clock, floor: store.state.commit.floor)
     }
 
-    /// The number of earlier values that are kept of each field of an item.
+    /// The number of earlier values that each field of an item keeps.
     var limit: Int { store.keyring.keeping.count }
 
     func vector() throws(VaultError) -> Vector { try store.vector() }
@@ -221,7 +221,7 @@ final class VaultCore: RecordReading {
 
 extension VaultCore {
     /// Returns a slot's owner part and, if its kind depends on the epoch, its wrapping key. Refuses a scoped slot that
-    /// opens other groups than the keyring grants it.
+    /// opens groups other than those that the keyring grants it.
     func ownerPart(of slot: Slot) throws(VaultError) -> (
         part: OwnerPart, wrappingKey: SecretBox
     ) {
@@ -232,7 +232,7 @@ extension VaultCore {
         guard slot.kind == .scoped else { return found }
         let grants = try SlotOpener.grants(slot, store.vault, wrappingKey: found.wrappingKey.secret)
         guard grants.numbers == (try store.keyring.dots(of: slot.id).grants.map(\.group)) else {
-            throw VaultError(.structureInvalid, "a slot opens other groups than the keyring grants it")
+            throw VaultError(.structureInvalid, "a slot opens groups other than those that the keyring grants it")
         }
         return found
     }

@@ -74,8 +74,8 @@ package struct StateFinder {
         return Found(state: again.state, frame: again.frame, tail: .writeInProgress, incomplete: again.incomplete)
     }
 
-    /// Whether another process has the writer's lock, or that cannot be found out: some file systems know no locks, and
-    /// the state is readable there as well.
+    /// Whether another process has the writer's lock, or this cannot be determined: some file systems do not support
+    /// locks, and the state is readable there as well.
     private func mayBeLocked() -> Bool {
         do throws(VaultError) { return try file.isLockedByAnother() } catch { return true }
     }

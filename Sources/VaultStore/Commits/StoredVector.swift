@@ -9,7 +9,7 @@ package struct StoredVector: Sendable {
     /// The rows of the frame; the state may have another revision in the row of the commit's own id.
     package let rows: Vector
 
-    /// The frames that the vector takes.
+    /// The frames in which the vector is stored.
     package var frames: [ObjectRef] { [ref] + (base.map { [$0.ref] } ?? []) }
 
     /// Returns the vector of a state whose commit refers to the frame.

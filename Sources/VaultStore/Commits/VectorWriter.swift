@@ -8,7 +8,7 @@ enum VectorWriter {
     ///
     /// `vector`: the vector of the new state, whose rows have the positions that they have in `stored`.
     /// `own`: the writer's id; nil if the commit makes no change.
-    /// `stored`: the vector of the state before.
+    /// `stored`: the vector of the previous state.
     static func write(
         _ vector: Vector, own: ReplicaID?, after stored: StoredVector, _ appender: Appender, key: borrowing Secret
     ) throws(VaultError) -> StoredVector {
@@ -29,7 +29,7 @@ enum VectorWriter {
         try append(VectorFrame(vector.rows), base: nil, vector, appender, key: key)
     }
 
-    /// Returns whether a frame has every row but the own one's.
+    /// Returns whether a frame has every row except the writer's own.
     private static func serves(_ rows: Vector, _ vector: Vector, own: ReplicaID?) -> Bool {
         guard rows.rows.count == vector.rows.count, rows.floor == vector.floor else { return false }
         return zip(rows.rows, vector.rows).allSatisfy { old, new in

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Owner, group, mode and extended attributes (with access control lists) of files.
 package enum FileAttributes {
-    /// Gives an open file those of another one, which it is to replace.
+    /// Gives an open file the attributes of another one, which it is to replace.
     ///
     /// Throws `cannotReplace` if one of them cannot be set, and `io`.
     package static func copy(

@@ -103,9 +103,9 @@ package struct FileIdentity: Hashable, Sendable {
 
 /// When a file was last changed, in nanoseconds since 1970.
 package struct FileTimes: Hashable, Sendable {
-    /// When its contents were, unless a program has set another time.
+    /// When its contents were last changed, unless a program has set another time.
     package let modified: Int64
-    /// When its contents, its times, its name or its permissions were. Nothing sets this to another time.
+    /// When its contents, its times, its name or its permissions were last changed. Nothing sets this to another time.
     package let changed: Int64
 
     package init(modified: Int64, changed: Int64) {

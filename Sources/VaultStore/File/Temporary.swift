@@ -45,7 +45,7 @@ package enum Temporary {
         return false
     }
 
-    /// Whether a byte is a digit of those that `name(beside:)` writes: other names are people's own.
+    /// Whether a byte is one of the digits that `name(beside:)` writes: files with other names belong to users.
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) }
 
     /// Removes files left by an interrupted replacement. A file whose writer is still running is locked, and is kept.

@@ -26,8 +26,8 @@ package final class Appender {
     private let relocate: ((_ written: UInt64) throws(VaultError) -> any FileHandle)?
     /// Throws if the file that is changed in place is not what this change and the states before it have made of it.
     private let check: ((_ marks: [Mark]) throws(VaultError) -> Void)?
-    /// Bytes that were written in place: the first and the last ones. Nothing else tells whether another program, which
-    /// knows no lock of ours, has written there since.
+    /// The first and the last bytes that were written in place. Nothing else tells whether another program, which does
+    /// not know our lock, has written there since.
     private(set) var marks: [Mark] = []
     /// The first bytes of a write that may have failed in the middle.
     private(set) var attempted: Mark?

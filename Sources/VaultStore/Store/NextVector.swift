@@ -3,7 +3,7 @@ package import VaultCrypto
 
 /// The vector of the state that a writer is making, and the dots of its changes.
 ///
-/// An id is claimed for the first change. It is given back if the writer releases this object before it commits.
+/// An id is claimed for the first change. The claim is released if the writer releases this object before it commits.
 package final class NextVector {
     package private(set) var vector: Vector
     private let vault: Bytes16
@@ -13,7 +13,7 @@ package final class NextVector {
     private let now: Int64
     private var claim: ReplicaClaim?
     private var hasNoted = false
-    /// A revision that those of the changes are greater than.
+    /// A revision that the revisions of the changes must exceed.
     private var passed: UInt64 = 0
     /// The row of the writer's id; nil as long as there is no change.
     package private(set) var own: Commit.OwnRow?
@@ -165,12 +165,13 @@ extension Store {
         return stored
     }
 
-    /// Returns the total length of the frames that the vector of the current state and its hand-overs take.
+    /// Returns the total length of the frames in which the vector of the current state and its hand-overs are stored.
     package func vectorBytes() throws(VaultError) -> UInt64 {
         try bytes(of: try storedVector(), keyring, state.commit.keyring.offset)
     }
 
-    /// Returns the total length of the frames that a state's vector and its hand-overs take, each counted once.
+    /// Returns the total length of the frames in which a state's vector and its hand-overs are stored, each counted
+    /// once.
     private func bytes(
         of stored: StoredVector, _ keyring: Keyring, _ referrer: UInt64, _ appender: Appender? = nil
     ) throws(VaultError) -> UInt64 {
@@ -190,7 +191,7 @@ extension Commit {
         (clock, floor) = (vector.clock, vector.floor)
     }
 
-    /// Changes the live bytes. It throws an error if the commit before had fewer than it must have had.
+    /// Changes the live bytes. Throws if the previous commit had fewer than it must have had.
     mutating func countLive(adding new: UInt64, removing old: UInt64) throws(VaultError) {
         let (sum, isOver) = liveBytes.addingReportingOverflow(new)
         guard !isOver, sum >= old else {

@@ -132,9 +132,9 @@ extension Store {
 }
 
 extension Store {
-    /// Renames a new file over the vault's. Over a network, that can have happened although the answer was lost.
+    /// Renames a new file over the vault's. Over a network, the rename may have happened even if the reply was lost.
     ///
-    /// Throws `outcomeUnknown` if it cannot be found out; this handle does not write again then.
+    /// Throws `outcomeUnknown` if this cannot be determined; in that case, this handle does not write again.
     fileprivate func putInPlace(_ new: any FileHandle, _ temporary: String) throws(VaultError) {
         let failure: VaultError
         do throws(VaultError) { return try fileSystem.rename(temporary, to: path, replacing: true) } catch {
@@ -219,12 +219,13 @@ extension Store {
             cacheBytes: cacheBytes)
     }
 
-    /// Throws `busy` if another program, which knows no lock of ours, has put another file in this one's place since the
-    /// change began: it would be overwritten, or lack the change.
+    /// Throws `busy` if another program, which does not know our lock, has put another file in this one's place since
+    /// the change began: that file would be overwritten, or would lack the change.
     func requireInPlace() throws(VaultError) {
         guard try isReplaced() else { return }
         throw VaultError(
-            .busy, "another program has put another file in the place of \(path) during the change, which was not made")
+            .busy,
+            "another program has put another file in the place of \(path) during the change; the change was not made")
     }
 
     func requireOneName() throws(VaultError) {

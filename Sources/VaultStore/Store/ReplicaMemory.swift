@@ -29,7 +29,7 @@ package protocol ReplicaMemory: Sendable {
     /// Enters the last revision of a change. It is called under the vault's lock, before the commit is written.
     func note(_ claim: ReplicaClaim, revision: UInt64) throws(VaultError)
 
-    /// Gives an id back: nothing of the change was written.
+    /// Releases a claim: nothing of the change was written.
     func release(_ claim: ReplicaClaim)
 
     /// Returns the ids of this memory under which somebody else writes too: the state's row is a revision that this

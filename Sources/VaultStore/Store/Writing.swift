@@ -49,8 +49,8 @@ extension Store {
         file.unlock()
     }
 
-    /// Moves to the newest state and removes the tail. The caller holds the lock. Returns false if meanwhile a program
-    /// that knows no lock has put another file in this one's place, which is not locked.
+    /// Moves to the newest state and removes the tail. The caller holds the lock. Returns false if, in the meantime, a
+    /// program that does not know the lock has put another file, which is not locked, in this one's place.
     private func prepare(_ check: () throws(VaultError) -> Void) throws(VaultError) -> Bool {
         sweep()
         let locked = file
@@ -102,7 +102,7 @@ extension Store {
         return kept
     }
 
-    /// Goes back to the newest state whose vector is sound, and calls what follows it a damaged tail.
+    /// Goes back to the newest state whose vector is sound, and treats what follows it as a damaged tail.
     private func leaveDamagedVector() throws(VaultError) {
         let size = try file.size()
         var sound = state
@@ -179,13 +179,13 @@ extension Store {
             relocate: { [unowned self] (written) throws(VaultError) in try self.relocate(written) })
     }
 
-    /// Throws `busy` if another program, which knows no lock of ours, has written into the file since the change began:
-    /// what it has put there must not be overwritten.
+    /// Throws `busy` if another program, which does not know our lock, has written into the file since the change
+    /// began: what it has put there must not be overwritten.
     private func requireUntouched(_ marks: [Appender.Mark]) throws(VaultError) {
         // Before the first write, nothing may follow the newest commit.
         guard try marks.isEmpty ? finder.isNewest(state.commit, commitFrame) : isOurs(marks) else {
             throw VaultError(
-                .busy, "another program has written into \(path) during the change, which was not made")
+                .busy, "another program has written into \(path) during the change; the change was not made")
         }
     }
 
@@ -198,7 +198,7 @@ extension Store {
         return true
     }
 
-    /// Returns whether where a write failed there is nothing but the first part of it, and zeros.
+    /// Returns whether the place of a failed write contains nothing but the first part of that write, and zeros.
     private func isOurs(part attempt: Appender.Mark?) throws(VaultError) -> Bool {
         guard let attempt else { return true }
         let size = try file.size()
@@ -225,8 +225,8 @@ extension Store {
     /// Writes the commit after the appended frames and syncs the file. If this fails before the sync, nothing has
     /// changed.
     ///
-    /// `next`: the vector of the new state, with the dots of its changes. It determines the commit's vector, clock, floor
-    /// and own row; the commit's live bytes do not yet consider it.
+    /// `next`: the vector of the new state, with the dots of its changes. It determines the commit's vector, clock,
+    /// floor and own row; the commit's live bytes do not yet include it.
     package func commit(
         _ appender: Appender, _ commit: Commit, _ next: NextVector, keyring newKeyring: Keyring
     ) throws(VaultError) {
@@ -252,8 +252,8 @@ extension Store {
         watch?.committed(watched)
     }
 
-    /// The same as `requireInPlace` after a commit in place, which is durable: if the path cannot be looked up now, it is
-    /// in the file as far as anybody knows.
+    /// Does the same as `requireInPlace` after a commit in place, which is durable: if the path cannot be looked up
+    /// now, the commit is in the file as far as anyone can tell.
     private func requireStillInPlace() throws(VaultError) {
         do throws(VaultError) { try requireInPlace() } catch {
             guard error.code != .busy, error.code != .noSuchFile else { throw error }

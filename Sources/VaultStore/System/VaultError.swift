@@ -144,7 +144,7 @@ extension VaultError {
         case .passphraseUnassigned:
             self.init(
                 .passphraseInvalid,
-                "the passphrase contains a character that Unicode 13.0 does not have; not every system would read it alike"
+                "the passphrase contains a character that Unicode 13.0 does not have; not every system would read it in the same way"
             )
         case .keyFileDamaged: self.init(.keyFileInvalid, "the key file is damaged")
         case .keyFileLength:

@@ -60,7 +60,7 @@ package final class PageSource: Sendable {
         try open(frame, kind, at: offset, key: key)
     }
 
-    /// Opens an object under another key than the index key, such as a past.
+    /// Opens an object under a key other than the index key, such as a past.
     package func open(
         _ frame: [UInt8], _ kind: Sealing.Placed, at offset: UInt64, key: borrowing Secret
     ) throws(VaultError) -> [UInt8] {

@@ -40,7 +40,7 @@ struct ListColumnTests {
         // A word may be in the name, and another one in the notes.
         #expect(try names(sandbox.ok("list", "SHOP", "cafe", "--notes")) == ["shop"])
         #expect(try names(sandbox.ok("list", "bank", "--notes")) == ["bank"])
-        try sandbox.fails(1, "in notes either", "list", "sesame", "--notes")
+        try sandbox.fails(1, "not even in notes", "list", "sesame", "--notes")
         try sandbox.fails(64, "give a word", "list", "--notes")
         try sandbox.fails(64, "--notes", "list", "--attribute", "notes=nothing here")
         try sandbox.fails(64, "did you mean '--notes'?", "list", "88-4521", "--in-notes")

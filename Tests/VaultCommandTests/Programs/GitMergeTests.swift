@@ -65,15 +65,15 @@ struct GitMergeTests {
         try clones.run(
             """
             store a same A; on a vaultfmt sync work.vault; store b same B
-            ends 3 on b vaultfmt sync work.vault; grep -q "two items, one of each copy, have one name: .*'same'.*(conflict " error
+            ends 3 on b vaultfmt sync work.vault; grep -q "two items, one from each copy, have the same name: .*'same'.*(conflict " error
             # The other machine is told as well, once.
-            ends 3 on a vaultfmt sync work.vault; grep -q "have one name: .*'same'" error
+            ends 3 on a vaultfmt sync work.vault; grep -q "have the same name: .*'same'" error
             on a vaultfmt sync work.vault; on a vaultfmt list -f work.vault | grep -c same | grep -qx 2
             # The name is the other one's once the first is gone, which is said.
             on a vaultfmt rm same '' --yes -f work.vault 2>error; grep -q "'same' .*is now the other item that had this name" error
             on a vaultfmt undo -f work.vault
             store a more A; commit a; on a git push -q; store b more B; commit b
-            fails on b git pull -q --no-edit --no-rebase 2>error; grep -q "two items, one of each copy, have one name: .*'more'" error
+            fails on b git pull -q --no-edit --no-rebase 2>error; grep -q "two items, one from each copy, have the same name: .*'more'" error
             on b git add work.vault; on b git commit -q --no-edit; on b vaultfmt sync work.vault
             ends 3 on a vaultfmt sync work.vault
             store a gone 1; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault

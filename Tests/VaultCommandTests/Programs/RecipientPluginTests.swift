@@ -62,7 +62,7 @@ struct RecipientPluginTests {
         "is not opened by a plugin that fails: one line with the plugin's name, exit 69",
         arguments: [
             ("dies", "exited with code 1 before it had finished; its last message was: no such card"),
-            ("killed", "was ended by a signal before it had finished"),
+            ("killed", "was killed by a signal before it had finished"),
             ("halfway", "exited with code 0 before it had finished"),
             ("no-arrow", "broke the protocol"), ("control", "broke the protocol"), ("long-line", "broke the protocol"),
             ("greasy", "broke the protocol"), ("key-short", "returned a file key of 15 bytes"),

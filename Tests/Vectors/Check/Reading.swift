@@ -174,7 +174,7 @@ extension Vector {
     /// A dot as a dump has it. Throws if the state does not include it.
     func text(_ stored: StoredDot) throws(VaultError) -> String {
         guard let dot = dot(stored) else {
-            throw VaultError(.structureInvalid, "a dot is of a change that the vault does not include")
+            throw VaultError(.structureInvalid, "a dot belongs to a change that the vault does not include")
         }
         return Self.text(dot)
     }

@@ -14,7 +14,8 @@ extension Reading {
         defer { self = reading }
         try vault.forEachForgottenValue { (value) throws(VaultError) in
             guard vector.hasSeen(value.dot) else {
-                throw VaultError(.structureInvalid, "a forgotten value is of a change that the vault does not include")
+                throw VaultError(
+                    .structureInvalid, "a forgotten value belongs to a change that the vault does not include")
             }
             names.listed.insert(NamesOfValues.Name(kind: value.kind, name: value.name, dot: value.dot))
             reading.line("forgotten", value.kind.rawValue, Self.hex(value.name), Vector.text(value.dot))

@@ -398,7 +398,7 @@ typedef struct vaultfmt_info {
     uint32_t struct_size;               /* set by the caller */
     uint32_t is_writable;
     uint32_t is_locked;
-    uint32_t is_owner;                  /* 0: it was opened by a scoped slot, which can read the index and some access groups */
+    uint32_t is_owner;                  /* 0: it was opened with a scoped slot, which can read the index and some access groups */
     uint64_t generation;                /* the state's generation, greater than those of all states before it in the file */
     uint8_t vault_id[16];
     /* The owners' public key: the same for all slots, and replaced by a rotation. It reveals nothing. */
@@ -426,7 +426,7 @@ enum {
     VAULTFMT_VERDICT_SAME = 0,     /* it has the same changes as that state */
     VAULTFMT_VERDICT_DESCENDS = 1, /* it has all changes of that state, and others */
     VAULTFMT_VERDICT_OLDER = 2,    /* it lacks changes of that state and has no others: the file was rolled back */
-    VAULTFMT_VERDICT_FORKED = 3,   /* both have changes that the other lacks */
+    VAULTFMT_VERDICT_FORKED = 3,   /* each has changes that the other lacks */
     VAULTFMT_VERDICT_FOREIGN = 4   /* it has different owners, and no hand-over leads to them */
 };
 
@@ -693,11 +693,11 @@ vaultfmt_status vaultfmt_get_earlier_attribute(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id, vaultfmt_bytes name,
     const vaultfmt_value **value);
 
-/* Restores an item's secret, or a sealed attribute, from an earlier value; nothing else of the item changes. The current
-   value becomes an earlier value; the restored one is not listed while the item has it. If the item was in another group
-   when it had the value (`group` of vaultfmt_get_earlier_value), scoped slots can now read it that could not then; if the
-   value was bound to a device and the item no longer is, every device can. Can return VAULTFMT_NO_SUCH_ITEM and the errors
-   of a commit. Any thread. */
+/* Restores an item's secret, or a sealed attribute, from an earlier value; nothing else about the item changes. The
+   current value becomes an earlier value; the restored one is not listed while the item has it. If the item was in
+   another group when it had the value (`group` of vaultfmt_get_earlier_value), scoped slots that could not read it then
+   can read it now; if the value was bound to a device and the item no longer is, every device can read it. Can return
+   VAULTFMT_NO_SUCH_ITEM and the errors of a commit. Any thread. */
 vaultfmt_status vaultfmt_restore(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id);
 
 /* Forgets earlier values of an item: the `count` values in `ids`, or all of them if `ids` is NULL and `count` is 0. No
@@ -723,7 +723,7 @@ typedef struct vaultfmt_new_earlier_value {
     {(uint32_t)sizeof(vaultfmt_new_earlier_value), 0, {NULL, 0}, NULL, 0, 0, {NULL, 0}}
 
 /* Adds earlier secrets to an item, the oldest first; they follow its existing ones. Only the last ones are added, up to
-   the number that the vault keeps; that number is stored in `added`, which may be NULL. Can return
+   the number that the vault keeps; the number that was added is stored in `added`, which may be NULL. Can return
    VAULTFMT_NO_SUCH_ITEM; otherwise, this is like vaultfmt_add. Any thread. */
 vaultfmt_status vaultfmt_add_earlier_values(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_new_earlier_value *values, size_t count,
@@ -862,7 +862,7 @@ void vaultfmt_slots_free(const vaultfmt_slots *slots);
 /* The properties of a slot to be added or changed. */
 typedef struct vaultfmt_slot_options {
     uint32_t struct_size;
-    uint32_t kdf_memory;          /* in KiB; when changing factors, set all three to 0 to keep the slot's cost, or else the default */
+    uint32_t kdf_memory;          /* in KiB; when changing factors, 0 for all three keeps the slot's cost, or uses the default if it has none */
     uint32_t kdf_passes;
     uint32_t kdf_lanes;
     uint32_t allow_weak_kdf;      /* as in vaultfmt_create_options */
@@ -901,11 +901,11 @@ vaultfmt_status vaultfmt_slot_add(
    otherwise, this is like vaultfmt_slot_add. Any thread. */
 vaultfmt_status vaultfmt_slot_remove(vaultfmt_vault *vault, const uint8_t id[16], const vaultfmt_slot_report **report);
 
-/* Changes the factors of the slot with this id, or, if `id` is NULL, of the slot that opened the vault. The slot keeps its
-   id, name, groups and place in the list; only the cost may be set in `options`. Nothing else is encrypted again: whoever
-   has an old copy of the file and the old factors can still read later states, until vaultfmt_rotate is called, or until a
-   scoped slot is removed or its grants change. Returns VAULTFMT_INVALID_ARGUMENT for a slot that this version does not
-   know. Otherwise, this is like vaultfmt_slot_add. Any thread. */
+/* Changes the factors of the slot with this id, or, if `id` is NULL, of the slot that opened the vault. The slot keeps
+   its id, name, groups and place in the list; only the cost may be set in `options`. Nothing else is encrypted again:
+   anyone with an old copy of the file and the old factors can still read later states, until vaultfmt_rotate is called,
+   or until a scoped slot is removed or its grants change. Returns VAULTFMT_INVALID_ARGUMENT for a slot that this
+   version does not know. Otherwise, this is like vaultfmt_slot_add. Any thread. */
 vaultfmt_status vaultfmt_slot_change(
     vaultfmt_vault *vault, const uint8_t *id, const vaultfmt_factors *factors, const vaultfmt_slot_options *options,
     const vaultfmt_slot_report **report);
@@ -939,9 +939,10 @@ vaultfmt_status vaultfmt_rotate(
 
 /* ---- Merging ----
  *
- * Copies of one vault that were changed independently are merged item by item and field by field, by what each copy has
- * seen (section 8.1): in whatever order that happens, the result is the same. Of two values of a field that did not see
- * each other, the newer one is shown; the other one is left to settle, and is not lost. Only owners can merge and settle.
+ * Copies of one vault that were changed independently are merged item by item and field by field, according to what each
+ * copy has seen (section 8.1); the result does not depend on the order of merges. Of two values of a field, each set
+ * without having seen the other, the newer one is shown; the older one is left to settle, and is not lost. Only owners
+ * can merge and settle.
  */
 
 typedef struct vaultfmt_merge_options {
@@ -964,13 +965,13 @@ enum {
     VAULTFMT_MERGE_ADOPTED = 4 /* values stored under replaced keys were taken in */
 };
 
-/* Findings of a merge. Those from _CONFLICT to _KEPT_FOR_DEVICE have a key, and those about slots a slot id and its name as
-   the text. */
+/* Findings of a merge. Those from _CONFLICT to _KEPT_FOR_DEVICE have a key; those about slots have a slot id, and the
+   slot's name as the text. */
 enum {
     VAULTFMT_NOTE_CONFLICT = 1,                /* both changed the item; the values that lost are left to settle */
     VAULTFMT_NOTE_KEPT_AGAINST_REMOVAL = 2,    /* removed in one copy but changed in the other, so it was kept */
-    VAULTFMT_NOTE_RENAMED = 3,                 /* the item has another key now, new_key */
-    VAULTFMT_NOTE_WITHOUT_SECRET = 4,          /* the item has no secret any more: the only one was forgotten */
+    VAULTFMT_NOTE_RENAMED = 3,                 /* the item now has another key, new_key */
+    VAULTFMT_NOTE_WITHOUT_SECRET = 4,          /* the item no longer has a secret: the only one was forgotten */
     VAULTFMT_NOTE_KEPT_FOR_SPLIT_ID = 5,       /* two writers used one replica id, so the item was kept */
     VAULTFMT_NOTE_EARLIER_VALUES_DROPPED = 6,  /* there was no room for the oldest earlier values */
     VAULTFMT_NOTE_TAKEN_IN_TO_SETTLE = 7,      /* values under old keys were taken in */
@@ -979,7 +980,7 @@ enum {
     VAULTFMT_NOTE_SLOT_REMOVED = 11,
     VAULTFMT_NOTE_SLOT_TAKEN = 12,             /* a slot of the copy was added */
     VAULTFMT_NOTE_SLOT_CHANGED = 13,           /* the slot has the copy's name and factors */
-    VAULTFMT_NOTE_SLOT_CHANGED_IN_BOTH = 14,   /* those that were set later are in force: this vault's if is_ours is 1 */
+    VAULTFMT_NOTE_SLOT_CHANGED_IN_BOTH = 14,   /* the later name and factors are in force: this vault's if is_ours is 1 */
     VAULTFMT_NOTE_SLOT_LOST_GROUPS = 15,       /* the slot no longer opens the groups */
     VAULTFMT_NOTE_SLOT_GAINED_GROUPS = 16,     /* the slot also opens the groups */
     VAULTFMT_NOTE_SLOT_ADDED_AGAIN = 17,       /* no full slot was left, so this one was kept */
@@ -988,7 +989,7 @@ enum {
     VAULTFMT_NOTE_EXTENSION_DIFFERS = 20,      /* the vault's value of an extension, named by the text, was kept */
     VAULTFMT_NOTE_DAMAGED = 21,                /* something in the vault is damaged, as the text says */
     VAULTFMT_NOTE_COPY_DAMAGED = 22,           /* something in the copy is damaged, as the text says, and was not taken */
-    VAULTFMT_NOTE_SHARED_KEY = 23              /* two items have one key; one of them is listed under new_key */
+    VAULTFMT_NOTE_SHARED_KEY = 23              /* two items have the same key; one of them is listed under new_key */
 };
 
 typedef struct vaultfmt_merge_note {
@@ -1011,7 +1012,7 @@ typedef struct vaultfmt_merge_report {
     size_t added_count;
     const vaultfmt_key *const *changed;       /* items that show other values now */
     size_t changed_count;
-    const vaultfmt_key *const *supplemented;  /* items that show what they did, with further values in their past */
+    const vaultfmt_key *const *supplemented;  /* items that show the same as before, with further values in their past */
     size_t supplemented_count;
     const vaultfmt_key *const *removed;
     size_t removed_count;
@@ -1019,13 +1020,13 @@ typedef struct vaultfmt_merge_report {
     size_t note_count;
 } vaultfmt_merge_report;
 
-/* Merges another copy of a vault into it, in one commit or not at all; the copy is only read. Open it with vaultfmt_open,
-   so that it is not compared with what this machine remembers of the vault. If the vault was opened with vaultfmt_local_open
-   or vaultfmt_open_unlocked, a copy with changes that were dropped on this machine is refused with VAULTFMT_FORKED unless `takes_dropped` is 1. `options`
-   and `report` may be NULL. Returns VAULTFMT_INVALID_ARGUMENT for another vault, or within a transaction; _NOT_PERMITTED
-   for a scoped slot; _FOREIGN_OWNER for a copy that was continued under other keys, unless `accepts_old_keys` is 1;
-   _NO_SLOT_OPENS if the available factors could not open the result. Can also return the errors of reading either copy and
-   of a commit. Any thread. */
+/* Merges another copy of a vault into it, in one commit or not at all; the copy is only read. Open the copy with
+   vaultfmt_open, so that it is not compared with what this machine remembers of the vault. If the vault was opened with
+   vaultfmt_local_open or vaultfmt_open_unlocked, a copy with changes that were dropped on this machine is refused with
+   VAULTFMT_FORKED unless `takes_dropped` is 1. `options` and `report` may be NULL. Returns VAULTFMT_INVALID_ARGUMENT
+   for another vault, or within a transaction; _NOT_PERMITTED for a scoped slot; _FOREIGN_OWNER for a copy that was
+   continued under other keys, unless `accepts_old_keys` is 1; _NO_SLOT_OPENS if the available factors could not open
+   the result. Can also return the errors of reading either copy and of a commit. Any thread. */
 vaultfmt_status vaultfmt_merge(
     vaultfmt_vault *vault, vaultfmt_vault *other, const vaultfmt_merge_options *options, const vaultfmt_merge_report **report);
 
@@ -1066,8 +1067,8 @@ typedef struct vaultfmt_conflict_value {
     int64_t time;                /* when it was set */
     vaultfmt_bytes value;        /* of a secret or an attribute; NULL if it cannot be read here */
     const vaultfmt_key *key;     /* of the field KEY: the item's key in the default group; otherwise NULL */
-    /* Of the field PLACE: the value. Of a secret or a sealed attribute: where it was set, if the item is in another place now,
-       in which others may be able to read it once it is kept. Otherwise NULL. */
+    /* Of the field PLACE: the value. Of a secret or a sealed attribute: the place where it was set, if the item is now
+       in another place, in which others may be able to read the value once it is kept. Otherwise NULL. */
     const vaultfmt_place *place;
 } vaultfmt_conflict_value;
 
@@ -1091,13 +1092,13 @@ vaultfmt_status vaultfmt_get_conflicts(vaultfmt_vault *vault, const vaultfmt_con
 /* Wipes and frees a list of conflicts. One thread. */
 void vaultfmt_conflicts_free(const vaultfmt_conflicts *conflicts);
 
-/* Settles what merges have left of an item: of each field, the value in `keep` or, if there is none, the one that is shown
-   is the only one afterwards. `keep` may be NULL if `count` is 0. Secrets and sealed attributes that lose become earlier
-   values. A value that is kept is in the item's place, whatever its own: ask before you let others read it. Does nothing if
-   there is nothing to settle and `count` is 0. Returns VAULTFMT_NO_SUCH_ITEM if the item or a value does not exist,
-   _INVALID_ARGUMENT for two values of one field, _DUPLICATE_ITEM if another item has the key that is kept, and
-   _DEVICE_BOUND for a value that cannot be read here. Can also return the errors of a commit. Part of the thread's
-   transaction, if there is one. Any thread. */
+/* Settles what merges have left to settle in an item: each field then has only the value in `keep` or, if there is
+   none, the one that is shown. `keep` may be NULL if `count` is 0. Secrets and sealed attributes that lose become
+   earlier values. A value that is kept is then in the item's place, whatever its own place was: ask before you let
+   others read it. Does nothing if there is nothing to settle and `count` is 0. Returns VAULTFMT_NO_SUCH_ITEM if the
+   item or a value does not exist, _INVALID_ARGUMENT for two values of the same field, _DUPLICATE_ITEM if another item
+   has the key that is kept, and _DEVICE_BOUND for a value that cannot be read here. Can also return the errors of a
+   commit. Part of the thread's transaction, if there is one. Any thread. */
 vaultfmt_status vaultfmt_settle(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_conflict_id *keep, size_t count);
 
@@ -1129,7 +1130,7 @@ typedef struct vaultfmt_report {
     uint64_t problem_count;
     const vaultfmt_problem *problems;   /* the first 1000 of them */
     size_t listed_problems;
-    uint64_t items_with_past;           /* those of the items that have earlier values, or values left to settle */
+    uint64_t items_with_past;           /* items that have earlier values, or values that are left to settle */
     uint64_t forgotten_values;          /* listed in the newest state */
 } vaultfmt_report;
 

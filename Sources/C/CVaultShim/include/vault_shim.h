@@ -67,8 +67,8 @@ int vault_duplicate(int fd, int least);
 /* Makes a pipe with close-on-exec ends: first the reading end, then the writing end. */
 int vault_pipe(int ends[2]);
 
-/* Returns a timer (timerfd) of the clock that goes on while the machine is suspended (CLOCK_BOOTTIME): a descriptor that can be read when it has
-   expired. */
+/* Returns a timer (timerfd) of the clock that goes on while the machine is suspended (CLOCK_BOOTTIME): a descriptor that
+   can be read once the timer has expired. */
 int vault_boot_timer(void);
 /* Sets the time, in milliseconds of that clock, at which the timer expires; 0 means never. Until then, it cannot be read. */
 int vault_boot_timer_set(int timer, uint64_t milliseconds);

@@ -98,8 +98,8 @@ enum ClipboardTool: String {
         }
     }
 
-    /// Offers a secret through wl-copy. It keeps what it offers in a file, whose type it would have guessed by another
-    /// program. Before 2.3.0, that file is in /tmp, whatever TMPDIR says.
+    /// Offers a secret through wl-copy, which keeps it in a file. Without `--type`, it would have another program guess
+    /// the file's type. Before 2.3.0, the file is in /tmp, whatever TMPDIR says.
     private func offer(_ secret: borrowing Secret) throws {
         let isText = secret.withUnsafeBytes { String(validating: $0, as: UTF8.self) != nil }
         let canMark = try Self.canMarkSensitive()

@@ -24,7 +24,7 @@ struct Edit: ParsableCommand {
     @Flag(help: "Change the whole item: its name, its attributes and its secret.")
     var all = false
 
-    @Flag(help: "With --all, show secrets in the text.")
+    @Flag(help: "With --all, include the secrets in the text to edit.")
     var reveal = false
 
     @Option("Change this field or attribute instead of the secret.")

@@ -148,8 +148,8 @@ struct WholeEdit: ~Copyable {
                 guard isField || attributes.attribute(name) != nil else {
                     throw ItemTemplate.Fault(
                         line: line,
-                        message: "the item has no \(TerminalText.quoted(name)) whose value could stay; "
-                            + "under a new name, write the value")
+                        message: "the item has no \(TerminalText.quoted(name)) whose value could be kept; "
+                            + "write a value for a new name")
                 }
                 return
             }

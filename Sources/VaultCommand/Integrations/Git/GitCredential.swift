@@ -138,7 +138,7 @@ struct GitCredential: ParsableCommand {
     ) throws {
         let opened = try vault.openVault(writable: true)
         var (key, changes) = (try place.key(authenticationType: scheme), changes)
-        // An import can have brought several items of one user name.
+        // An import can have brought several items with the same user name.
         let known = try place.items(in: opened).filter { item in
             place.isExact(item.key) && (item.attributes.string(Self.schemeAttribute) ?? "") == scheme
                 && (TwinName.userName(item) ?? "").utf8.elementsEqual((key.account ?? "").utf8)
@@ -163,8 +163,8 @@ struct GitCredential: ParsableCommand {
 
     // MARK: erase
 
-    /// Removes all items for the place. If a password is given, only items with that password are removed, because
-    /// another process may have stored a newer one; otherwise, only those whose account is the user name itself.
+    /// Removes items for the place. If a password is given, only items with that password are removed, because another
+    /// process may have stored a newer one; otherwise, only items whose account is the user name itself.
     private func erase(_ request: borrowing GitRequest, _ place: GitPlace) throws {
         let wanted = request.credential.copied() ?? request.password.copied()
         let opened = try vault.openVault(writable: true)

@@ -39,7 +39,8 @@ struct GitFile {
         git = try GitProgram(folder: top)
     }
 
-    /// Finds the work tree above a folder that itself looks like a repository without one, where git looks no further.
+    /// Finds the work tree above a folder that itself looks like a repository without one, at which git stops
+    /// searching.
     /// - Returns: Its top, and the folder's path below it with a slash at the end.
     private static func workTree(around folder: String) throws -> (String, String)? {
         guard let real = realpath(folder, nil) else { return nil }
@@ -79,7 +80,7 @@ struct GitEntry {
     let mode: String
     let id: String
 
-    /// Returns the entry of a name in a commit, or nil if there is none.
+    /// Returns the entry with a name in a commit, or nil if there is none.
     init?(_ name: String, at commit: String, _ git: GitProgram) throws {
         let listed = try git.require(["ls-tree", "-z", commit, "--", GitFile.pathspec(name)], "find \(name)").text
         let fields = listed.split(separator: "\t").first?.split(separator: " ") ?? []

@@ -10,7 +10,7 @@ final class SyncLock {
     private let descriptor: Int32
     private static let prefix = "vaultfmt-sync-"
 
-    /// Waits for the lock, and removes what a `sync` that was killed has left.
+    /// Waits for the lock, and removes what a killed `sync` left behind.
     init(_ file: GitFile, patience: Double) throws {
         folder = try file.git.require(["rev-parse", "--absolute-git-dir"], "find its folder").path
         let path = folder + "/vaultfmt-sync.lock"
@@ -35,7 +35,7 @@ final class SyncLock {
 
     deinit { close(descriptor) }
 
-    /// Returns the path of a temporary file. A git that outlives a killed `sync` still has the one of that process.
+    /// Returns the path of a temporary file. A git that outlives a killed `sync` still uses the file of that process.
     func temporary(_ name: String) -> String { "\(folder)/\(Self.prefix)\(getpid())-\(name)" }
 
     private func removeLeftovers() {
@@ -81,7 +81,7 @@ struct GitLocks {
             guard Clock.now < end else {
                 throw CommandFailure(
                     .busy,
-                    "another git has locked the repository, or was killed while it had; if no git is running, delete \(TerminalText.path(path))"
+                    "another git has locked the repository, or was killed while holding the lock; if no git is running, delete \(TerminalText.path(path))"
                 )
             }
             Clock.sleep(0.05)

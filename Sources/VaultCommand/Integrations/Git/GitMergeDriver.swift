@@ -21,7 +21,7 @@ struct GitMergeDriver: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The common ancestor, which is not needed: the vaults say what they have seen.", valueName: "base"))
+            "The common ancestor, which is not needed: the vaults record what they have seen.", valueName: "base"))
     var base: String
 
     @Argument(help: ArgumentHelp("This side's version, which the result of the merge replaces.", valueName: "ours"))
@@ -41,14 +41,14 @@ struct GitMergeDriver: ParsableCommand {
             let outcomes = try merge()
             guard !outcomes.contains(where: { $0.report?.hasDamage == true }) else {
                 Terminal.failure(
-                    "\(TerminalText.path(path ?? ours)) was merged, but contains damaged data; run 'vaultfmt verify' on both sides, and take an intact one"
+                    "\(TerminalText.path(path ?? ours)) was merged, but contains damaged data; run 'vaultfmt verify' on both sides, and use an intact version"
                 )
                 end(1)
             }
             if let end = outcomes.compactMap(\.tail.endOfCopy).first {
                 Terminal.failure(
                     "\(TerminalText.path(path ?? ours)) was merged, but the other side's version \(end), and the rest may be missing; "
-                        + "see whether its writer has more, then run 'git add' and 'git commit'"
+                        + "check whether its writer has a complete version, then run 'git add' and 'git commit'"
                 )
                 self.end(1)
             }
@@ -58,7 +58,7 @@ struct GitMergeDriver: ParsableCommand {
             guard outcomes.contains(where: { $0.leavesConflicts || $0.report?.hasSharedKeys == true }) else { return }
             guard outcomes.contains(where: \.leavesConflicts) else {
                 Terminal.note(
-                    "\(TerminalText.path(path ?? ours)) was merged, and items share a name (see above): rename one of each with 'vaultfmt move', then run 'git add' and 'git commit'"
+                    "\(TerminalText.path(path ?? ours)) was merged, and items share a name (see above): rename one of each pair with 'vaultfmt move', then run 'git add' and 'git commit'"
                 )
                 end(1)
             }
@@ -103,7 +103,7 @@ struct GitMergeDriver: ParsableCommand {
         merger.place = path.flatMap(Self.canonical)
         merger.isWatched = false
         merger.factorAdvice =
-            "take this merge back with 'git merge --abort', and run 'vaultfmt sync' with --other-passphrase-file or --other-key-file"
+            "undo this merge with 'git merge --abort', and run 'vaultfmt sync' with --other-passphrase-file or --other-key-file"
         return try merger.merge([theirs])
     }
 }
@@ -118,14 +118,14 @@ private struct GitFilter {
         self.name = name
     }
 
-    /// Writes the vault in whose place git stores a file.
+    /// Writes the vault in place of which git stores this file.
     func smudge(_ stored: String, to copy: String) throws {
         let id = try git.require(["hash-object", "-w", "--no-filters", "--", stored], "read a version").line
         try write(["cat-file", "--filters", "--path=\(name)", id], to: copy)
         guard try Vault.isOne(at: copy) else {
             throw CommandFailure(
                 .damaged,
-                "a version is not a vault, nor does a filter of git make it one; see 'git log -- \(TerminalText.escaped(name))'"
+                "a version is not a vault, and no git filter turns it into one; see 'git log -- \(TerminalText.escaped(name))'"
             )
         }
     }

@@ -9,7 +9,7 @@ struct GitProgram {
 
     init(folder: String) throws {
         guard let path = Subprocess.find("git") else {
-            throw CommandFailure(.noSuchProgram, "git is not in a folder of PATH that begins with '/'; install it")
+            throw CommandFailure(.noSuchProgram, "git was not found in any absolute folder of PATH; install it")
         }
         self.path = path
         self.folder = folder
@@ -27,12 +27,12 @@ struct GitProgram {
         /// The first line, without its newline.
         var line: String { String(text.prefix { $0 != "\n" }) }
 
-        /// All of it without the newline at the end: the name of a folder can contain others.
+        /// All of it, without the newline at the end: the name of a folder can contain other newlines.
         var path: String { text.hasSuffix("\n") ? String(text.dropLast()) : text }
     }
 
-    /// Settings that no configuration changes: a folder that looks like a repository without a work tree is none, because
-    /// whoever can push can add one whose configuration names programs.
+    /// Settings that no configuration changes: a folder that looks like a repository without a work tree is not treated
+    /// as one, because anyone who can push can add one whose configuration names programs.
     private static let settings = ["-c", "safe.bareRepository=explicit"]
 
     /// The maximum length of git's output; a remote can write any number of messages.
@@ -99,8 +99,8 @@ private final class GitOutput {
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Reads a piece of what there is.
-    /// - `isLast`: Whether git has ended, so that nothing more is waited for.
+    /// Reads a piece of the available output.
+    /// - `isLast`: Whether git has ended, so that there is nothing more to wait for.
     /// - Returns: False if there is nothing more to read.
     static func read(_ all: [GitOutput], isLast: Bool) throws -> Bool {
         let open = all.filter { !$0.isAtEnd }

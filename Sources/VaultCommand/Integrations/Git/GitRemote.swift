@@ -54,6 +54,6 @@ struct GitRemote {
         tracking = "refs/remotes/\(name)/\(branch)"
     }
 
-    /// Whether a merge is in progress. Asked for the name, git would also find a tag that the remote has.
+    /// Whether a merge is in progress. If asked for the name, git would also find a tag with that name from the remote.
     static func isMerging(_ folder: String) -> Bool { access(folder + "/MERGE_HEAD", F_OK) == 0 }
 }

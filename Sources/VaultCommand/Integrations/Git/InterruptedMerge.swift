@@ -3,8 +3,8 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// The merge of the rest of the repository, in which git can be interrupted: it changes the tree, then the index, then
-/// the branch. What it has done by then would be in the way of every later merge.
+/// The merge of the rest of the repository, during which git can be interrupted: it changes the tree, then the index,
+/// then the branch. A half-finished merge would be in the way of every later one.
 struct InterruptedMerge {
     let git: GitProgram
     /// The top of the repository.
@@ -14,10 +14,10 @@ struct InterruptedMerge {
 
     init(_ file: GitFile, folder: String) { (git, top, self.folder) = (file.git, file.top, folder) }
 
-    /// The two commits that git merges, while it does; both are refs, so that git keeps the commits.
+    /// The two commits that git is merging; both are refs, so that git keeps the commits.
     private static let refs = ["refs/worktree/vaultfmt-merge/before", "refs/worktree/vaultfmt-merge/target"]
 
-    /// Lets git merge a commit, and notes it until that has ended.
+    /// Lets git merge a commit, and records the merge until it has ended.
     func during(_ target: String, _ merge: () throws -> GitProgram.Answer) throws -> GitProgram.Answer {
         for (ref, commit) in zip(Self.refs, ["HEAD", target]) {
             try git.require(["update-ref", ref, commit], "prepare the merge")
@@ -36,8 +36,8 @@ struct InterruptedMerge {
         for ref in Self.refs.reversed() { try git.require(["update-ref", "-d", ref], "remove a ref") }
     }
 
-    /// Finishes an interrupted merge if only its commit is missing. Otherwise takes back what it has done, as far as the
-    /// files are as it left them; vaults, whose new states this machine may have seen, are committed instead.
+    /// Finishes an interrupted merge if only its commit is missing. Otherwise undoes its changes to files that are
+    /// still as it left them; vaults, whose new states this machine may have seen, are committed instead.
     func takeBack() throws {
         let noted = try Self.refs.map { try git.run(["rev-parse", "--quiet", "--verify", $0]) }
         guard noted.allSatisfy(\.isSuccess) else { return }
@@ -50,7 +50,7 @@ struct InterruptedMerge {
             if index.isSuccess, index.line == tree {
                 if try git.run(["commit", "-q", "--no-edit"]).isSuccess { return try forget() }
             } else if index.isSuccess {
-                // Something that somebody has staged since is theirs to commit or to take back.
+                // Something that somebody has staged since is theirs to commit or to unstage.
                 let before = try git.require(["rev-parse", "--verify", noted[0].line + "^{tree}"], "find the tree")
                 guard index.line == before.line else {
                     throw CommandFailure(
@@ -59,11 +59,11 @@ struct InterruptedMerge {
                     )
                 }
             }
-            try git.require(["merge", "--abort"], "end the merge that was interrupted")
+            try git.require(["merge", "--abort"], "end the interrupted merge")
         }
         let changed = try names(["diff-tree", "-r", noted[0].line, tree])
             .intersection(names(["diff-tree", "-r", "HEAD", tree]))
-        // An index that was not refreshed calls files different that only have other times.
+        // An index that was not refreshed reports files as different if only their times differ.
         _ = try git.run(["update-index", "-q", "--refresh"])
         let different = try names(["diff-files"])
         let staged = try names(["diff-index", "--cached", "HEAD"])
@@ -89,7 +89,7 @@ struct InterruptedMerge {
         try git.require(["commit", "-q", "-m", "\(name): as fetched", "--", pathspec], "commit a vault")
     }
 
-    /// Whether the merge that is in progress is one of `sync`.
+    /// Whether the merge in progress was started by `sync`.
     func isOwn() throws -> Bool {
         let both = try ["MERGE_HEAD", Self.refs[1]].map { try git.run(["rev-parse", "--quiet", "--verify", $0]) }
         return both.allSatisfy(\.isSuccess) && both[0].line == both[1].line
@@ -109,16 +109,16 @@ struct InterruptedMerge {
         return try git.run(["hash-object", "--", name]).line == entry.id
     }
 
-    /// Makes a file what it is in HEAD, in the index and in the tree.
+    /// Restores a file to its version in HEAD, in the index and in the tree.
     private func restore(_ name: String) throws {
         if try GitEntry(name, at: "HEAD", git) != nil {
             try git.require(
                 ["restore", "--source=HEAD", "--staged", "--worktree", "--", GitFile.pathspec(name)],
-                "take back the merge that was interrupted")
+                "undo the interrupted merge")
             return
         }
         try git.require(
-            ["rm", "-q", "--cached", "--ignore-unmatch", "--", GitFile.pathspec(name)], "take back the merge")
+            ["rm", "-q", "--cached", "--ignore-unmatch", "--", GitFile.pathspec(name)], "undo the merge")
         unlink(top + "/" + name)
     }
 }

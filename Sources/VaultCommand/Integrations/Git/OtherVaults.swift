@@ -3,8 +3,8 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// The other vaults of the repository. Where only one side changed a file, git takes that side's: an older state, a
-/// link, or nothing.
+/// The other vaults of the repository. If only one side changed a file, git takes that side's version, even if it is an
+/// older state, a link, or nothing.
 extension SyncRound {
     /// The other vaults that git must not take from the other side.
     struct OtherVaults {
@@ -17,7 +17,7 @@ extension SyncRound {
     /// Compares the other vaults that the other side changed, without changing anything.
     /// - Throws: A failure that names the vault if the other side removed it, or has something else in its place.
     mutating func otherVaults(since bases: [String]) throws -> OtherVaults {
-        // What one of several bases has already, this side has not changed.
+        // If one of several bases already has this side's version, this side has not changed it.
         let changes = try bases.map { Set(try changed($0, "HEAD", "AM")) }
         let ours = changes.dropFirst().reduce(changes.first ?? []) { $0.intersection($1) }
         let theirs = Set(try bases.flatMap { try changed($0, fetched, "ADMT") })
@@ -46,7 +46,7 @@ extension SyncRound {
                 if isOlder { found.kept.append(name) }
                 Terminal.warning(
                     "\(TerminalText.quoted(name)) was changed on the other side and "
-                        + (isOlder ? "left as it is here: it is an earlier version" : "taken without a comparison")
+                        + (isOlder ? "left as it is here, because theirs is older" : "taken without a comparison")
                         + " (\(reason)); unlock it before a sync, or sync it by itself")
             }
         }
@@ -67,12 +67,12 @@ extension SyncRound {
             }
             throw CommandFailure(
                 .usage,
-                "the other side changed the vault \(TerminalText.quoted(String(name))), whose name is not UTF-8, so that it cannot be compared; "
-                    + "rename it with 'git mv', here and there, or merge it with git")
+                "the other side changed the vault \(TerminalText.quoted(String(name))), whose name is not UTF-8, so it cannot be compared; "
+                    + "rename it with 'git mv' on both sides, or merge it with git")
         }
     }
 
-    /// Whether the file in the tree is a vault. Attributes do not matter: they come from everybody who can push.
+    /// Whether the file in the tree is a vault. Attributes do not matter: anyone who can push can set them.
     private func isVaultHere(_ name: String) -> Bool {
         var status = vault_status()
         let path = file.top + "/" + name
@@ -90,7 +90,7 @@ extension SyncRound {
         case continues
         case older
         case diverged
-        /// Nothing shows it, for this reason.
+        /// The relation cannot be determined, for this reason.
         case unproven(String)
     }
 
@@ -131,8 +131,8 @@ extension SyncRound {
         }
     }
 
-    /// Whether a file has the first bytes of another one, and nothing else: an earlier state of a vault, of which that can
-    /// be seen without its key.
+    /// Whether a file consists only of the first bytes of another one, which shows without the vault's key that it is
+    /// an earlier state.
     private func isBeginning(_ one: String, of other: String) throws -> Bool {
         let descriptors: [Int32] = [vault_open(one, O_RDONLY, 0), vault_open(other, O_RDONLY, 0)]
         defer { for descriptor in descriptors where descriptor >= 0 { close(descriptor) } }
@@ -155,7 +155,7 @@ extension SyncRound {
         }
     }
 
-    /// Reads so many bytes, or fewer at the end of the file.
+    /// Reads this many bytes, or fewer at the end of the file.
     private func read(_ descriptor: Int32, _ count: Int, _ path: String) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var done = 0
@@ -171,8 +171,8 @@ extension SyncRound {
         return Array(bytes.prefix(done))
     }
 
-    /// Opens another vault of the repository: with the key that keeps it unlocked if there is one, since the factors are
-    /// those of the vault that is synced, and with those of the other side if these do not open it.
+    /// Opens another vault of the repository. If a key keeps it unlocked, that key is tried first, because the factors
+    /// are those of the vault that is synced; if these do not open it, the other side's factors are tried.
     func open(_ name: String, _ access: AccessOptions, writable: Bool = false) throws -> Vault {
         let path = file.top + "/" + name
         if let kept = try access.openUnlocked(path, writable: writable, despiteFactors: true) { return kept }
@@ -202,7 +202,7 @@ extension SyncRound {
         }
     }
 
-    /// Whether the commits here had this version of a file before.
+    /// Whether a commit here already had this version of a file.
     private func isInHistory(_ entry: GitEntry, _ name: String) throws -> Bool {
         let arguments = ["log", "--full-history", "-m", "--raw", "--no-abbrev", "--no-renames", "--format=", "HEAD"]
         return try git.require(arguments + ["--", GitFile.pathspec(name)], "read the history").text.contains(entry.id)

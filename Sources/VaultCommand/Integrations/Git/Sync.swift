@@ -77,7 +77,7 @@ struct Sync: ParsableCommand {
                 .incomplete, "synced, with conflicts to settle in \(names); 'vaultfmt conflicts --vault …' shows them")
         }
         guard round.sharedNames.isEmpty else {
-            throw CommandFailure(.incomplete, "synced, with two items of one name (see above)")
+            throw CommandFailure(.incomplete, "synced, with two items that have the same name (see above)")
         }
         guard round.areOthersProven else {
             throw CommandFailure(

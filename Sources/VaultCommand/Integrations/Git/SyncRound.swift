@@ -15,17 +15,18 @@ struct SyncRound {
     var rounds = 0
     /// The vaults in which a merge found damaged data.
     var damaged: Set<String> = []
-    /// The vaults in which a merge found two items with one name.
+    /// The vaults in which a merge found two items with the same name.
     var sharedNames: Set<String> = []
-    /// How versions of the other side end that were not whole, by the names of their vaults.
+    /// How the other side's incomplete versions end, by the names of their vaults.
     var cutOff: [String: String] = [:]
     /// The other vaults that a merge left with conflicts to settle.
     var unsettledOthers: Set<String> = []
     /// Whether all versions of other vaults that were taken from the other side are known to continue those here.
     var areOthersProven = true
-    /// Why the other side did not take the last push.
+    /// Why the other side did not accept the last push.
     var refusal: String?
-    /// The other side's newest commit, as this round has fetched it. Other programs fetch, too, and move the remote's branch.
+    /// The other side's newest commit, as this round has fetched it. Other programs fetch, too, and move the remote's
+    /// branch.
     private(set) var fetched = ""
 
     var git: GitProgram { file.git }
@@ -48,7 +49,7 @@ struct SyncRound {
 
     /// Commits a vault if it has changed, while holding off all writers.
     private func commit(_ name: String, of vault: Vault) throws {
-        // Within the closure, the vault is in use and has no state to tell.
+        // Within the closure, the vault is in use, and its state cannot be read.
         let generation = vault.state.generation
         let id = vault.id
         try whileNobodyWrites(vault) {
@@ -57,7 +58,7 @@ struct SyncRound {
             let isCommitted = try git.run(["rev-parse", "--quiet", "--verify", "HEAD:\(name)"])
             let here = try hash(file.top + "/" + name)
             do { try add(name) } catch {
-                // Attributes with which nothing can be committed may be those that the other side has taken back since.
+                // Attributes that prevent a commit may have been removed by the other side since.
                 guard isCommitted.isSuccess, isCommitted.line == here else { throw error }
                 return
             }
@@ -88,7 +89,7 @@ struct SyncRound {
         guard other == id else {
             throw CommandFailure(
                 .usage,
-                "\(TerminalText.quoted(name)) is another vault (\(id)) than the one that is committed (\(other)); "
+                "\(TerminalText.quoted(name)) is another vault (\(id)), not the one that is committed (\(other)); "
                     + "give it another name, or, if it is to replace that one, commit it with git")
         }
     }
@@ -110,9 +111,9 @@ struct SyncRound {
         if let failure { throw failure }
     }
 
-    /// Adds a vault to git's index, provided that git gives back what it stores.
+    /// Adds a vault to git's index, provided that git would return what it stores unchanged.
     ///
-    /// Attributes, which come from everybody who can push, make git convert line ends or encodings.
+    /// Attributes, which anyone who can push can set, make git convert line endings or encodings.
     private func add(_ name: String) throws {
         let pathspec = GitFile.pathspec(name)
         guard try !hasEncoding(name) else { throw Self.altered(name, "was not committed") }
@@ -126,7 +127,7 @@ struct SyncRound {
         throw Self.altered(name, "was not committed")
     }
 
-    /// Refuses attributes, which the other side may just have brought, with which every new clone would get another file.
+    /// Refuses attributes that would give every new clone a different file; the other side may have just added them.
     private func requireGivenBack(_ name: String) throws {
         let stored = try git.require(["rev-parse", "--verify", ":0:\(name)"], "find the vault").line
         let here = try hash(file.top + "/" + name)
@@ -158,12 +159,13 @@ struct SyncRound {
         }
     }
 
-    /// Whether git stores a file in another encoding. With some encodings, it gives back any bytes, and stores them altered.
+    /// Whether git stores a file in another encoding. With some encodings, it returns any bytes unchanged, but stores
+    /// them altered.
     private func hasEncoding(_ name: String) throws -> Bool { try !values([Self.encoding], of: name).isEmpty }
 
     private static let encoding = "working-tree-encoding"
 
-    /// The values of those of these attributes that a file has.
+    /// The values of the given attributes, as far as a file has them.
     private func values(_ attributes: [String], of name: String) throws -> [(attribute: String, value: String)] {
         let answer = try git.require(["check-attr", "-z"] + attributes + ["--", name], "read the vault's attributes")
         let parts = answer.text.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)
@@ -217,7 +219,8 @@ struct SyncRound {
             if remote.isNew { try setUpstream() }
             return true
         }
-        // Of "!", the names of the refs and git's words, only these say why: a branch can be named "unlock".
+        // A line has "!", the names of the refs and git's reason. Only the reason counts: a branch can be named
+        // "unlock".
         let refused = answer.text.split(separator: "\n").compactMap { line in
             line.hasPrefix("!\t") ? line.split(separator: "\t", maxSplits: 2).dropFirst(2).first : nil
         }
@@ -233,8 +236,8 @@ struct SyncRound {
         return false
     }
 
-    /// Pushes a commit to the branch. No name of a branch is unambiguous, here or there: a tag can have any, even
-    /// refs/heads/main. Patterns are.
+    /// Pushes a commit to the branch. No branch name is unambiguous, here or on the other side, because a tag can have
+    /// any name, even refs/heads/main. Patterns are unambiguous.
     private func send(_ commit: String) throws -> GitProgram.Answer {
         let folder = "refs/worktree/vaultfmt-sync"
         // Of a sync that was killed; it could be for another branch.
@@ -296,7 +299,7 @@ struct SyncRound {
         guard answer.isSuccess else { throw GitProgram.failure(answer, "merge the rest of the repository") }
     }
 
-    /// The failure of a merge of other files, which has been taken back.
+    /// The failure of a merge of other files, which has been undone.
     private func conflicting(_ answer: GitProgram.Answer) -> CommandFailure {
         let branch = TerminalText.word("\(remote.name)/\(remote.branch)")
         return CommandFailure(
@@ -308,7 +311,7 @@ struct SyncRound {
     /// An automatic stash would take a vault that has just been changed out of the tree.
     private static let quietMerge = ["-c", "merge.autoStash=false", "merge", "-q"]
 
-    /// A vault that the other side had and has no more, or has as something else, must not vanish here as well.
+    /// A vault that the other side removed, or replaced with something else, must not vanish here as well.
     /// - Returns: The other side's version; nil if it has never had one.
     @discardableResult
     func requireTheirs(_ vault: String, since bases: [String]) throws -> GitEntry? {
@@ -392,7 +395,7 @@ struct SyncRound {
         }
         throw CommandFailure(
             .damaged,
-            "it is not a vault, nor does git's filter for it make it one; restore it there with 'git revert', or, if a filter is new there, take over its "
+            "it is not a vault, and git's filter for it does not turn it into one; restore it there with 'git revert', or, if a filter is new there, check out its "
                 + ".gitattributes first ('git checkout \(TerminalText.escaped("\(remote.name)/\(remote.branch)")) -- .gitattributes')",
             code: .notAVault)
     }

@@ -5,7 +5,7 @@ import VaultLocal
 
 /// The files here that git does not track. A merge overwrites those that are ignored.
 extension SyncRound {
-    /// Fails if a file that is only here is in the place of one that the other side added.
+    /// Fails if a file that exists only here is in the place of a file that the other side added.
     func requireNoLoss() throws {
         let options = ["--cached", "--name-only", "--no-renames", "--diff-filter=D", "-z"]
         let compared = try git.require(["diff"] + options + [fetched, "--"], "compare the index")

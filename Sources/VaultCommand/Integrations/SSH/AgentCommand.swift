@@ -15,8 +15,9 @@ struct AgentCommand: ParsableCommand {
               vaultfmt agent
               eval "$(vaultfmt agent --daemon)"
               vaultfmt agent status
+              vaultfmt agent stop
             """,
-        subcommands: [AgentServe.self, AgentState.self],
+        subcommands: [AgentServe.self, AgentState.self, AgentStop.self],
         defaultSubcommand: AgentServe.self)
 }
 
@@ -27,7 +28,7 @@ struct AgentServe: ParsableCommand {
         abstract: "Open a vault, and answer clients of the SSH agent protocol until a signal ends it.",
         discussion: """
             The keys are items with the attribute ssh=offer or ssh=confirm, and with --group the keys and identities of that access group. A key is in \
-            memory only while it signs. Keys that 'ssh-add' adds are kept in memory until it removes them. A key with ssh=confirm, or added with \
+            memory only while it signs, or while its public key is derived. Keys that 'ssh-add' adds are kept in memory until it removes them. A key with ssh=confirm, or added with \
             'ssh-add -c', signs only after SSH_ASKPASS, or ssh-askpass, has asked. RSA keys never sign with SHA-1.
 
             The sockets are in the folder 'vaultfmt' in XDG_RUNTIME_DIR; systemd may pass the first one instead. A vault that was opened with \
@@ -39,8 +40,10 @@ struct AgentServe: ParsableCommand {
               vaultfmt agent --time 8h --idle 30m
             """)
 
-    @Option("Also offer the keys and identities of this access group.", value: "group")
-    var group: String?
+    @Option(
+        "Also offer the keys and identities of this access group; may be repeated.", value: "group",
+        completion: .custom(VaultCompletion.groups))
+    var group: [String] = []
 
     @Option("Lock the vault this long after it was opened: 90s, 15m, 8h or 2d.", value: "time")
     var time: Duration?
@@ -92,10 +95,13 @@ struct AgentServe: ParsableCommand {
         let path = try vault.path
         let opened = try openVault(path)
         ControllingTerminal.end()
-        let reopening = mayReopen(opened) ? reopening(path) : { nil }
+        if let vault = opened.vault {
+            for text in try OfferedKeys.unusable(group, in: vault) { Terminal.warning("not offered: \(text)") }
+        }
+        let reopening = mayReopen(opened) ? reopening(path) : nil
         factors.forget()
         return ServedVault(
-            path: opened.vault?.path ?? path, group: group, limits: limits, vault: opened.vault,
+            path: opened.vault?.path ?? path, groups: group, limits: limits, vault: opened.vault,
             isKept: opened.isKept, now: AgentClock.now(), reopening: reopening)
     }
 
@@ -137,68 +143,5 @@ struct AgentServe: ParsableCommand {
         }
         lines.append("SSH_AGENT_PID=\(getpid()); export SSH_AGENT_PID;")
         try BackgroundAgent.leave(readyFd, saying: lines.map { $0 + "\n" }.joined())
-    }
-}
-
-/// `agent status`.
-struct AgentState: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "status",
-        abstract: "Show the running agent's vault, its keys, and what clients asked for.",
-        discussion: """
-            The names of keys, programs and processes are kept in the agent's memory, for the last 100 requests. Without an agent, the command \
-            fails (exit 69).
-
-            Examples:
-              vaultfmt agent status
-              vaultfmt agent status --json
-            """)
-
-    @Flag(help: "Write a JSON object.")
-    var json = false
-
-    func run() throws {
-        guard let client = try RunningAgent.connect() else {
-            throw CommandFailure(.unavailable, "no agent is running; start one with 'vaultfmt agent'")
-        }
-        let status = try client.status()
-        guard json else { return try write(status) }
-        var writer = JSONWriter(Output.standard())
-        try writer.object { writer in
-            try writer.member("vault", status.vault)
-            if !status.locked.isEmpty { try writer.member("locked", status.locked) }
-            try writer.member("agentLocked", status.isClientLocked)
-            if let remaining = status.remaining { try writer.member("remaining", remaining) }
-            try writer.member("offered", status.offered)
-            try writer.member("added", status.added)
-            try writer.array("omitted") { writer in for text in status.omitted { try writer.value(text) } }
-            try writer.array("events") { writer in
-                for event in status.events {
-                    try writer.object { writer in
-                        try writer.member("time", Timestamp.text(Int64(clamping: event.time) * 1000))
-                        try writer.member("process", event.process)
-                        try writer.member("program", event.program)
-                        try writer.member("action", event.action)
-                    }
-                }
-            }
-        }
-        try writer.finish()
-    }
-
-    private func write(_ status: AgentStatus) throws {
-        let output = Output.standard()
-        var lines = ["vault: \(TerminalText.path(status.vault))"]
-        lines.append(status.locked.isEmpty ? "open" : "locked: \(status.locked)")
-        if let remaining = status.remaining { lines.append("locks in \(remaining) s") }
-        if status.isClientLocked { lines.append("locked by 'ssh-add -x'; 'ssh-add -X' unlocks it") }
-        lines.append("keys: \(status.offered) of the vault, \(status.added) added")
-        for text in status.omitted { lines.append("not offered: \(text)") }
-        for event in status.events {
-            let time = Timestamp.text(Int64(clamping: event.time) * 1000)
-            lines.append("\(time)  \(event.program) (\(event.process)): \(event.action)")
-        }
-        for line in lines { try output.line(TerminalText.singleLine(line)) }
-        try output.flush()
     }
 }

@@ -5,7 +5,7 @@ import VaultFmt
 import VaultLocal
 
 /// The agent in the background: a process of this program that opens the vault at this terminal, says that it is ready,
-/// and then leaves the terminal.
+/// and then leaves the terminal. It goes on only if what it says was passed on: nobody else knows its number.
 enum BackgroundAgent {
     private static let mostText = 8192
 
@@ -14,27 +14,54 @@ enum BackgroundAgent {
     /// Its factors come from the same environment variables as those of this process, and from the same descriptors. It
     /// inherits no others: it would keep a lock or a pipe of the caller's for as long as it runs.
     static func start(factors: [Int32]) throws -> Never {
-        let pipe = try Pipe()
+        let pipe = try channel()
         try keepFromPrograms(allBut: Set(factors))
         _ = fcntl(pipe.writing, F_SETFD, 0)
+        let process = try spawn(ready: pipe.writing)
+        pipe.closeWriting()
+        let text = try Descriptor.readAll(pipe.reading, name: "the agent's answer", limit: mostText)
+        guard text.count > 0 else { exit(Subprocess.wait(process)) }
+        do {
+            let output = Output.standard()
+            try output.write(text)
+            try output.flush()
+        } catch {
+            pipe.closeReading()
+            _ = Subprocess.wait(process)
+            throw error
+        }
+        var word: UInt8 = 1
+        guard send(pipe.reading, &word, 1, Int32(MSG_NOSIGNAL)) == 1 else { exit(Subprocess.wait(process)) }
+        exit(ExitStatus.success.rawValue)
+    }
+
+    /// Two connected sockets: the second one is for the process, which answers, and then waits for a byte.
+    private static func channel() throws -> Pipe {
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else {
+            throw CommandFailure(.io, "cannot make a socket: \(Descriptor.message(errno)); close some files")
+        }
+        return Pipe(reading: ends[0], writing: ends[1])
+    }
+
+    /// Starts the process, under the name of the program's file. A file that was replaced meanwhile has no path.
+    private static func spawn(ready: Int32) throws -> pid_t {
         let arguments =
-            [ProcessArguments.all.first ?? "vaultfmt"] + ProcessArguments.all.dropFirst()
-            + ["--ready-fd", String(pipe.writing)]
+            [ProcessArguments.all.first ?? "vaultfmt"] + ProcessArguments.all.dropFirst() + [
+                "--ready-fd", String(ready),
+            ]
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
         words.append(nil)
         defer { words.forEach { free($0) } }
         var process: pid_t = 0
-        let failure = posix_spawn(&process, "/proc/self/exe", nil, nil, words, environ)
+        var failure = ENOENT
+        for path in [OwnProgram.path, "/proc/self/exe"].compactMap({ $0 }) where failure != 0 {
+            failure = posix_spawn(&process, path, nil, nil, words, environ)
+        }
         guard failure == 0 else {
             throw CommandFailure(.io, "cannot start the agent: \(Descriptor.message(failure)); free some memory")
         }
-        pipe.closeWriting()
-        let text = try Descriptor.readAll(pipe.reading, name: "the agent's answer", limit: mostText)
-        guard text.count > 0 else { exit(Subprocess.wait(process)) }
-        let output = Output.standard()
-        try output.write(text)
-        try output.flush()
-        exit(ExitStatus.success.rawValue)
+        return process
     }
 
     /// Marks all descriptors but the standard ones and these to be closed in programs that are started.
@@ -49,16 +76,22 @@ enum BackgroundAgent {
         }
     }
 
-    /// Says that this process is ready, and leaves the terminal.
+    /// Says that this process is ready, and leaves the terminal. Throws unless the process that started this one has
+    /// passed that on.
     static func leave(_ ready: Int32, saying text: String) throws {
         setsid()
         let null = vault_open("/dev/null", O_RDWR, 0)
         guard null >= 0 else { throw CommandFailure(system: -null, "cannot open '/dev/null'") }
+        var text = text
+        var failure = text.withUTF8 { Descriptor.writeAll(ready, UnsafeRawBufferPointer($0)) }
+        if failure == 0, shutdown(ready, Int32(SHUT_WR)) != 0 { failure = errno }
+        guard failure == 0 else { throw CommandFailure(system: failure, "cannot say that the agent is ready") }
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] { dup2(null, descriptor) }
         close(null)
-        var text = text
-        let failure = text.withUTF8 { Descriptor.writeAll(ready, UnsafeRawBufferPointer($0)) }
+        var word: UInt8 = 0
+        var count = read(ready, &word, 1)
+        while count < 0, errno == EINTR { count = read(ready, &word, 1) }
         close(ready)
-        guard failure == 0 else { throw CommandFailure(system: failure, "cannot say that the agent is ready") }
+        guard count == 1 else { throw CommandFailure(.io, "nobody knows of the agent, which ends") }
     }
 }

@@ -20,6 +20,14 @@ enum RunningAgent {
         }
     }
 
+    /// Connects to its control socket; fails if there is none.
+    static func required() throws -> AgentClient {
+        guard let client = try connect() else {
+            throw CommandFailure(.unavailable, "no agent is running; start one with 'vaultfmt agent'")
+        }
+        return client
+    }
+
     /// Locks the vault of the agent, if it is the one at a path, or whichever it is if there is no path, or if nobody can
     /// tell where that leads.
     /// - Returns: Whether the agent had it open.

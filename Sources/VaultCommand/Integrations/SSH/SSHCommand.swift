@@ -26,15 +26,18 @@ struct SSHList: ParsableCommand {
         abstract: "List the keys that 'vaultfmt agent' offers.",
         discussion: """
             Prints a line for each key: its size, fingerprint, name and type, as 'ssh-add -l' does, and whether it needs confirmation. If a key cannot be \
-            offered, it is named on standard error, and the exit code is 3.
+            offered, or something is wrong with its certificate or its attributes, it is named on standard error, and the exit code is 3. Each key \
+            is derived from the item's secret; with a slot for some groups, only their items are listed.
 
             Examples:
               vaultfmt ssh list
               vaultfmt ssh list --group ssh --keys
             """)
 
-    @Option("Also list the keys and identities of this access group.", value: "group")
-    var group: String?
+    @Option(
+        "Also list the keys and identities of this access group; may be repeated.", value: "group",
+        completion: .custom(VaultCompletion.groups))
+    var group: [String] = []
 
     @Flag(help: "Print the public keys, as in authorized_keys.")
     var keys = false
@@ -43,16 +46,19 @@ struct SSHList: ParsableCommand {
 
     func run() throws {
         let opened = try vault.openVault()
-        let found = try Progress.during("reading") { try OfferedKeys.read(opened, group: group) }
+        let found = try Progress.during("reading") { try OfferedKeys.read(opened, groups: group) }
+        let time = AgentClock.calendarTime()
+        let warnings = found.keys.flatMap { $0.warnings(at: time) }
         let output = Output.standard()
         for key in found.keys { try output.line(line(key)) }
         try output.flush()
         for text in found.omitted { Terminal.warning("not offered: \(text)") }
+        for text in warnings { Terminal.warning(text) }
         if found.keys.isEmpty, found.omitted.isEmpty {
             Terminal.note("no key is offered; 'vaultfmt update ITEM --attribute ssh=offer' offers one")
         }
-        guard found.omitted.isEmpty else {
-            throw CommandFailure(.incomplete, "some keys cannot be offered; see the lines above")
+        guard found.omitted.isEmpty, warnings.isEmpty else {
+            throw CommandFailure(.incomplete, "some keys are not offered as their items say; see the lines above")
         }
     }
 
@@ -98,7 +104,8 @@ struct SSHAdd: ParsableCommand {
         commandName: "add",
         abstract: "Add an item's SSH key to the agent at SSH_AUTH_SOCK.",
         discussion: """
-            The agent may be any; it then has the key until it removes it, whether or not the vault is locked.
+            The agent may be any; it then has the key until it removes it, whether or not the vault is locked. A certificate of the item is added, \
+            too. The agent asks before each use of a key with ssh=confirm, as with --confirm; a key with ssh=off is not added (exit 77).
 
             Examples:
               vaultfmt ssh add github --for 1h
@@ -125,9 +132,36 @@ struct SSHAdd: ParsableCommand {
         let item = try chosen.find(in: opened, mayAsk: !vault.access.noInput)
         var limits = AgentClient.Limits()
         limits.lifetime = time?.seconds
-        limits.needsConfirmation = confirm
-        let comment = OfferedKey.comment(item)
-        try AgentClient(path).add(try opened.open(item).takeSecret(), comment: comment, limits: limits)
-        Terminal.note("added \(ItemText.summary(item.key, label: item.attributes.label))")
+        limits.needsConfirmation = try needsConfirmation(item)
+        let name = ItemText.summary(item.key, label: item.attributes.label)
+        let secret = try opened.open(item).takeSecret()
+        let key = try StoredKey.read(secret).publicKey
+        var certificate: Certificate?
+        do {
+            certificate = try OfferedKey.certificate(for: key, of: item, in: opened)
+        } catch let error as AgentError {
+            Terminal.warning("the certificate of \(name) is not added: \(error.message)")
+        }
+        try AgentClient(path).add(
+            secret, certificate: certificate, comment: OfferedKey.comment(item), limits: limits)
+        let asks = limits.needsConfirmation ? "; the agent asks before each use" : ""
+        Terminal.note("added \(name)\(certificate == nil ? "" : " and its certificate")\(asks)")
+    }
+
+    /// Whether the agent is to ask, as the item says or the options do. An item that is off is not for agents.
+    private func needsConfirmation(_ item: Item) throws -> Bool {
+        guard item.attributes.attribute(SSHAttribute.use) != nil else { return confirm }
+        let name = ItemText.summary(item.key, label: item.attributes.label)
+        let use: KeyUse
+        do throws(AgentError) { use = try KeyUse.of(item, groups: []) } catch {
+            throw CommandFailure(.noAccess, "\(name) is not added: \(error.message)")
+        }
+        guard use != .off else {
+            throw CommandFailure(
+                .noAccess,
+                "\(name) has the attribute ssh=off, so no agent gets its key; "
+                    + "'vaultfmt update --id \(item.id) --remove-attribute ssh' removes it")
+        }
+        return confirm || use == .confirm
     }
 }

@@ -11,8 +11,8 @@ struct Read: ParsableCommand {
             A reference is vaultfmt:SERVICE or vaultfmt:SERVICE/ACCOUNT, percent-encoded (a slash within a name is %2F), with ?field=NAME, \
             ?group=NAME or ?class=NAME, joined by &. The exact bytes are written; on a terminal, a newline follows.
 
-            With --aws, it writes the JSON that 'credential_process' in ~/.aws/config expects: the account is the access key's id, and the secret is \
-            its secret. The attributes sealed:session-token and expiration (RFC 3339) are included if present.
+            With --aws, it writes the JSON that 'credential_process' in ~/.aws/config expects: the account is the access key ID, and the secret \
+            is the secret access key. The attributes sealed:session-token and expiration (RFC 3339) are included if present.
 
             Examples:
               vaultfmt read vaultfmt:db.example.org/app
@@ -23,7 +23,7 @@ struct Read: ParsableCommand {
         help: "The reference, such as vaultfmt:SERVICE/ACCOUNT.", completion: .custom(ReferenceCompletion.references))
     var reference: String
 
-    @Flag(help: "Write credentials for AWS.")
+    @Flag(help: "Print credentials for AWS.")
     var aws = false
 
     @Flag(help: "Show the secret on the terminal even if it is not text.")
