@@ -32,8 +32,8 @@ let measured: [Target] =
 // Code that is compiled as it was found.
 let swift5: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
-// More than 30 targets, for these reasons: a C library is a target (4), C code cannot share one with Swift (5), each
-// layer and each product is a module (15), each layer has its tests (11), a program that a test starts is a target (7),
+// More than 30 targets, for these reasons: a C library is a target (4), C code cannot share one with Swift (6), each
+// layer and each product is a module (16), each layer has its tests (12), a program that a test starts is a target (7),
 // and so is code in another Swift (4). What they share is in four more.
 let package = Package(
     name: "vaultfmt",
@@ -69,6 +69,9 @@ let package = Package(
         .target(
             name: "CInterchange", path: "Sources/C/CInterchange", cSettings: strictC,
             linkerSettings: [.linkedLibrary("argon2")]),
+
+        // libsystemd's D-Bus, which only the Secret Service needs: loaded when it is served, and not linked.
+        .target(name: "CUserBus", path: "Sources/C/CUserBus", cSettings: strictC),
 
         .target(name: "VaultBytes", swiftSettings: settings),
         .target(
@@ -136,12 +139,20 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings + forSize),
+        // The Secret Service of the desktop, as part of the agent: its protocol, its items, its connection to the bus.
+        .target(
+            name: "VaultSecretService",
+            dependencies: [
+                "VaultBytes", "VaultCrypto", "VaultFmt", "VaultLocal", "VaultExchange", "VaultAgent", "CVaultShim",
+                "CInterchange", "CUserBus", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings + forSize),
         // A library, so that tests can call its parts; the program beside it only calls it.
         .target(
             name: "VaultCommand",
             dependencies: [
-                "VaultBytes", "VaultFmt", "VaultLocal", "VaultAge", "VaultExchange", "VaultAgent", "CVaultShim",
-                "CInterchange", "CVaultPage",
+                "VaultBytes", "VaultFmt", "VaultLocal", "VaultAge", "VaultExchange", "VaultAgent", "VaultSecretService",
+                "CVaultShim", "CInterchange", "CVaultPage",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -178,6 +189,10 @@ let package = Package(
                 "VaultAgent", "VaultExchange", "VaultLocal", "VaultFmt", "VaultCrypto", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SecretServiceTests",
+            dependencies: ["VaultSecretService", "VaultAgent", "VaultExchange", "VaultFmt", "TestSupport"],
             swiftSettings: strict),
         // They share one vault in use a process, so they are one suite; what needs a process of its own is in the
         // programs.

@@ -81,6 +81,7 @@ read -ra command <<<"$line"
 ENDING = """if command -v vaultfmt; then vaultfmt lock || true; fi
 if [[ -n ${SSH_AGENT_PID-} ]]; then kill "$SSH_AGENT_PID"; fi
 if [[ -n ${SERVER-} ]]; then kill "$SERVER"; fi
+if [[ -n ${BUS-} ]]; then kill "$BUS"; fi
 """
 
 README: list[Entry] = [
@@ -359,6 +360,11 @@ END_AGENT = """kill "$SSH_AGENT_PID"
 while [[ -e $SSH_AUTH_SOCK ]]; do sleep 0.1; done
 """
 
+# A bus for the Secret Service, as a session has one.
+BUS = """{ read -r DBUS_SESSION_BUS_ADDRESS; read -r BUS; } < <(dbus-daemon --session --fork --print-address=1 --print-pid=1)
+export DBUS_SESSION_BUS_ADDRESS
+"""
+
 SSH_AGENT: list[Entry] = [
     Line(
         "vaultfmt set github --ssh-generate ed25519",
@@ -388,8 +394,29 @@ git -C signed -c user.name=t -c user.email=t@example.org commit -q -S --allow-em
         "vaultfmt-agent.service",
         after="grep -qx 'ListenStream=%t/vaultfmt/agent.sock' vaultfmt-agent.socket",
     ),
-    Line("vaultfmt ssh add github --for 1h", before="export VAULTFMT_PASSPHRASE_FILE=~/passphrase", after="ssh-add -l | grep github"),
-    Line("vaultfmt agent status", says=["1 of the vault, 1 added", r"server \(ED25519\)", "agent: process [0-9]+"]),
+    Line(
+        "vaultfmt ssh add github --for 1h",
+        before="export VAULTFMT_PASSPHRASE_FILE=~/passphrase",
+        after="""ssh-add -l | grep github
+vaultfmt agent status > ~/status
+grep '1 of the vault, 1 added' ~/status
+grep 'server (ED25519)' ~/status""",
+    ),
+    Line(
+        'eval "$(vaultfmt agent --collection desktop --daemon)"',
+        before=END_AGENT + BUS + "export TOKEN=t0ken",
+    ),
+    Line("secret-tool lookup service ci.example.org username deploy", says=["^t0ken"]),
+    Line("vaultfmt get ci.example.org deploy", says=["^t0ken"]),
+    File("# ~/.local/share/dbus-1/services/org.freedesktop.secrets.service", "secrets.service"),
+    Line(
+        'eval "$(vaultfmt agent --key-file desktop.key --collection desktop --confirm --daemon)"',
+        before=END_AGENT
+        + """unset VAULTFMT_PASSPHRASE_FILE
+printf '#!/bin/sh\\n' > ~/yes; chmod +x ~/yes; export SSH_ASKPASS=~/yes""",
+        after="[[ $(secret-tool lookup service ci.example.org) == t0ken ]]",
+    ),
+    Line("vaultfmt agent status", says=["read the secret Deploy token", "agent: process [0-9]+"]),
 ]
 
 AGENTS: list[Entry] = [

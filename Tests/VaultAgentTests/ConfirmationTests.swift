@@ -28,7 +28,7 @@ struct ConfirmationTests {
     private func answer(_ confirmations: Confirmations, now: UInt64? = nil) throws -> Bool {
         try Wait.until("the answer") {
             confirmations.readOutput()
-            return confirmations.takeAnswer(now: now ?? self.now)?.isYes
+            return confirmations.takeAnswer(now: now ?? self.now).map { $0.answer == .yes }
         }
     }
 
@@ -56,6 +56,22 @@ struct ConfirmationTests {
         #expect(try answer(asking("sleep 5 & exit 0")))
     }
 
+    @Test("Questions of ssh's clients come before those of desktop programs, which may be many")
+    func order() throws {
+        var asked: [String] = []
+        let confirmations = Confirmations { question, output in
+            asked.append(question)
+            return try Shell.start("true", output: output)
+        }
+        for number in 1...3 { confirmations.add("desktop \(number)", from: .attached(UInt64(number))) }
+        for number in 1...2 { confirmations.add("ssh \(number)", from: client) }
+        for _ in 1...5 {
+            #expect(confirmations.askNext(now: now) == nil)
+            #expect(try answer(confirmations))
+        }
+        #expect(asked == ["ssh 1", "ssh 2", "desktop 1", "desktop 2", "desktop 3"])
+    }
+
     @Test("Without an answer in time, it is no, and a program that does not end is killed")
     func deadline() throws {
         let confirmations = asking(Self.stubborn)
@@ -64,7 +80,8 @@ struct ConfirmationTests {
         #expect(confirmations.takeAnswer(now: now + Confirmations.patience - 1) == nil)
         let late = now + Confirmations.patience
         let denied = try #require(confirmations.takeAnswer(now: late))
-        #expect(denied.client === client && !denied.isYes && !denied.isInTime)
+        guard case .connection(let asker) = denied.asker else { throw NotInTime(what: "the client's answer") }
+        #expect(asker === client && denied.answer == .late)
         // The next one waits until this program has gone.
         confirmations.add("Again?", from: client)
         #expect(confirmations.nextEnd == late + Confirmations.grace)

@@ -179,6 +179,20 @@ struct ProtocolTests {
         #expect(actions[3] == "listed 1 key, for another host")
     }
 
+    @Test("Requests to the attached service do not crowd out those to the agent, and all are told in their order")
+    func ways() throws {
+        let agent = TestAgent()
+        let desktop = AgentPeer(process: 2, program: "desktop")
+        _ = agent.ask(Request.add(1, comment: "one"))
+        for number in 1...150 { agent.service.noteAttached("read \(number)", by: desktop) }
+        _ = agent.ask(Request.add(2, comment: "two"))
+        let events = try agent.status().events
+        #expect(events.map(\.action) == ["added the key one"] + (51...150).map { "read \($0)" } + ["added the key two"])
+        #expect(events[1].program == "desktop" && events[1].process == 2)
+        for _ in 1...150 { _ = agent.ask(Request.sign(Request.blob(9), data)) }
+        #expect(try agent.status().events.count { $0.program == "desktop" } == 100)
+    }
+
     @Test("The state has the keys with what limits them")
     func keys() throws {
         let agent = TestAgent()
@@ -203,14 +217,19 @@ struct ProtocolTests {
     @Test("The state fits in a message and can be read, however much cannot be offered")
     func longStatus() throws {
         let long = String(repeating: "\u{1B}é", count: 500)
-        let event = AgentEvent(
-            time: 1, process: 1, program: String(repeating: "p", count: 400), action: KeyComment.shown(long))
-        let events = [AgentEvent](repeating: event, count: 100)
+        var activity = AgentActivity()
+        var peer = AgentPeer(process: 1, program: long)
+        peer.isForwarded = true
+        for way in AgentActivity.Way.allCases {
+            for _ in 0...AgentActivity.most { activity.note(long, by: peer, way: way) }
+        }
+        let events = activity.events
+        #expect(events.count == 2 * AgentActivity.most && events.allSatisfy { $0.action.hasSuffix("another host") })
         let key = try longKey(long)
         for count in [0, 1, 64, 65, 10_000] {
             let texts = [String](repeating: long, count: count)
             let status = AgentStatus(
-                vault: "/v", locked: long, unreadable: (long, 1), offered: count,
+                vault: "/v", locked: long, unreadable: (long, 1), attached: long, offered: count,
                 keys: [AgentStatus.Key](repeating: key, count: count), omitted: texts, warnings: texts,
                 events: events)
             var encoded: [UInt8] = []

@@ -12,14 +12,15 @@ private final class RunningServer {
     private let stop: [Int32]
     private let ended = DispatchSemaphore(value: 0)
 
-    init(_ folder: SocketFolder) throws {
+    init(_ folder: SocketFolder, attached: (any AttachedService)? = nil) throws {
         self.folder = folder
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         stop = ends
         let keys = ServedVault(
             path: "none", groups: [], limits: .init(), vault: nil, isKept: false, now: 0, reopening: { nil })
-        nonisolated(unsafe) var server: AgentServer? = try AgentServer(keys, at: AgentPlace(folder), asking: nil)
+        nonisolated(unsafe) var server: AgentServer? = try AgentServer(
+            keys, at: AgentPlace(folder), asking: nil, attached: attached)
         let (reading, ended) = (ends[0], self.ended)
         Thread.detachNewThread {
             do throws(AgentError) { try server?.run(wakenBy: reading) { true } } catch { Issue.record(error) }
@@ -40,6 +41,40 @@ private final class RunningServer {
         ended.wait()
         stop.forEach { close($0) }
     }
+}
+
+/// A service that asks a question, does something for somebody when that cannot be put, and notes its end.
+private final class AskingService: AttachedService {
+    private let socket: String
+    private var events: [(action: String, peer: AgentPeer)] = []
+    private var isAsked = false
+    /// Whether the agent's socket was there when the service ended; nil before that.
+    private(set) var hadSocket: Bool?
+
+    init(_ socket: String) { self.socket = socket }
+
+    var wait: (descriptor: Int32, events: Int16)? { nil }
+    var nextEnd: UInt64? { nil }
+    let state = "served"
+    func serve(now: UInt64) {}
+
+    func takeEvents() -> [(action: String, peer: AgentPeer)] {
+        defer { events = [] }
+        return events
+    }
+
+    func nextQuestion(now: UInt64) -> (number: UInt64, text: String)? {
+        defer { isAsked = true }
+        return isAsked ? nil : (7, "Allow it?")
+    }
+
+    func isAwaited(_ question: UInt64) -> Bool { true }
+
+    func take(_ answer: PersonAnswer, to question: UInt64, now: UInt64) {
+        events.append(("\(question): \(answer.refusal ?? "yes")", AgentPeer(process: 1, program: "p")))
+    }
+
+    func end() { hadSocket = access(socket, F_OK) == 0 }
 }
 
 @Suite("The agent's sockets", .serialized)
@@ -96,6 +131,17 @@ struct ServerTests {
         #expect(access(folder.agentSocket, F_OK) != 0 && access(folder.controlSocket, F_OK) != 0)
         // The folder is free.
         _ = try AgentPlace(folder)
+    }
+
+    @Test("What an attached service has done is told at once, and it ends before the sockets are gone")
+    func attached() throws {
+        let attached = AskingService(folder.agentSocket)
+        let server = try RunningServer(folder, attached: attached)
+        let status = try AgentClient(folder.controlSocket).status()
+        #expect(status.attached == "served")
+        #expect(status.events.map(\.action) == ["7: the program that asks for confirmation cannot be started"])
+        server.end()
+        #expect(attached.hadSocket == true)
     }
 
     @Test("Clients of the agent's socket, however many, do not keep those of the other one out")

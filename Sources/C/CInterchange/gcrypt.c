@@ -19,6 +19,12 @@ static struct {
     __typeof__(gcry_cipher_encrypt) *gcry_cipher_encrypt;
     __typeof__(gcry_cipher_decrypt) *gcry_cipher_decrypt;
     __typeof__(gcry_cipher_close) *gcry_cipher_close;
+    __typeof__(gcry_mpi_scan) *gcry_mpi_scan;
+    __typeof__(gcry_mpi_snew) *gcry_mpi_snew;
+    __typeof__(gcry_mpi_set_flag) *gcry_mpi_set_flag;
+    __typeof__(gcry_mpi_powm) *gcry_mpi_powm;
+    __typeof__(gcry_mpi_test_bit) *gcry_mpi_test_bit;
+    __typeof__(gcry_mpi_release) *gcry_mpi_release;
 } gcrypt;
 
 /* libgcrypt writes a line of its own before it aborts. */
@@ -49,7 +55,10 @@ int interchange_load_gcrypt(void) {
           FIND(library, gcrypt, gcry_kdf_derive) && FIND(library, gcrypt, gcry_cipher_open) &&
           FIND(library, gcrypt, gcry_cipher_setkey) && FIND(library, gcrypt, gcry_cipher_setiv) &&
           FIND(library, gcrypt, gcry_cipher_encrypt) && FIND(library, gcrypt, gcry_cipher_decrypt) &&
-          FIND(library, gcrypt, gcry_cipher_close)))
+          FIND(library, gcrypt, gcry_cipher_close) && FIND(library, gcrypt, gcry_mpi_scan) &&
+          FIND(library, gcrypt, gcry_mpi_snew) && FIND(library, gcrypt, gcry_mpi_set_flag) &&
+          FIND(library, gcrypt, gcry_mpi_powm) && FIND(library, gcrypt, gcry_mpi_test_bit) &&
+          FIND(library, gcrypt, gcry_mpi_release)))
         return 0;
     struct sigaction before, during = {.sa_handler = end_of_start, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGABRT, &during, &before);
@@ -96,12 +105,12 @@ int interchange_pbkdf2_sha256(const void *password, size_t size, const void *sal
 
 int interchange_is_memory(int error) { return (error & GPG_ERR_CODE_MASK) == GPG_ERR_ENOMEM; }
 
-static int open_cipher(int algorithm, int mode, unsigned flags, const void *key, const void *iv, size_t iv_size,
-                       void **handle) {
+static int open_cipher(int algorithm, int mode, unsigned flags, const void *key, size_t key_size, const void *iv,
+                       size_t iv_size, void **handle) {
     gcry_cipher_hd_t opened = NULL;
     int result = (int)gcrypt.gcry_cipher_open(&opened, algorithm, mode, flags);
     if (result != 0) return result;
-    result = (int)gcrypt.gcry_cipher_setkey(opened, key, 32);
+    result = (int)gcrypt.gcry_cipher_setkey(opened, key, key_size);
     if (result == 0) result = (int)gcrypt.gcry_cipher_setiv(opened, iv, iv_size);
     if (result == 0) *handle = opened;
     if (result != 0) gcrypt.gcry_cipher_close(opened);
@@ -112,14 +121,17 @@ int interchange_cipher_open(enum interchange_cipher cipher, const void *key, con
                             void **handle) {
     static const struct {
         int algorithm, mode;
+        size_t key_size;
     } ciphers[] = {
-        [INTERCHANGE_AES256_CBC] = {GCRY_CIPHER_AES256, GCRY_CIPHER_MODE_CBC},
-        [INTERCHANGE_TWOFISH_CBC] = {GCRY_CIPHER_TWOFISH, GCRY_CIPHER_MODE_CBC},
-        [INTERCHANGE_CHACHA20] = {GCRY_CIPHER_CHACHA20, GCRY_CIPHER_MODE_STREAM},
-        [INTERCHANGE_SALSA20] = {GCRY_CIPHER_SALSA20, GCRY_CIPHER_MODE_STREAM},
+        [INTERCHANGE_AES256_CBC] = {GCRY_CIPHER_AES256, GCRY_CIPHER_MODE_CBC, 32},
+        [INTERCHANGE_TWOFISH_CBC] = {GCRY_CIPHER_TWOFISH, GCRY_CIPHER_MODE_CBC, 32},
+        [INTERCHANGE_CHACHA20] = {GCRY_CIPHER_CHACHA20, GCRY_CIPHER_MODE_STREAM, 32},
+        [INTERCHANGE_SALSA20] = {GCRY_CIPHER_SALSA20, GCRY_CIPHER_MODE_STREAM, 32},
+        [INTERCHANGE_AES128_CBC] = {GCRY_CIPHER_AES128, GCRY_CIPHER_MODE_CBC, 16},
     };
     *handle = NULL;
-    return open_cipher(ciphers[cipher].algorithm, ciphers[cipher].mode, 0, key, iv, iv_size, handle);
+    return open_cipher(ciphers[cipher].algorithm, ciphers[cipher].mode, 0, key, ciphers[cipher].key_size, iv, iv_size,
+                       handle);
 }
 
 int interchange_cipher_encrypt(void *handle, void *bytes, size_t size) {
@@ -138,7 +150,7 @@ static int iterate(const void *seed, void *block, uint64_t rounds) {
     enum { step = 4096 };
     static const unsigned char zeros[step * 16];
     void *handle = NULL;
-    int result = open_cipher(GCRY_CIPHER_AES256, GCRY_CIPHER_MODE_CBC, GCRY_CIPHER_CBC_MAC, seed, block, 16, &handle);
+    int result = open_cipher(GCRY_CIPHER_AES256, GCRY_CIPHER_MODE_CBC, GCRY_CIPHER_CBC_MAC, seed, 32, block, 16, &handle);
     if (result != 0) return result;
     unsigned char last[16];
     while (rounds > 0 && result == 0) {
@@ -156,4 +168,33 @@ static int iterate(const void *seed, void *block, uint64_t rounds) {
 int interchange_aes_kdf(const void *seed, void *key, uint64_t rounds) {
     int result = iterate(seed, key, rounds);
     return result == 0 ? iterate(seed, (unsigned char *)key + 16, rounds) : result;
+}
+
+/* Returns a number of `size` bytes, which libgcrypt wipes when it is released. */
+static int scan(gcry_mpi_t *number, const void *bytes, size_t size) {
+    int result = (int)gcrypt.gcry_mpi_scan(number, GCRYMPI_FMT_USG, bytes, size, NULL);
+    /* It then computes with the number in constant time. */
+    if (result == 0) gcrypt.gcry_mpi_set_flag(*number, GCRYMPI_FLAG_SECURE);
+    return result;
+}
+
+int interchange_modular_power(const void *base, const void *exponent, const void *modulus, size_t size, void *power) {
+    gcry_mpi_t b = NULL, e = NULL, m = NULL, p = NULL;
+    int result = scan(&b, base, size);
+    if (result == 0) result = scan(&e, exponent, size);
+    if (result == 0) result = scan(&m, modulus, size);
+    if (result == 0) {
+        p = gcrypt.gcry_mpi_snew((unsigned)size * 8);
+        gcrypt.gcry_mpi_powm(p, b, e, m);
+        /* gcry_mpi_print leaves a copy in memory that it does not wipe. */
+        unsigned char *out = power;
+        memset(out, 0, size);
+        for (unsigned bit = 0; bit < size * 8; bit++)
+            if (gcrypt.gcry_mpi_test_bit(p, bit)) out[size - 1 - bit / 8] |= (unsigned char)(1u << bit % 8);
+    }
+    gcrypt.gcry_mpi_release(b);
+    gcrypt.gcry_mpi_release(e);
+    gcrypt.gcry_mpi_release(m);
+    gcrypt.gcry_mpi_release(p);
+    return result;
 }

@@ -1,15 +1,14 @@
-internal import VaultExchange
 package import VaultFmt
 internal import VaultLocal
 
-/// The keys of a vault, as long as it is open: until a time after it was opened, or after its last signature, has
-/// passed, until it is locked, or until the file is not the one that it was.
+/// A vault and its keys, for the agent and the service attached to it, as long as it is open: until a time after it was
+/// opened, or after its last use, has passed, until it is locked, or until the file is not the one that it was.
 package final class ServedVault {
     /// When the vault is locked, in milliseconds.
     package struct Limits: Sendable {
         /// After it was opened.
         package var total: UInt64?
-        /// After its last signature.
+        /// After its last signature, or its last use by another service of the agent.
         package var idle: UInt64?
 
         package init(total: UInt64? = nil, idle: UInt64? = nil) {
@@ -81,6 +80,8 @@ package final class ServedVault {
     private var hidden: Set<[UInt8]> = []
     /// Why the open vault's file could not be read last, and since when, in seconds since 1970; nil if it could.
     private(set) var unreadable: (reason: String, since: UInt64)?
+    /// How often the vault was locked, for those who must not miss that it was locked and opened again.
+    package private(set) var lockCount: UInt64 = 0
 
     /// - `path`: The vault's file.
     /// - `groups`: The access groups whose keys are offered without an attribute.
@@ -120,9 +121,15 @@ package final class ServedVault {
         return reason
     }
 
+    /// Whether it is open, and its file could not be read last.
+    package var isUnreadable: Bool { unreadable != nil }
+
     /// Forgets the vault's keys, until it is unlocked again.
     package func lock(_ reason: String) {
-        if case .open(let opened) = state { opened.vault.lock() }
+        if case .open(let opened) = state {
+            opened.vault.lock()
+            lockCount &+= 1
+        }
         state = .locked(reason)
         (hidden, unreadable) = ([], nil)
     }
@@ -142,7 +149,7 @@ package final class ServedVault {
     /// is locked: that does no harm.
     ///
     /// - Returns: Whether it was open.
-    func lock(at other: String?, _ reason: String) -> Bool {
+    package func lock(at other: String?, _ reason: String) -> Bool {
         if let other, let place, other != place, other != path { return false }
         guard lockedReason == nil else {
             spentEnd = known.flatMap(keptEnds.any)
@@ -199,6 +206,17 @@ package final class ServedVault {
         }
         unreadable = nil
         return opened.vault
+    }
+
+    /// Returns the open vault in its newest state, for another service of the agent; nil if it is locked, or if its file
+    /// cannot be read now.
+    package func openVault(now: UInt64) -> Vault? { current(now: now) }
+
+    /// Notes that the vault has been used, so that its idle time begins again.
+    package func noteUse(now: UInt64) {
+        guard case .open(var opened) = state else { return }
+        opened.lastUse = now
+        state = .open(opened)
     }
 
     /// Locks the vault if `unlock` does not keep the key that has opened it; notes the key's end, which may have changed.
@@ -344,71 +362,5 @@ extension Access {
         case (.scoped, .owner): false
         case (.scoped(let own), .scoped(let others)): Set(others).isSubset(of: own)
         }
-    }
-
-    /// Whether it grants the secrets of a group.
-    fileprivate func includes(_ group: String) -> Bool {
-        switch self {
-        case .owner: true
-        case .scoped(let groups): groups.contains(group)
-        }
-    }
-}
-
-/// The keys in one state of a vault.
-package enum OfferedKeys {
-    /// Reads all keys that are offered.
-    ///
-    /// Items of groups that the slot does not grant are left out: they are not meant for its holder.
-    ///
-    /// - `groups`: The access groups whose keys are offered without an attribute.
-    /// - `known`: Keys that were read in an earlier state; those of items that have not changed are used again.
-    /// - Returns: The keys, in the order of the vault's items, and what could not be read, with the reason.
-    package static func read(
-        _ vault: Vault, groups: [String], known: [OfferedKey] = []
-    ) throws -> (keys: [OfferedKey], omitted: [String]) {
-        let before = Dictionary(known.map { ($0.item.id, $0) }) { first, _ in first }
-        var keys: [OfferedKey] = []
-        var omitted = try unusable(groups, in: vault)
-        var items = try vault.items()
-        while let item = try items.next() {
-            // The slot shows the attributes of all items, and opens only those of its groups.
-            guard vault.access.includes(item.key.group) else { continue }
-            do {
-                let use = try KeyUse.of(item, groups: groups)
-                guard use != .off else { continue }
-                guard keys.count < AgentMessage.mostKeys else {
-                    omitted.append("the vault has more keys than the agent offers (\(AgentMessage.mostKeys))")
-                    break
-                }
-                keys.append(try key(item, use, in: vault, before: before[item.id]))
-            } catch {
-                let name = ItemText.summary(item.key, label: item.attributes.label)
-                omitted.append("\(name): \(ServedVault.text(error))")
-            }
-        }
-        return (keys, omitted)
-    }
-
-    /// Names the groups that do not exist, or that the slot does not grant: one of them may be misspelt.
-    package static func unusable(_ groups: [String], in vault: Vault) throws(VaultError) -> [String] {
-        let known = try vault.accessGroups()
-        return groups.compactMap { group in
-            let name = "the access group \(TerminalText.quoted(group))"
-            guard group.isEmpty || known.contains(where: { $0.utf8.elementsEqual(group.utf8) }) else {
-                return "\(name): the vault has none of this name"
-            }
-            return vault.access.includes(group) ? nil : "\(name): the slot that opened the vault does not grant it"
-        }
-    }
-
-    private static func key(
-        _ item: Item, _ use: KeyUse, in vault: Vault, before: OfferedKey?
-    ) throws -> OfferedKey {
-        // The place of its secret may have changed, so that the item is always the newest.
-        guard let before, before.item.revision == item.revision, before.item.key == item.key else {
-            return try OfferedKey(item, use, in: vault)
-        }
-        return OfferedKey(item, like: before)
     }
 }

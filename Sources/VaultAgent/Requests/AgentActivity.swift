@@ -12,17 +12,40 @@ package struct AgentEvent: Sendable, Equatable {
     package let action: String
 }
 
-/// The newest events.
+/// The newest events. The agent and the attached service have a list each, so that a desktop program that reads its
+/// passwords again and again does not crowd out who has signed, nor the other way round.
 struct AgentActivity {
-    private(set) var events: [AgentEvent] = []
-    private static let most = 100
+    /// How a request came.
+    enum Way: CaseIterable {
+        case agent
+        /// By the attached service.
+        case attached
+    }
 
-    mutating func note(_ action: String, by peer: AgentPeer) {
-        if events.count == Self.most { events.removeFirst() }
-        events.append(
-            AgentEvent(
-                time: AgentClock.calendarTime(), process: peer.process, program: peer.program,
-                action: KeyComment.shown(peer.isForwarded ? action + ", for another host" : action)))
+    private typealias Numbered = (number: UInt64, event: AgentEvent)
+
+    private var lists: [Way: [Numbered]] = [:]
+    private var last: UInt64 = 0
+
+    /// How many events each list has. All of them, with texts of the greatest length, are told in one message.
+    static let most = 100
+    static let longestProgram = 64
+    static let longestAction = 512
+
+    /// The events of all lists, the newest last.
+    var events: [AgentEvent] { lists.values.joined().sorted { $0.number < $1.number }.map(\.event) }
+
+    mutating func note(_ action: String, by peer: AgentPeer, way: Way = .agent) {
+        let origin = peer.isForwarded ? ", for another host" : ""
+        let event = AgentEvent(
+            time: AgentClock.calendarTime(), process: peer.process,
+            program: KeyComment.shown(peer.program, limit: Self.longestProgram),
+            action: KeyComment.shown(action, limit: Self.longestAction - origin.utf8.count) + origin)
+        last += 1
+        var list = lists[way] ?? []
+        if list.count == Self.most { list.removeFirst() }
+        list.append((last, event))
+        lists[way] = list
     }
 }
 

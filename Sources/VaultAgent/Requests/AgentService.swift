@@ -40,6 +40,8 @@ package final class AgentService {
     private var added = AddedKeys()
     private var lock = AgentLock()
     private var activity = AgentActivity()
+    /// The state of another service of the agent; empty if there is none.
+    var attachedState = ""
     /// Whether a client has asked that the agent ends.
     package private(set) var isStopped = false
 
@@ -216,7 +218,7 @@ package final class AgentService {
         // Another item with the same key, or adding it, must not be a way around the question.
         if try !isConfirmed && (added.needsConfirmation(key) || vault.needsConfirmation(key, now: now)) {
             guard canConfirm else {
-                throw AgentError(.refused, "it needs confirmation, and there is no program that asks; set SSH_ASKPASS")
+                throw AgentError(.refused, "it needs confirmation, but no program can ask for it; set SSH_ASKPASS")
             }
             return .confirm(question(comment, identity, purpose, client))
         }
@@ -235,6 +237,9 @@ package final class AgentService {
         return "Allow \(program) (process \(client.peer.process))\(way) to use the key \(TerminalText.quoted(comment))"
             + "\(purpose)?\n\(PublicKey.fingerprint(of: identity))"
     }
+
+    /// Notes what another service of the agent has done.
+    func noteAttached(_ action: String, by peer: AgentPeer) { activity.note(action, by: peer, way: .attached) }
 
     /// Whether a request to sign, which waits for an answer, is for a key that is still served.
     func isServed(_ request: UnsafeRawBufferPointer) -> Bool {
@@ -309,7 +314,8 @@ package final class AgentService {
         }
         return AgentStatus(
             vault: vault.path, locked: vault.lockedReason ?? "", unreadable: vault.unreadable,
-            isClientLocked: lock.isLocked, remaining: vault.nextEnd.map { ($0 - min($0, now)) / 1000 },
+            attached: attachedState, isClientLocked: lock.isLocked,
+            remaining: vault.nextEnd.map { ($0 - min($0, now)) / 1000 },
             offered: offered.count, added: keys.count, hidden: vault.hiddenCount, keys: keys + offered,
             omitted: vault.omitted, warnings: vault.warnings, events: activity.events)
     }

@@ -22,6 +22,8 @@ package struct AgentStatus: Sendable, Equatable {
     /// Why the vault's file could not be read last, and since when, in seconds since 1970; empty if it could.
     package let unreadable: String
     package let unreadableSince: UInt64
+    /// The state of the attached service; empty if there is none.
+    package let attached: String
     /// Whether a client has locked the agent with a password.
     package let isClientLocked: Bool
     /// For how many seconds the vault stays open; nil if that is not limited.
@@ -49,13 +51,15 @@ package struct AgentStatus: Sendable, Equatable {
 
     init(
         vault: String, locked: String = "", unreadable: (reason: String, since: UInt64)? = nil,
-        isClientLocked: Bool = false, remaining: UInt64? = nil, offered: Int = 0, added: Int = 0, hidden: Int = 0,
+        attached: String = "", isClientLocked: Bool = false, remaining: UInt64? = nil, offered: Int = 0, added: Int = 0,
+        hidden: Int = 0,
         keys: [Key] = [], omitted: [String] = [], warnings: [String] = [], events: [AgentEvent] = []
     ) {
         self.vault = vault
         self.locked = KeyComment.shown(locked)
         self.unreadable = KeyComment.shown(unreadable?.reason ?? "", limit: Self.longestText)
         unreadableSince = unreadable?.since ?? 0
+        self.attached = KeyComment.shown(attached)
         self.isClientLocked = isClientLocked
         self.remaining = remaining
         self.offered = UInt32(clamping: offered)
@@ -80,6 +84,7 @@ extension AgentStatus {
     func encode(into out: inout [UInt8]) {
         for text in [vault, locked, unreadable] { out.append(text: text) }
         out.append(number64: unreadableSince)
+        out.append(text: attached)
         out.append(isClientLocked ? 1 : 0)
         out.append(number64: remaining ?? .max)
         for number in [offered, added, hidden] { out.append(number: number) }
@@ -100,7 +105,7 @@ extension AgentStatus {
 
     init(_ reader: inout WireReader) throws(AgentError) {
         (vault, locked, unreadable) = (try reader.text(), try reader.text(), try reader.text())
-        unreadableSince = try reader.number64()
+        (unreadableSince, attached) = (try reader.number64(), try reader.text())
         isClientLocked = try reader.boolean()
         remaining = try Self.limit(&reader)
         (offered, added, hidden) = (try reader.number(), try reader.number(), try reader.number())

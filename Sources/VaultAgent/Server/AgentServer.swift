@@ -11,6 +11,7 @@ package final class AgentServer {
     private let timer: BootTimer
     private let agent: ListeningSocket
     private let control: ListeningSocket
+    private let attached: (any AttachedService)?
     private var clients: [ClientConnection] = []
     private var chunk = Secret(count: ClientConnection.chunkSize)
     /// Until when no connection is accepted, because there was no descriptor for the last one.
@@ -25,11 +26,14 @@ package final class AgentServer {
     /// Makes the sockets, or takes over the one that systemd has made.
     ///
     /// - `asking`: Starts the program that asks for confirmation; see `Confirmations.Asking`. Nil if there is none.
+    /// - `attached`: Another service in the same process and thread.
     /// - Throws: `system`, `busy`.
     package init(
-        _ vault: ServedVault, at place: AgentPlace, asking: ((String, Int32) throws -> Int32)?
+        _ vault: ServedVault, at place: AgentPlace, asking: ((String, Int32) throws -> Int32)?,
+        attached: (any AttachedService)? = nil
     ) throws(AgentError) {
         self.place = place
+        self.attached = attached
         service = AgentService(vault, canConfirm: asking != nil)
         confirmations = Confirmations(asking)
         timer = try BootTimer()
@@ -42,6 +46,7 @@ package final class AgentServer {
     }
 
     deinit {
+        attached?.end()
         agent.end()
         control.end()
         // Not before: another agent makes sockets of the same names. And not later: whoever sees them gone may start it.
@@ -65,6 +70,7 @@ package final class AgentServer {
             polled += [listening(agent, isControl: false), listening(control, isControl: true)]
             let others = polled.count
             polled += known.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
+            if let wait = attached?.wait { polled.append(pollfd(fd: wait.descriptor, events: wait.events, revents: 0)) }
             guard poll(&polled, nfds_t(polled.count), -1) >= 0 || errno == EINTR else {
                 throw AgentError(.system, "cannot wait for clients: \(SystemText.error(errno))")
             }
@@ -87,20 +93,16 @@ package final class AgentServer {
     private func settle() throws(AgentError) {
         let now = AgentClock.now()
         service.expire(now: now)
-        // Nobody should be asked for a key that is not served any longer, because the vault was locked perhaps.
-        for client in clients where client.isWaiting && !client.withRequest(service.isServed) {
-            confirmations.forget(client, now: now)
-            refuse(client, because: "it is not offered any longer")
-        }
-        if let (client, isYes, isInTime) = confirmations.takeAnswer(now: now) {
-            if isYes { answer(client, isConfirmed: true) }
-            if !isYes { refuse(client, because: isInTime ? "a person did not agree" : "nobody answered in time") }
-        }
-        while let asker = confirmations.askNext(now: now) {
-            refuse(asker, because: "the program that asks for confirmation cannot be started")
-        }
+        refuseVoid(now: now)
+        if let (asker, answer) = confirmations.takeAnswer(now: now) { take(answer, of: asker, now: now) }
+        serveAttached(now: now)
+        // The attached service may have locked the vault.
+        refuseVoid(now: now)
+        while let asker = confirmations.askNext(now: now) { take(.notAsked, of: asker, now: now) }
+        service.attachedState = attached?.state ?? ""
+        for (action, peer) in attached?.takeEvents() ?? [] { service.noteAttached(action, by: peer) }
         if let end = pauseEnd, end <= now { pauseEnd = nil }
-        try timer.set([service.nextEnd, confirmations.nextEnd, pauseEnd].compactMap { $0 }.min())
+        try timer.set([service.nextEnd, confirmations.nextEnd, pauseEnd, attached?.nextEnd].compactMap { $0 }.min())
     }
 
     private static func reading(_ descriptor: Int32) -> pollfd {
@@ -126,19 +128,8 @@ package final class AgentServer {
             close(descriptor)
             return
         }
-        let known = AgentPeer(process: UInt32(clamping: peer.process), program: Self.program(of: peer.process))
+        let known = AgentPeer(process: UInt32(clamping: peer.process), program: AgentPeer.program(of: peer.process))
         clients.append(ClientConnection(descriptor, AgentService.Client(peer: known, isControl: isControl)))
-    }
-
-    /// The name of a process's program, as the process states it: for people, and never to decide anything.
-    private static func program(of process: pid_t) -> String {
-        let descriptor = vault_open("/proc/\(process)/comm", O_RDONLY, 0)
-        guard descriptor >= 0 else { return "?" }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 64)
-        let count = read(descriptor, &bytes, bytes.count)
-        guard count > 0 else { return "?" }
-        return KeyComment.shown(bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") })
     }
 
     private func serve(_ client: ClientConnection, _ events: Int32) {
@@ -170,6 +161,40 @@ package final class AgentServer {
     private func finish(_ client: ClientConnection, with message: [UInt8]) {
         client.reply(message)
         if !client.write() { remove(client) }
+    }
+
+    // MARK: questions and the attached service
+
+    /// Refuses requests that wait for a person although their keys are not served any longer, perhaps because the vault was
+    /// locked: nobody should be asked in vain.
+    private func refuseVoid(now: UInt64) {
+        for client in clients where client.isWaiting && !client.withRequest(service.isServed) {
+            confirmations.forget(client, now: now)
+            refuse(client, because: "it is not offered any longer")
+        }
+    }
+
+    /// Serves the attached service, and takes over its questions.
+    private func serveAttached(now: UInt64) {
+        guard let attached else { return }
+        attached.serve(now: now)
+        confirmations.forget(now: now) { asker in
+            if case .attached(let number) = asker { !attached.isAwaited(number) } else { false }
+        }
+        while let (number, text) = attached.nextQuestion(now: now) { confirmations.add(text, from: .attached(number)) }
+    }
+
+    /// Tells an asker a person's answer.
+    private func take(_ answer: PersonAnswer, of asker: Confirmations.Asker, now: UInt64) {
+        switch asker {
+        case .attached(let number): attached?.take(answer, to: number, now: now)
+        case .connection(let client):
+            if let refusal = answer.refusal {
+                refuse(client, because: refusal)
+            } else {
+                self.answer(client, isConfirmed: true)
+            }
+        }
     }
 
     /// Refuses a signature after a question.

@@ -1,6 +1,26 @@
 internal import CVaultShim
 internal import Glibc
 
+/// What a person has answered to a question of the agent or of its attached service.
+package enum PersonAnswer: Sendable, Equatable {
+    case yes
+    case no
+    /// None in time.
+    case late
+    /// None, because the question cannot be put.
+    case notAsked
+
+    /// Why a request is refused after this answer; nil if it is not.
+    package var refusal: String? {
+        switch self {
+        case .yes: nil
+        case .no: "a person did not agree"
+        case .late: "nobody answered in time"
+        case .notAsked: "the program that asks for confirmation cannot be started"
+        }
+    }
+}
+
 /// The questions to a person, of which one is asked at a time.
 ///
 /// The answer is yes if the program that asks ends with 0 and writes nothing or `yes`: a program that only asks for a
@@ -9,14 +29,23 @@ final class Confirmations {
     /// Starts the program with a question, in a process group of its own. Its standard output is the descriptor.
     typealias Asking = (_ question: String, _ output: Int32) throws -> pid_t
 
+    /// Who waits for an answer.
+    enum Asker {
+        case connection(ClientConnection)
+        /// The attached service, with its number of the question.
+        case attached(UInt64)
+    }
+
     private struct Question {
         let text: String
-        let asker: ClientConnection
+        let asker: Asker
+
+        var isAttached: Bool { if case .attached = asker { true } else { false } }
     }
 
     private struct Asked {
-        /// The client that waits; nil if it has gone, or was told no.
-        var asker: ClientConnection?
+        /// Who waits; nil if it has gone, or was told no.
+        var asker: Asker?
         let process: pid_t
         /// The program's output; nil after its end.
         var output: Int32?
@@ -56,23 +85,35 @@ final class Confirmations {
     /// When ``takeAnswer(now:)`` has something to do even if nothing has happened.
     var nextEnd: UInt64? { asked?.end }
 
-    func add(_ text: String, from asker: ClientConnection) {
-        asker.isWaiting = true
-        waiting.append(Question(text: text, asker: asker))
+    func add(_ text: String, from client: ClientConnection) {
+        client.isWaiting = true
+        add(text, from: .connection(client))
+    }
+
+    /// Adds a question. Those of connections come before those of the attached service, whose clients may ask many.
+    func add(_ text: String, from asker: Asker) {
+        var place = waiting.count
+        if case .connection = asker { place = waiting.firstIndex(where: \.isAttached) ?? place }
+        waiting.insert(Question(text: text, asker: asker), at: place)
     }
 
     /// Forgets the questions of a client that has gone.
     func forget(_ client: ClientConnection, now: UInt64) {
-        waiting.removeAll { $0.asker === client }
+        forget(now: now) { asker in if case .connection(let other) = asker { other === client } else { false } }
+    }
+
+    /// Forgets the questions of those that have gone.
+    func forget(now: UInt64, where hasGone: (Asker) -> Bool) {
+        waiting.removeAll { hasGone($0.asker) }
         // The program is not at fault: whatever the answer is, it has no effect.
-        if asked?.asker === client {
+        if asked?.asker.map(hasGone) ?? false {
             asked?.asker = nil
             endProgram(now: now)
         }
     }
 
-    /// Asks the next question, if none is being asked. Returns the client whose question cannot be asked, if any.
-    func askNext(now: UInt64) -> ClientConnection? {
+    /// Asks the next question, if none is being asked. Returns whose question cannot be asked, if any.
+    func askNext(now: UInt64) -> Asker? {
         guard asked == nil, !waiting.isEmpty else { return nil }
         let question = waiting.removeFirst()
         var ends: [Int32] = [-1, -1]
@@ -91,7 +132,7 @@ final class Confirmations {
 
     /// Returns the answer if the program has ended, or if it has had its time; call it after each event. The end of the
     /// output is not the end of the program, nor the other way round.
-    func takeAnswer(now: UInt64) -> (client: ClientConnection, isYes: Bool, isInTime: Bool)? {
+    func takeAnswer(now: UInt64) -> (asker: Asker, answer: PersonAnswer)? {
         guard let asked else { return nil }
         var status: Int32 = -1
         if waitpid(asked.process, &status, WNOHANG) != 0 {
@@ -99,12 +140,13 @@ final class Confirmations {
             let answer = self.asked?.answer ?? []
             closeOutput()
             self.asked = nil
-            return asked.asker.map { ($0, !asked.wasEnded && status == 0 && Self.isYes(answer), true) }
+            let isYes = !asked.wasEnded && status == 0 && Self.isYes(answer)
+            return asked.asker.map { ($0, isYes ? .yes : .no) }
         }
         guard let end = asked.end, end <= now else { return nil }
         endProgram(now: now)
         self.asked?.asker = nil
-        return asked.asker.map { ($0, false, false) }
+        return asked.asker.map { ($0, .late) }
     }
 
     /// Reads what the program has written so far. More than the longest answer is read and not kept: it is no answer.

@@ -12,7 +12,7 @@ import VaultLocal
 struct PageExport {
     /// The largest vault that a page can hold: browsers limit the length of its text, and of text in scripts.
     private static let longest = 256 << 20
-    /// The number of bytes encoded at a time: a multiple of three, so that there is no padding in between.
+    /// The number of bytes encoded at a time: a multiple of three, which avoids padding between pieces.
     private static let step = 3 << 14
 
     private let output: Output

@@ -33,10 +33,10 @@ package enum AttributeName {
     /// The largest attachment in bytes, which is the largest value of an attribute (specification, section 6.2).
     package static let longestFile = 16 << 20
     /// The prefix of a field whose name would otherwise have another meaning.
-    static let fieldPrefix = "field:"
+    package static let fieldPrefix = "field:"
 
     /// The names that have a special meaning. A field with such a name is stored with the prefix `field:`.
-    static let meaningful: Set<String> = [
+    package static let meaningful: Set<String> = [
         label, notes, oneTimePassword, folder, tags, address, expires, kind, origin, realm, more, icon, userName,
         autoType, check, SecretDate.attribute, AttributeName.changeInterval, "url-match",
         "comment", "creator", "type", "favorite",

@@ -3,7 +3,7 @@ package import VaultFmt
 /// Accounts with a suffix of ours: `mira (Work)` for the user name `mira`.
 package enum TwinName {
     /// Returns the key with a suffix, or nil if its class has no account or the account would be too long.
-    static func key(_ key: ItemKey, _ suffix: String) throws(VaultError) -> ItemKey? {
+    package static func key(_ key: ItemKey, _ suffix: String) throws(VaultError) -> ItemKey? {
         guard let account = key.account else { return nil }
         let name = account.isEmpty ? "(\(suffix))" : "\(account) (\(suffix))"
         do throws(VaultError) { return try key.replacing([.account: .text(name)]) } catch {
@@ -31,7 +31,7 @@ package enum TwinName {
     package static func userName(_ item: Item) -> String? { userName(item.key, item.attributes) }
 
     /// Records the user name of the source in an item's attributes if its account has a suffix of ours.
-    static func note(_ own: ItemKey, _ target: ItemKey, in attributes: inout Attributes) {
+    package static func note(_ own: ItemKey, _ target: ItemKey, in attributes: inout Attributes) {
         guard let account = target.account, account != own.account, let name = userName(own, attributes) else { return }
         var noted = attributes
         noted[AttributeName.userName] = Array(name.utf8)

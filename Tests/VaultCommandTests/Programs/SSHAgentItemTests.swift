@@ -29,7 +29,7 @@ struct SSHAgentItemTests {
         #expect(listed.status == 3 && listed.error.contains("it is another key than the secret"))
         #expect(try listed.bytes == sandbox.read("old.pub"))
         #expect(try agent.state().contains("warning: the attribute ssh-public-key of generic-password 'server'"))
-        // What is no key has no public key.
+        // A secret that is not a key has no public key.
         try sandbox.ok("set", "server", input: "a password".utf8)
         #expect(try !sandbox.ok("show", "server").output.contains("ssh-public-key"))
         try agent.end()

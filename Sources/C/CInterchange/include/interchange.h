@@ -36,8 +36,9 @@ enum interchange_cipher {
     INTERCHANGE_TWOFISH_CBC,
     INTERCHANGE_CHACHA20,
     INTERCHANGE_SALSA20,
+    INTERCHANGE_AES128_CBC,
 };
-/* Opens a cipher with a key of 32 bytes. */
+/* Opens a cipher with a key of 32 bytes, or of 16 for AES-128. */
 int interchange_cipher_open(enum interchange_cipher cipher, const void *key, const void *iv, size_t iv_size,
                             void **handle);
 int interchange_cipher_encrypt(void *handle, void *bytes, size_t size);
@@ -46,6 +47,10 @@ void interchange_cipher_close(void *handle);
 
 /* KeePass's AES-KDF: encrypts both halves of a key repeatedly with AES-256. */
 int interchange_aes_kdf(const void *seed, void *key, uint64_t rounds);
+
+/* Computes a power in a finite field; all numbers are unsigned, big-endian and of `size` bytes. The exponent and the
+   power may be secret. */
+int interchange_modular_power(const void *base, const void *exponent, const void *modulus, size_t size, void *power);
 
 /* Argon2 with all parameters that KeePass can set. The number of threads does not affect the result. Returns 0, or the
    library's error code. */

@@ -9,7 +9,7 @@ import VaultLocal
 struct AgentCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "agent",
-        abstract: "Serve a vault's SSH keys to ssh, git and other clients.",
+        abstract: "Serve SSH keys to ssh and git, and passwords to desktop programs.",
         discussion: """
             Examples:
               vaultfmt agent
@@ -25,7 +25,7 @@ struct AgentCommand: ParsableCommand {
 struct AgentServe: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Open a vault, and answer clients of the SSH agent protocol until a signal ends it.",
+        abstract: "Open a vault, and answer clients of the SSH agent and the Secret Service until a signal ends it.",
         discussion: """
             The keys are items with the attribute ssh=offer or ssh=confirm, and with --group the keys and identities of that access group. A key is in \
             memory only while it signs, or while its public key is derived. Keys that 'ssh-add' adds are kept in memory until it removes them. A key with ssh=confirm, or added with \
@@ -35,9 +35,13 @@ struct AgentServe: ParsableCommand {
             the key that 'vaultfmt unlock' keeps, or with an owner's passphrase that was asked for, is opened again when 'unlock' is run again. \
             'vaultfmt lock' locks it here, too.
 
+            With --collection, the agent is the Secret Service of the session's D-Bus, too, which browsers, git and Python's keyring ask for \
+            passwords: an access group is a collection, and its generic passwords are the items.
+
             Examples:
               vaultfmt agent --key-file ssh.key --group ssh
               vaultfmt agent --time 8h --idle 30m
+              vaultfmt agent --collection desktop --confirm
             """)
 
     @Option(
@@ -48,7 +52,9 @@ struct AgentServe: ParsableCommand {
     @Option("Lock the vault this long after it was opened: 90s, 15m, 8h or 2d.", value: "time")
     var time: Duration?
 
-    @Option("Lock the vault this long after its last signature.", value: "time")
+    @Option(
+        "Lock the vault this long after its last signature, or after a desktop program last used a secret.",
+        value: "time")
     var idle: Duration?
 
     @Flag(help: "Do not open the vault now: use it while 'vaultfmt unlock' keeps it unlocked.")
@@ -60,6 +66,7 @@ struct AgentServe: ParsableCommand {
     @Option(ArgumentHelp("Where the background process says that it is ready.", visibility: .private), value: "n")
     var readyFd: Int32?
 
+    @OptionGroup(title: "Secret Service") var secrets: SecretServiceOptions
     @OptionGroup var vault: VaultOptions
 
     func validate() throws {
@@ -81,9 +88,13 @@ struct AgentServe: ParsableCommand {
         // A reader that has gone is an error of the write, which must not keep the sockets from being removed.
         signal(SIGPIPE) { _ in }
         let place = try AgentPlace(SocketFolder())
+        var bus = try secrets.connect()
         let keys = try served(SpentFactors(descriptors: descriptors))
         let signals = try HeldSignals()
-        let server = try AgentServer(keys, at: place, asking: ConfirmationProgram.find()?.start)
+        let attached = try bus.map { try secrets.serve(keys, on: $0) }
+        // Now the service alone ends the connection.
+        bus = nil
+        let server = try AgentServer(keys, at: place, asking: ConfirmationProgram.find()?.start, attached: attached)
         try announce(server)
         try server.run(wakenBy: signals.descriptor) { signals.isInterrupted }
         // Its end is what the signal asked for.
@@ -112,8 +123,11 @@ struct AgentServe: ParsableCommand {
     /// Opens the vault; the result has none with `--when-unlocked`. The key that `unlock` keeps may open more than a factor
     /// that is given, which may be an identity in the environment.
     private func openVault(_ path: String) throws -> (vault: Vault?, isKept: Bool) {
-        if !vault.access.factors.isAnythingGiven, let kept = try vault.access.openUnlocked(path) { return (kept, true) }
-        return whenUnlocked ? (nil, false) : (try vault.access.openWithFactors(path, writable: false).vault, false)
+        let (access, isWritable) = (access, isWritable(path))
+        if !access.factors.isAnythingGiven, let kept = try access.openUnlocked(path, writable: isWritable) {
+            return (kept, true)
+        }
+        return whenUnlocked ? (nil, false) : (try access.openWithFactors(path, writable: isWritable).vault, false)
     }
 
     /// Whether the key that `unlock` keeps may open the vault again: not if it can open more than what was given or typed.
@@ -123,11 +137,21 @@ struct AgentServe: ParsableCommand {
     }
 
     private func reopening(_ path: String) -> ServedVault.Reopening {
-        var access = vault.access
+        var access = access
         access.noInput = true
         let silent = access
-        return { try silent.openUnlocked(path) }
+        return { try silent.openUnlocked(path, writable: isWritable(path)) }
     }
+
+    /// The options for opening the vault. Other clients must not wait long while one wants to write.
+    private var access: AccessOptions {
+        var access = vault.access
+        if secrets.isServed { access.wait = min(access.wait, 2) }
+        return access
+    }
+
+    /// Only desktop programs change the vault, and not if it is on a read-only file system.
+    private func isWritable(_ path: String) -> Bool { secrets.isServed && Glibc.access(path, W_OK) == 0 }
 
     /// Tells where the socket is, in the way of ssh-agent. A background process then leaves the terminal.
     private func announce(_ server: AgentServer) throws {

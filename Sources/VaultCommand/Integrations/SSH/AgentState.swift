@@ -11,7 +11,8 @@ struct AgentState: ParsableCommand {
         abstract: "Show the running agent's vault, its keys, and what clients asked for.",
         discussion: """
             Also shows the agent's process and its socket, and what cannot be offered. The names of keys, programs and processes are kept in the \
-            agent's memory, for the last 100 requests. The vault is neither opened nor read. Without an agent, the command fails (exit 69).
+            agent's memory, for the last 100 requests of ssh's clients and as many of desktop programs. The vault is neither opened nor read. Without \
+            an agent, the command fails (exit 69).
 
             Examples:
               vaultfmt agent status
@@ -45,6 +46,7 @@ struct AgentState: ParsableCommand {
         if let remaining = status.remaining { lines.append("locks in \(remaining) s") }
         if status.isClientLocked { lines.append("locked by 'ssh-add -x'; 'ssh-add -X' unlocks it") }
         lines.append("agent: \(process.map { "process \($0), " } ?? "")SSH_AUTH_SOCK=\(TerminalText.path(socket))")
+        if !status.attached.isEmpty { lines.append("Secret Service: \(status.attached)") }
         lines.append("keys: \(status.offered) of the vault, \(status.added) added")
         lines += status.keys.map(Self.line)
         let more = Int(status.offered) + Int(status.added) - status.keys.count
@@ -86,6 +88,7 @@ extension JSONWriter {
             try member("unreadable", status.unreadable)
             try member("unreadableSince", AgentState.time(status.unreadableSince))
         }
+        if !status.attached.isEmpty { try member("secretService", status.attached) }
         try member("agentLocked", status.isClientLocked)
         if let remaining = status.remaining { try member("remaining", remaining) }
         try member("offered", status.offered)

@@ -1,0 +1,71 @@
+internal import VaultExchange
+package import VaultFmt
+internal import VaultLocal
+
+/// The keys in one state of a vault.
+package enum OfferedKeys {
+    /// Reads all keys that are offered.
+    ///
+    /// Items of groups that the slot does not grant are left out: they are not meant for its holder.
+    ///
+    /// - `groups`: The access groups whose keys are offered without an attribute.
+    /// - `known`: Keys that were read in an earlier state; those of items that have not changed are used again.
+    /// - Returns: The keys, in the order of the vault's items, and what could not be read, with the reason.
+    package static func read(
+        _ vault: Vault, groups: [String], known: [OfferedKey] = []
+    ) throws -> (keys: [OfferedKey], omitted: [String]) {
+        let before = Dictionary(known.map { ($0.item.id, $0) }) { first, _ in first }
+        var keys: [OfferedKey] = []
+        var omitted = try unusable(groups, in: vault)
+        var items = try vault.items()
+        while let item = try items.next() {
+            // The slot shows the attributes of all items, and opens only those of its groups.
+            guard vault.access.includes(item.key.group) else { continue }
+            do {
+                let use = try KeyUse.of(item, groups: groups)
+                guard use != .off else { continue }
+                guard keys.count < AgentMessage.mostKeys else {
+                    omitted.append("the vault has more keys than the agent offers (\(AgentMessage.mostKeys))")
+                    break
+                }
+                keys.append(try key(item, use, in: vault, before: before[item.id]))
+            } catch {
+                let name = ItemText.summary(item.key, label: item.attributes.label)
+                omitted.append("\(name): \(ServedVault.text(error))")
+            }
+        }
+        return (keys, omitted)
+    }
+
+    /// Names the groups that do not exist, or that the slot does not grant: one of them may be misspelt.
+    package static func unusable(_ groups: [String], in vault: Vault) throws(VaultError) -> [String] {
+        let known = try vault.accessGroups()
+        return groups.compactMap { group in
+            let name = "the access group \(TerminalText.quoted(group))"
+            guard group.isEmpty || known.contains(where: { $0.utf8.elementsEqual(group.utf8) }) else {
+                return "\(name): the vault has none of this name"
+            }
+            return vault.access.includes(group) ? nil : "\(name): the slot that opened the vault does not grant it"
+        }
+    }
+
+    private static func key(
+        _ item: Item, _ use: KeyUse, in vault: Vault, before: OfferedKey?
+    ) throws -> OfferedKey {
+        // The place of its secret may have changed, so that the item is always the newest.
+        guard let before, before.item.revision == item.revision, before.item.key == item.key else {
+            return try OfferedKey(item, use, in: vault)
+        }
+        return OfferedKey(item, like: before)
+    }
+}
+
+extension Access {
+    /// Whether it grants the secrets of a group.
+    fileprivate func includes(_ group: String) -> Bool {
+        switch self {
+        case .owner: true
+        case .scoped(let groups): groups.contains(group)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+internal import VaultFmt
+
+/// The items of the served collections in one state of the vault.
+struct Listing: Sendable {
+    let state: StateID
+    /// The access groups, the default one first, and then in the order of their names.
+    let groups: [String]
+    /// In the vault's order.
+    let items: [ListedItem]
+    /// Whether the vault has no more items or groups that belong to it.
+    let isComplete: Bool
+    private let places: [ItemID: Int]
+
+    init(state: StateID, groups: [String], items: [ListedItem], isComplete: Bool) {
+        self.state = state
+        self.groups = groups
+        self.items = items
+        self.isComplete = isComplete
+        places = Dictionary(items.enumerated().map { ($1.id, $0) }) { first, _ in first }
+    }
+
+    /// Returns the same items with other collections.
+    func with(groups: [String]) -> Listing {
+        Listing(state: state, groups: groups, items: items, isComplete: isComplete)
+    }
+
+    func has(group: String) -> Bool { groups.contains { $0.isSame(as: group) } }
+
+    /// Returns the item with an id.
+    subscript(id: ItemID) -> ListedItem? { places[id].map { items[$0] } }
+
+    /// Returns the item of a group with an id.
+    func item(_ group: String, _ id: ItemID) -> ListedItem? {
+        guard let item = self[id], item.group.isSame(as: group) else { return nil }
+        return item
+    }
+
+    func items(in group: String) -> [ListedItem] { items.filter { $0.group.isSame(as: group) } }
+
+    /// Returns the item that a new one replaces: that of its group with exactly its attributes, or else the one without
+    /// attributes of its own that has its service and its account. Without attributes, the label must be the same: two
+    /// clients that give none need not mean the same item.
+    func replaced(by new: NewItem) -> ListedItem? {
+        let all = items(in: new.group)
+        guard !new.attributes.all.isEmpty else {
+            guard let label = new.label else { return nil }
+            return all.first { item in
+                item.hasOwnAttributes && item.attributes.all.isEmpty && item.label.isSame(as: label)
+            }
+        }
+        return all.first { $0.attributes == new.attributes } ?? all.first { $0.isNamed(by: new.attributes) }
+    }
+
+    /// Returns the items that have all of these attributes; the one whose secret was stored last comes first, since
+    /// clients that expect one item take that.
+    func matching(_ attributes: LookupAttributes) -> [ListedItem] {
+        let found = items.filter { $0.attributes.include(attributes) }.enumerated()
+        return found.sorted { (one, other) in
+            (one.element.secretChanged, one.element.revision, other.offset)
+                > (other.element.secretChanged, other.element.revision, one.offset)
+        }.map(\.element)
+    }
+}

@@ -1,0 +1,89 @@
+internal import VaultAgent
+internal import VaultExchange
+internal import VaultFmt
+
+/// The names under which an item of the vault has its lookup attributes (Docs/agent.md): their own, unless a name has a
+/// meaning for the vault or its commands. Such a name gets the prefix `field:`, as in an import, so that no client can
+/// make an item an ssh key, say.
+enum LookupNames {
+    /// The content type of the secret; without it, the secret is `text/plain`.
+    static let contentType = "content-type"
+    static let usualContentType = "text/plain"
+    /// The schema of libsecret, a lookup attribute.
+    static let schema = "xdg:schema"
+
+    /// What an item has that a client made without lookup attributes: it is then not found by its name.
+    static let mark = "secret-service"
+
+    private static let reserved = AttributeName.meaningful.union([
+        contentType, SSHAttribute.use, SSHAttribute.publicKey, SSHAttribute.certificate, "docker-server-url",
+        "git-authtype", "git-password-expiry-utc", "expiration", mark,
+        // Those of the Keychain's programming interface; the first is a policy that no client may take away.
+        "authentication-policy", "keychain-types", "invisible", "negative", "generic",
+    ])
+    private static let reservedPrefixes = [AttributeName.fieldPrefix, AttributeName.filePrefix, "sealed:"]
+
+    private static func isReserved(_ name: String) -> Bool {
+        reserved.contains(name) || reservedPrefixes.contains { name.utf8.starts(with: $0.utf8) }
+    }
+
+    /// Returns the name in the vault of a lookup attribute.
+    static func storedName(of name: String) -> String { isReserved(name) ? AttributeName.fieldPrefix + name : name }
+
+    /// Returns the lookup attribute with a name in the vault; nil if the name is none of one.
+    static func lookupName(of stored: String) -> String? {
+        if stored.utf8.starts(with: AttributeName.fieldPrefix.utf8) {
+            let name = String(decoding: stored.utf8.dropFirst(AttributeName.fieldPrefix.utf8.count), as: UTF8.self)
+            return name.isEmpty ? nil : name
+        }
+        return isReserved(stored) ? nil : stored
+    }
+
+    /// The attributes of an item of the vault for these lookup attributes.
+    static func stored(_ attributes: LookupAttributes) -> Attributes {
+        Attributes(attributes.all.map { Attribute(storedName(of: $0.name), Array($0.value.utf8)) })
+    }
+}
+
+/// The service and the account of a new item, by which `vaultfmt get` finds it.
+struct ItemName {
+    let service: String
+    let account: String
+
+    private static let services = ["service", "server", "host", "domain", "application"]
+    private static let accounts = ["username", "user", "account", "login"]
+    private static let longest = 255
+
+    /// Derives them from the attributes that clients use for such names, or else from the label.
+    init(_ attributes: LookupAttributes, label: String) {
+        service = Self.first(Self.services, attributes) ?? Self.shortened(label.isEmpty ? "secret" : label)
+        account = Self.first(Self.accounts, attributes) ?? ""
+    }
+
+    /// Returns the name for the nth item that would have the same one, with the suffix that an import gives, too; the
+    /// account without it is then among the attributes, where exports find it.
+    func key(_ number: Int, group: String, _ attributes: inout Attributes) throws(VaultError) -> ItemKey {
+        let key = try ItemKey.genericPassword(service: service, account: account, group: group)
+        guard number > 1 else { return key }
+        guard let twin = try TwinName.key(key, "\(number)") else {
+            throw VaultError(.limitExceeded, "the account is too long")
+        }
+        TwinName.note(key, twin, in: &attributes)
+        return twin
+    }
+
+    private static func first(_ names: [String], _ attributes: LookupAttributes) -> String? {
+        for name in names { if let value = attributes[name], !value.isEmpty { return shortened(value) } }
+        return nil
+    }
+
+    private static func shortened(_ text: String) -> String {
+        guard text.utf8.count > longest else { return text }
+        var short = ""
+        for scalar in text.unicodeScalars {
+            guard short.utf8.count + scalar.utf8.count <= longest else { break }
+            short.unicodeScalars.append(scalar)
+        }
+        return short
+    }
+}

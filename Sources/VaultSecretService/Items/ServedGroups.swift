@@ -1,0 +1,36 @@
+/// The access groups that are collections: those that the user has named, and those whose names begin with the name of
+/// the default one and a slash. No client can make a collection of any other group.
+package struct ServedGroups: Sendable {
+    /// The groups that the user has named; the first one is the default collection.
+    package let named: [String]
+
+    /// - `named`: Must not be empty. A group that is named twice counts once.
+    package init(_ named: [String]) {
+        precondition(!named.isEmpty, "one collection must be the default one")
+        var unique: [String] = []
+        for group in named where !unique.contains(where: { $0.isSame(as: group) }) { unique.append(group) }
+        self.named = unique
+    }
+
+    var defaultGroup: String { named[0] }
+
+    /// Returns the group of a collection that a client has named.
+    func group(ofCollection name: String) -> String { defaultGroup + "/" + name }
+
+    func include(_ group: String) -> Bool {
+        named.contains { $0.isSame(as: group) } || isWithinDefault(group)
+    }
+
+    private func isWithinDefault(_ group: String) -> Bool {
+        let start = Array((defaultGroup + "/").utf8)
+        return group.utf8.count > start.count && group.utf8.starts(with: start)
+    }
+
+    /// Returns a collection's label: the group's name, or the part of it that a client has chosen.
+    func label(_ group: String) -> String {
+        guard !named.contains(where: { $0.isSame(as: group) }), isWithinDefault(group) else {
+            return group.isEmpty ? "default" : group
+        }
+        return String(decoding: group.utf8.dropFirst(defaultGroup.utf8.count + 1), as: UTF8.self)
+    }
+}

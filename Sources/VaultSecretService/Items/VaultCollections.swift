@@ -1,0 +1,335 @@
+internal import VaultAgent
+internal import VaultExchange
+internal import VaultFmt
+internal import VaultLocal
+
+/// The collections of a vault: what they contain, and how that is changed. It knows nothing of clients.
+final class VaultCollections {
+    /// A difference between what was listed last and what is listed now.
+    enum Change {
+        case created(ListedItem)
+        case deleted(ListedItem)
+        case changed(ListedItem)
+        case collectionCreated(String)
+        case collectionDeleted(String)
+    }
+
+    let groups: ServedGroups
+    let limits: ListingLimits
+    private let served: ServedVault
+    /// What was listed last, which is remembered while the vault is locked: names and attributes, and no secret.
+    private(set) var remembered: Listing?
+    /// Collections that clients have made. They need no items.
+    private var made: [String] = []
+    private var changes: [Change] = []
+
+    init(_ served: ServedVault, _ groups: ServedGroups, _ limits: ListingLimits) {
+        self.served = served
+        self.groups = groups
+        self.limits = limits
+    }
+
+    /// The names of the collections, as far as they are known.
+    var names: [String] { remembered?.groups ?? groups.named }
+
+    /// Whether clients get nothing: while the file cannot be read, they do not either.
+    var isLocked: Bool { served.lockedReason != nil || served.isUnreadable }
+    /// How often the vault has been locked: it may have been opened again since.
+    var lockCount: UInt64 { served.lockCount }
+    var vaultPath: String { served.path }
+
+    /// Returns what has changed since the last call.
+    func takeChanges() -> [Change] {
+        defer { changes = [] }
+        return changes
+    }
+
+    // MARK: listing
+
+    /// Returns what the vault contains now; nil while it is locked.
+    func listing(now: UInt64) throws(BusError) -> Listing? {
+        guard let vault = served.openVault(now: now) else { return nil }
+        return try BusError.vault { () throws(VaultError) in try list(vault) }
+    }
+
+    private func list(_ vault: Vault) throws(VaultError) -> Listing {
+        let state = vault.state
+        if let remembered, remembered.state == state { return remembered }
+        let new = try read(vault, state)
+        note(new, since: remembered)
+        remembered = new
+        return new
+    }
+
+    private func read(_ vault: Vault, _ state: StateID) throws(VaultError) -> Listing {
+        let granted: [String]? = if case .scoped(let groups) = vault.access { groups } else { nil }
+        var items: [ListedItem] = []
+        var found: [String] = []
+        var isComplete = true
+        var cursor = try vault.items(matching: Query(itemClass: .genericPassword))
+        while let item = try cursor.next() {
+            let group = item.key.group
+            guard groups.include(group), !item.lacksSecret,
+                granted?.contains(where: { $0.isSame(as: group) }) ?? true
+            else { continue }
+            let isKnown = found.contains { $0.isSame(as: group) }
+            guard items.count < limits.items, isKnown || found.count < limits.collections else {
+                isComplete = false
+                continue
+            }
+            if !isKnown { found.append(group) }
+            // The place of what is in the record may have changed, but nothing of that is kept.
+            if let known = remembered?[item.id], known.revision == item.revision, known.key == item.key {
+                items.append(known)
+            } else {
+                items.append(try ListedItem(item, in: vault))
+            }
+        }
+        return Listing(state: state, groups: ordered(found), items: items, isComplete: isComplete)
+    }
+
+    /// Returns the groups that are named, and then those that were found or made, each once.
+    private func ordered(_ found: [String]) -> [String] {
+        var all = groups.named
+        for group in (found + made).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+        where !all.contains(where: { $0.isSame(as: group) }) { all.append(group) }
+        return all
+    }
+
+    private func note(_ new: Listing, since old: Listing?) {
+        guard let old else { return }
+        for group in new.groups where !old.has(group: group) { changes.append(.collectionCreated(group)) }
+        for item in old.items where new.item(item.group, item.id) == nil { changes.append(.deleted(item)) }
+        for item in new.items {
+            guard let before = old.item(item.group, item.id) else {
+                changes.append(.created(item))
+                continue
+            }
+            if before.revision != item.revision { changes.append(.changed(item)) }
+        }
+        for group in old.groups where !new.has(group: group) { changes.append(.collectionDeleted(group)) }
+    }
+
+    // MARK: secrets
+
+    /// Returns an item's secret, the one that was listed.
+    ///
+    /// - Throws: `IsLocked`; `NoSuchObject`; `AccessDenied` if it is another device's; `LimitsExceeded` if it is too
+    ///   large; `Failed` if it has just been replaced.
+    func secret(of item: ListedItem, now: UInt64) throws(BusError) -> Secret {
+        let vault = try open(now: now)
+        var changed: Int64?
+        let secret = try BusError.vault { () throws(VaultError) -> Secret? in
+            guard let opened = try vault.get(item.key), opened.item.id == item.id else { return nil }
+            changed = opened.item.secretChanged
+            return opened.takeSecret()
+        }
+        guard let secret else { throw .noObject() }
+        // What a client may have was decided of the other one.
+        guard changed == item.secretChanged else { throw .failed("the secret has just been replaced; try again") }
+        guard secret.count <= BusLimits.secret else { throw .limit("the secret is too large for the Secret Service") }
+        served.noteUse(now: now)
+        return secret
+    }
+
+    private func open(now: UInt64) throws(BusError) -> Vault {
+        guard let vault = served.openVault(now: now) else { throw .isLocked() }
+        return vault
+    }
+
+    // MARK: locking
+
+    /// Locks the vault, as `vaultfmt lock` does, so that the key that `vaultfmt unlock` keeps does not open it again.
+    /// An agent that was given another factor stays locked.
+    func lock() {
+        _ = served.lock(at: nil, "a client of the Secret Service locked it")
+        // Without a keyring, no key is kept.
+        do throws(VaultError) { try Machine.lock(served.path) } catch {}
+    }
+
+    // MARK: changing
+
+    /// Makes a collection that lasts until the agent ends, and for good with its first item; returns its group.
+    ///
+    /// - Throws: `IsLocked`, `AccessDenied`, `LimitsExceeded`.
+    func makeCollection(_ name: String, now: UInt64) throws(BusError) -> String {
+        let vault = try open(now: now)
+        guard case .owner = vault.access, vault.isWritable else { throw Self.readOnly }
+        let listing = try BusError.vault { () throws(VaultError) in try list(vault) }
+        let group = groups.group(ofCollection: name)
+        guard !listing.has(group: group) else { return group }
+        guard listing.groups.count < limits.collections else { throw .limit("there are too many collections") }
+        made.append(group)
+        setGroups(ordered(listing.groups), of: listing)
+        return group
+    }
+
+    private func setGroups(_ groups: [String], of old: Listing) {
+        let new = old.with(groups: groups)
+        note(new, since: old)
+        remembered = new
+    }
+
+    private static let readOnly = BusError.denied(
+        "the vault was opened for reading only, by a scoped slot or a read-only file")
+
+    /// Stores a secret in a new item, or in one that was listed.
+    ///
+    /// - `old`: The item to replace; whoever has agreed to that has agreed to this one.
+    /// - Returns: The item's id.
+    /// - Throws: `IsLocked`; `AccessDenied`; `NoSuchObject` if the old item has gone; `LimitsExceeded`.
+    func store(_ item: NewItem, replacing old: ListedItem?, now: UInt64) throws(BusError) -> ItemID {
+        let vault = try open(now: now)
+        if old == nil, let count = remembered?.items.count, count >= limits.itemsToStore {
+            throw .limit("the collections have too many items to store more")
+        }
+        let changes = try Self.changes(
+            label: item.label, attributes: item.attributes, contentType: item.contentType, of: old)
+        let id = try BusError.vault { () throws(VaultError) in
+            try vault.transaction { (transaction) throws(VaultError) in
+                var changes = changes
+                let key = if let old { old.key } else { try Self.freeKey(item, transaction, &changes.set) }
+                try Self.set(key, item.secret.secret, changes, old?.id, transaction)
+                guard let stored = try transaction.item(key) else { throw Self.gone }
+                return stored.id
+            }
+        }
+        changed(vault, now)
+        return id
+    }
+
+    /// Replaces an item's secret. Throws as `store` does.
+    func replace(_ item: ListedItem, with secret: borrowing Secret, contentType: String, now: UInt64) throws(BusError) {
+        let vault = try open(now: now)
+        let changes = try Self.changes(contentType: contentType, of: item)
+        try BusError.vault { () throws(VaultError) in
+            try vault.transaction { (transaction) throws(VaultError) in
+                try Self.set(item.key, secret, changes, item.id, transaction)
+            }
+        }
+        changed(vault, now)
+    }
+
+    /// Changes an item's label or its lookup attributes. Throws as `store` does.
+    func change(_ item: ListedItem, label: String? = nil, attributes: LookupAttributes? = nil, now: UInt64)
+        throws(BusError)
+    {
+        let vault = try open(now: now)
+        let changes = try Self.changes(label: label, attributes: attributes, of: item)
+        try BusError.vault { () throws(VaultError) in
+            try vault.transaction { (transaction) throws(VaultError) in
+                guard try transaction.item(item.key)?.id == item.id else { throw Self.gone }
+                try transaction.update(item.key, attributes: changes)
+            }
+        }
+        changed(vault, now)
+    }
+
+    /// Deletes items together. Throws `IsLocked` and `AccessDenied`.
+    func delete(_ items: [ListedItem], now: UInt64) throws(BusError) {
+        let vault = try open(now: now)
+        try BusError.vault { () throws(VaultError) in
+            try vault.transaction { (transaction) throws(VaultError) in
+                for item in items where try transaction.item(item.key)?.id == item.id {
+                    _ = try transaction.remove(item.key)
+                }
+            }
+        }
+        changed(vault, now)
+    }
+
+    /// Forgets a collection that a client has made; one that has items stays.
+    func forget(_ group: String) {
+        made.removeAll { $0.isSame(as: group) }
+        guard let old = remembered else { return }
+        let found = old.groups.filter { name in !name.isSame(as: group) || !old.items(in: name).isEmpty }
+        setGroups(ordered(found), of: old)
+    }
+
+    /// Notes that the vault was changed.
+    private func changed(_ vault: Vault, _ now: UInt64) {
+        served.noteUse(now: now)
+        // What was stored is stored, also if it cannot be listed now: the next call lists it.
+        do throws(VaultError) { _ = try list(vault) } catch {}
+    }
+}
+
+extension VaultCollections {
+    private static let gone = VaultError(.noSuchItem, "the item does not exist any longer")
+    private static let mostTwins = 1000
+
+    /// Returns the key of a new item, which no other item has.
+    private static func freeKey(
+        _ item: NewItem, _ transaction: Transaction, _ attributes: inout Attributes
+    ) throws(VaultError) -> ItemKey {
+        let name = ItemName(item.attributes, label: item.label ?? "")
+        for number in 1...mostTwins {
+            var noted = attributes
+            let key = try name.key(number, group: item.group, &noted)
+            guard try transaction.item(key) == nil else { continue }
+            attributes = noted
+            return key
+        }
+        throw VaultError(.limitExceeded, "too many items have the same name")
+    }
+
+    /// Sets an item's secret.
+    ///
+    /// - `id`: The id of the item that must have the key; nil for a new one.
+    private static func set(
+        _ key: ItemKey, _ secret: borrowing Secret, _ changes: AttributeChanges, _ id: ItemID?,
+        _ transaction: Transaction
+    ) throws(VaultError) {
+        guard try transaction.item(key)?.id == id else { throw gone }
+        var changes = changes
+        if id != nil { try changes.keepDate(ofSecretOf: key, unlessNew: secret, in: transaction) }
+        try transaction.set(key, secret: secret, attributes: changes)
+    }
+
+    /// Throws `AccessDenied` if an attribute has the name of one that the client is not shown: it would be lost, and
+    /// the new one would be hidden as well.
+    private static func changes(
+        label: String? = nil, attributes: LookupAttributes? = nil, contentType: String? = nil, of item: ListedItem?
+    ) throws(BusError) -> AttributeChanges {
+        var changes = AttributeChanges(set: attributes.map(LookupNames.stored) ?? Attributes())
+        if let label { changes.set.label = label }
+        if let hidden = item?.hiddenAttributes.first(where: { attributes?[$0] != nil }) {
+            throw .denied("the item has an attribute \(TerminalText.quoted(hidden)) that clients are not shown")
+        }
+        if let attributes, let item {
+            changes.remove = item.attributes.all.map(\.name).filter { attributes[$0] == nil }
+                .map(LookupNames.storedName)
+        }
+        if let attributes, attributes.all.isEmpty {
+            changes.set[LookupNames.mark] = Array("item".utf8)
+        } else if attributes != nil, item != nil {
+            changes.remove.append(LookupNames.mark)
+        }
+        if let contentType {
+            if contentType == LookupNames.usualContentType || contentType.isEmpty {
+                if item != nil { changes.remove.append(LookupNames.contentType) }
+            } else {
+                changes.set[LookupNames.contentType] = Array(contentType.utf8)
+            }
+        }
+        return changes
+    }
+}
+
+extension BusError {
+    /// Calls `body`, and throws its errors as those of the bus.
+    static func vault<R: ~Copyable>(_ body: () throws(VaultError) -> R) throws(BusError) -> R {
+        do throws(VaultError) { return try body() } catch { throw BusError(error) }
+    }
+
+    init(_ error: VaultError) {
+        let message = TerminalText.singleLine(error.description)
+        switch error.code {
+        case .locked: self = .isLocked(message)
+        case .noSuchItem: self = .noObject(message)
+        case .notPermitted, .readOnly, .readOnlyExtension, .deviceBound, .noSecret: self = .denied(message)
+        case .limitExceeded: self = .limit(message)
+        default: self = .failed(message)
+        }
+    }
+}

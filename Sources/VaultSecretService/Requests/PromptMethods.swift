@@ -1,0 +1,177 @@
+package import VaultAgent
+internal import VaultFmt
+
+// The methods of a prompt, and the answers of a person.
+extension SecretService {
+    func promptCall(_ call: BusCall, _ number: UInt64, now: UInt64) throws(BusError) -> [BusValue] {
+        guard let prompt = prompts[number], prompt.client == call.client else {
+            throw .noObject("there is no such prompt")
+        }
+        var arguments = BusArguments(call)
+        switch call.member {
+        case "Prompt":
+            // The identifier of a window, which this service has no use for.
+            _ = try arguments.text()
+            try arguments.end()
+            guard !prompt.isAsked else { throw .failed("the prompt has been shown already") }
+            prompts.setAsked(number)
+            goOn(number, now: now)
+        case "Dismiss":
+            try arguments.end()
+            end(number, isDismissed: true)
+        default: throw .noMethod
+        }
+        return []
+    }
+
+    /// Makes a prompt, and returns its path.
+    func prompt(_ action: ServicePrompts.Action, for client: BusClient) throws(BusError) -> BusValue {
+        .path(ServiceObject.prompt(try prompts.add(action, for: client)).path)
+    }
+
+    /// Whether `nextQuestion` may have one.
+    package var hasQuestion: Bool { prompts.hasQuestion }
+
+    /// Takes the next question for a person.
+    package func nextQuestion(now: UInt64) -> PersonQuestion? {
+        while let (number, kind) = prompts.nextQuestion() {
+            guard case .consent = kind else {
+                return PersonQuestion(number: number, kind: .unlock(path: collections.vaultPath))
+            }
+            guard let prompt = prompts[number] else { continue }
+            if let question = question(prompt) {
+                prompts.setPut(number, about: question.items)
+                return PersonQuestion(number: number, kind: .confirm(question.text))
+            }
+            // A person has agreed to it meanwhile, with another question, or it is gone.
+            carryOut(number, now: now)
+            noteTime()
+        }
+        return nil
+    }
+
+    /// Returns whether somebody still waits for the answer to a question, by its number.
+    package func isAwaited(_ number: UInt64) -> Bool { prompts[number] != nil }
+
+    /// Takes a person's answer.
+    package func take(_ answer: PersonAnswer, to question: PersonQuestion, now: UInt64) {
+        guard let prompt = prompts[question.number] else { return }
+        switch (question.kind, answer.refusal) {
+        case (.confirm, nil): carryOut(question.number, now: now, agreed: prompt.subjects)
+        case (.unlock, nil): goOn(question.number, now: now, isUnlockAsked: true)
+        case (.confirm, let refusal?): refuse(question.number, because: refusal)
+        case (.unlock, _?): refuse(question.number, because: "the vault is locked")
+        }
+        noteTime()
+    }
+
+    /// Carries out what a prompt is for, or asks a person first.
+    func goOn(_ number: UInt64, now: UInt64, isUnlockAsked: Bool = false) {
+        guard let prompt = prompts[number] else { return }
+        let isOpen: Bool
+        do throws(BusError) { isOpen = try collections.listing(now: now) != nil } catch { isOpen = false }
+        guard isOpen else {
+            guard !isUnlockAsked, case .unlock = prompt.action else { return end(number, isDismissed: true) }
+            return prompts.ask(number, .unlock(path: collections.vaultPath))
+        }
+        guard question(prompt) != nil else { return carryOut(number, now: now) }
+        prompts.ask(number, .consent)
+    }
+
+    /// Refuses what a prompt is for.
+    private func refuse(_ number: UInt64, because reason: String) {
+        guard let prompt = prompts[number] else { return }
+        note("refused: \(subject(prompt).map { $0.text + ": " } ?? "")\(reason)", by: prompt.client)
+        end(number, isDismissed: true)
+    }
+
+    // MARK: carrying out
+
+    /// Carries out what a prompt is for.
+    ///
+    /// - `agreed`: The items that a person was asked about and has agreed to; nil if nobody had to be asked.
+    private func carryOut(_ number: UInt64, now: UInt64, agreed: [ItemID]? = nil) {
+        guard let prompt = prompts[number] else { return }
+        do throws(BusError) {
+            guard let listing = try collections.listing(now: now) else { throw .isLocked() }
+            try requireNoLock()
+            // It may need consent although it did not a moment ago.
+            guard agreed != nil || question(prompt) == nil else { return prompts.ask(number, .consent) }
+            switch prompt.action {
+            case .unlock(let paths): try unlock(number, prompt, paths, agreed ?? [], now: now)
+            case .read(let group, let id, let session):
+                let item = try Self.found(listing.item(group, id))
+                permit([id], for: prompt.client)
+                let cipher = try sessions.cipher(session, of: prompt.client)
+                let secret = try secret(of: item, session, cipher, for: prompt.client, now: now)
+                prompts.remove(number)
+                reply(to: number, [secret.busValue])
+            case .replace(let id, let item):
+                let old = try Self.found(listing.item(item.group, id))
+                let made = try store(item, replacing: old, for: prompt.client, now: now)
+                end(number, isDismissed: false, made: made)
+            case .deleteItem(let group, let id):
+                try delete(try Self.found(listing.item(group, id)), for: prompt.client, now: now)
+                end(number, isDismissed: false)
+            case .deleteCollection(let group):
+                try deleteCollection(group, for: prompt.client, now: now)
+                end(number, isDismissed: false)
+            }
+        } catch {
+            note("refused: \(error.message)", by: prompt.client)
+            end(number, isDismissed: true)
+        }
+    }
+
+    private static func found(_ item: ListedItem?) throws(BusError) -> ListedItem {
+        guard let item else { throw .noObject("there is no such item") }
+        return item
+    }
+
+    /// Unlocks what a person has agreed to, and asks about the rest.
+    private func unlock(
+        _ number: UInt64, _ prompt: ServicePrompts.Prompt, _ paths: [String], _ agreed: [ItemID], now: UInt64
+    ) throws(BusError) {
+        if !agreed.isEmpty {
+            permit(agreed, for: prompt.client)
+            note("unlocked \(agreed.count == 1 ? "an item" : "\(agreed.count) items")", by: prompt.client)
+        }
+        // What was asked for while the vault was locked may not exist.
+        var known: [String] = []
+        for path in paths where try exists(path, now: now) { known.append(path) }
+        prompts.replace(number, .unlock(known))
+        guard !known.contains(where: { isLocked($0, for: prompt.client) }) else {
+            return prompts.ask(number, .consent)
+        }
+        end(number, isDismissed: false)
+    }
+
+    /// Dismisses the prompts that have no effect, or keep a secret, while the vault is locked: nobody should be asked
+    /// in vain.
+    func endVoidPrompts() {
+        for number in prompts.numbersAwaitingConsent { refuse(number, because: "the vault was locked") }
+        for number in prompts.numbersWithSecret { end(number, isDismissed: true) }
+    }
+
+    /// Ends all prompts and waiting calls: the agent ends. Otherwise, their clients would wait in vain.
+    package func endPrompts() {
+        for number in prompts.numbers { end(number, isDismissed: true) }
+    }
+
+    /// - `made`: The path of what was stored.
+    private func end(_ number: UInt64, isDismissed: Bool, made: String = "/") {
+        guard let prompt = prompts[number] else { return }
+        prompts.remove(number)
+        let result: BusValue =
+            switch prompt.action {
+            case .read: .noPath
+            case .unlock(let paths): .paths(isDismissed ? [] : paths)
+            case .replace: .path(made)
+            case .deleteItem, .deleteCollection: .text("")
+            }
+        if case .read = prompt.action { return reply(to: number, nil) }
+        emit(
+            ServiceSignals.completed(
+                ServiceObject.prompt(number).path, isDismissed: isDismissed, result, to: prompt.client))
+    }
+}

@@ -1,0 +1,65 @@
+internal import VaultFmt
+internal import VaultLocal
+
+// The questions to a person.
+extension SecretService {
+    /// Returns the question that a person must agree to, and the items that it names; nil if there is nothing to ask.
+    func question(_ prompt: ServicePrompts.Prompt) -> (text: String, items: [ItemID])? {
+        guard confirms, let subject = subject(prompt) else { return nil }
+        let program = Self.quoted(prompt.client.program)
+        return ("Allow \(program) (process \(prompt.client.process)) to \(subject.text)?", subject.items)
+    }
+
+    /// Says what a prompt lets its client do, and with which items; nil if that is nothing.
+    func subject(_ prompt: ServicePrompts.Prompt) -> (text: String, items: [ItemID])? {
+        switch prompt.action {
+        case .unlock(let paths): return reading(paths.compactMap(listed), prompt.client)
+        case .read(let group, let id, _):
+            return reading([collections.remembered?.item(group, id)].compactMap { $0 }, prompt.client)
+        case .replace(let id, let new):
+            guard let item = collections.remembered?.item(new.group, id), isLocked(item, for: prompt.client) else {
+                return nil
+            }
+            return ("replace the secret \(Self.name(item))", [id])
+        case .deleteItem(let group, let id):
+            guard let item = collections.remembered?.item(group, id), !mayDelete(item, prompt.client) else {
+                return nil
+            }
+            return ("delete the item \(Self.name(item))", [id])
+        case .deleteCollection(let group):
+            return ("delete the collection \(Self.quoted(group)) with all of its items", [])
+        }
+    }
+
+    /// Everything that is agreed to is named: what does not fit in one question is asked in the next one.
+    private func reading(_ items: [ListedItem], _ client: BusClient) -> (text: String, items: [ItemID])? {
+        let locked = items.filter { isLocked($0, for: client) }
+        guard !locked.isEmpty else { return nil }
+        let named = locked.prefix(BusLimits.questionItems)
+        let names = named.map(Self.name).joined(separator: ", ")
+        let more = locked.count > named.count ? " (\(named.count) of \(locked.count))" : ""
+        return ("read and change the \(locked.count == 1 ? "secret" : "secrets") \(names)\(more)", named.map(\.id))
+    }
+
+    private func listed(_ path: String) -> ListedItem? {
+        guard case .item(let group, let id) = resolved(path) else { return nil }
+        return collections.remembered?.item(group, id)
+    }
+
+    /// An item's label, and the access group, since a client can make a collection with the label of another.
+    private static func name(_ item: ListedItem) -> String { "\(quoted(item.label)) in \(quoted(item.group))" }
+
+    /// Returns a name in quotes, escaped and shortened. A quote in it is escaped, too: it would look like the end of
+    /// the name.
+    private static func quoted(_ name: String) -> String {
+        let escaped = TerminalText.escaped(name).unicodeScalars
+        var text = "'"
+        for scalar in escaped.prefix(longestName) {
+            if scalar == "'" { text += "\\" }
+            text.unicodeScalars.append(scalar)
+        }
+        return text + (escaped.count > longestName ? "…'" : "'")
+    }
+
+    private static let longestName = 80
+}

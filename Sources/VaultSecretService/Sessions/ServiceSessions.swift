@@ -1,0 +1,56 @@
+internal import VaultExchange
+internal import VaultFmt
+
+/// The sessions of all clients. A session is its client's own, and ends when that leaves the bus.
+struct ServiceSessions {
+    /// By the client's name, and by the session's number.
+    private var sessions: [String: [UInt64: SessionCipher]] = [:]
+    private var last: UInt64 = 0
+
+    /// Opens a session, and returns what the client needs for it, and its path.
+    ///
+    /// - Throws: `NotSupported` for an algorithm that is not known, after which clients try another; `LimitsExceeded`;
+    ///   `InvalidArgs` for a public number that is none; `Failed`.
+    mutating func open(
+        _ algorithm: String, _ input: BusValue, for client: BusClient
+    ) throws(BusError) -> (output: BusValue, path: String) {
+        guard sessions.values.reduce(0, { $0 + $1.count }) < BusLimits.sessions,
+            sessions[client.name]?.count ?? 0 < BusLimits.clientSessions
+        else { throw .limit("there are too many sessions") }
+        switch algorithm {
+        case ServiceName.plain: return (.text(""), add(.plain, client))
+        case ServiceName.encrypted where KeyAgreement.isPossible():
+            guard case .bytes(let theirs) = input else {
+                throw .arguments("the session's input must be the client's public number")
+            }
+            let (ours, key) = try KeyAgreement.agree(with: theirs)
+            return (.bytes(SharedSecret(Secret(copying: ours))), add(.encrypted(key), client))
+        default: throw .notSupported("the algorithm is not supported")
+        }
+    }
+
+    private mutating func add(_ cipher: SessionCipher, _ client: BusClient) -> String {
+        last += 1
+        sessions[client.name, default: [:]][last] = cipher
+        return ServiceObject.session(last).path
+    }
+
+    /// Returns the cipher of a client's own session. Throws `NoSession`.
+    func cipher(_ path: String, of client: BusClient) throws(BusError) -> SessionCipher {
+        guard case .session(let number) = ServiceObject(path: path), let cipher = sessions[client.name]?[number]
+        else { throw .noSession }
+        return cipher
+    }
+
+    /// Whether a session is a client's own.
+    func has(_ number: UInt64, of client: BusClient) -> Bool { sessions[client.name]?[number] != nil }
+
+    /// Closes a client's own session. Throws `NoSession`.
+    mutating func close(_ number: UInt64, of client: BusClient) throws(BusError) {
+        guard has(number, of: client) else { throw .noSession }
+        sessions[client.name]?[number] = nil
+    }
+
+    /// Closes the sessions of a client that has left the bus.
+    mutating func closeAll(of client: String) { sessions[client] = nil }
+}
