@@ -18,7 +18,7 @@ package enum AEAD {
         }
     }
 
-    /// Opens `sealed` into `out`, which is 16 bytes shorter, and is left zeroed if the tag is wrong.
+    /// Opens `sealed` into `out`, which is 16 bytes shorter. If the tag is wrong, `out` contains only zeros.
     package static func open(
         _ sealed: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer, nonce: UnsafeRawPointer,
         bound data: UnsafeRawBufferPointer, key: borrowing Secret

@@ -3,7 +3,7 @@ internal import CVaultShim
 
 /// Argon2id, version 1.3 (RFC 9106), using libargon2, which wipes its memory.
 package enum Argon2 {
-    /// Stretches 32 bytes to 32 bytes, using `lanes` threads, or one if the system cannot provide that many now; the
+    /// Stretches 32 bytes to 32 bytes on `lanes` threads, or on one thread if the system cannot start the others; the
     /// result is the same. The caller has checked the cost against its policy.
     package static func stretch(
         _ input: borrowing Secret, salt: [UInt8], memoryKiB: UInt32, passes: UInt32, lanes: UInt32
@@ -16,7 +16,7 @@ package enum Argon2 {
                     var context = argon2_context()
                     context.out = out.assumingMemoryBound(to: UInt8.self).baseAddress
                     context.outlen = UInt32(clamping: out.count)
-                    // libargon2 does not change these bytes: its flags, which are 0, do not ask it to clear them.
+                    // libargon2 does not change these bytes, because its flags are 0 (no clearing).
                     context.pwd = UnsafeMutablePointer(mutating: input.assumingMemoryBound(to: UInt8.self).baseAddress)
                     context.pwdlen = UInt32(clamping: input.count)
                     context.salt = salt.assumingMemoryBound(to: UInt8.self).baseAddress

@@ -4,7 +4,7 @@ package import VaultBytes
 
 /// BLAKE2b with a 32-byte output, computed incrementally, with or without a key. Its state is wiped after use.
 package struct Blake2b: ~Copyable {
-    /// The C type is opaque to Swift, so this is memory of its size and alignment.
+    /// The C type is opaque to Swift; this memory has its size and alignment.
     private let memory: UnsafeMutableRawPointer
     private static let size = crypto_generichash_blake2b_statebytes()
     private var state: OpaquePointer { OpaquePointer(memory) }

@@ -1,4 +1,4 @@
-/// The errors of the crypto layer. They give no further details.
+/// The errors of the crypto layer. They contain no further details.
 package enum CryptoError: Error, Equatable, Sendable {
     /// A tag, MAC or commitment is wrong: either the key is wrong, or the bytes were changed.
     case authenticationFailed

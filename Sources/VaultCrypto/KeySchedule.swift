@@ -1,11 +1,11 @@
 package import VaultBytes
 
-/// The keys that a slot gives access to (section 3.4): all of them for an owner, but only the index key for the holder
-/// of a scoped slot.
+/// The keys that a slot grants (section 3.4): all of them for an owner, but only the index key for the holder of a
+/// scoped slot.
 package struct VaultKeys: ~Copyable, Sendable {
     package let index: Secret
     package let owner: OwnerKeys?
-    /// The owners' public key as stored in a scoped slot's payload; nil for an owner, who derives it.
+    /// The owners' public key from a scoped slot's payload; nil for an owner, who derives it instead.
     private let statedPublicKey: Bytes32?
 
     /// Derives the keys of a holder of the vault key.
@@ -22,7 +22,7 @@ package struct VaultKeys: ~Copyable, Sendable {
         statedPublicKey = ownersPublicKey
     }
 
-    /// Returns these keys, except those that a locked vault must not hold.
+    /// Returns the subset of these keys that a locked vault may hold.
     package borrowing func withoutOwner() -> VaultKeys {
         VaultKeys(index: index.copy(), ownersPublicKey: ownersPublicKey())
     }
@@ -55,7 +55,7 @@ package struct VaultKeys: ~Copyable, Sendable {
     }
 }
 
-/// The keys that only a full slot gives access to.
+/// The keys that only a full slot grants.
 package struct OwnerKeys: ~Copyable, Sendable {
     package let vault: Secret
     /// The key for the owner MAC of commits.

@@ -4,7 +4,8 @@ internal import VaultBytes
 /// Normalizes passphrases to the NFC of Unicode 13.0 without leaving copies in memory (section 3.1, R-3.18).
 ///
 /// The tables of utf8proc depend on its version. The NFC of code points that Unicode 13.0 assigns is the same in every
-/// later version, so runs of them are normalized one by one, and everything between them is left as it is.
+/// later version, so each run of assigned code points is normalized, and the code points between runs are copied
+/// unchanged.
 package enum Passphrase {
     package static func normalised(_ text: borrowing Secret) throws(CryptoError) -> Secret {
         guard (1...Format.Limit.passphrase).contains(text.count) else { throw .passphraseLength }
@@ -13,7 +14,7 @@ package enum Passphrase {
         return try encoded(try composed(text))
     }
 
-    /// Refuses a passphrase for a new slot, in NFC, that contains a code point that Unicode 13.0 does not assign.
+    /// Throws if a passphrase for a new slot, in NFC, contains a code point that Unicode 13.0 does not assign.
     package static func checkNew(_ text: borrowing Secret) throws(CryptoError) {
         let areAssigned = text.withUnsafeBytes { bytes in
             var position = 0
@@ -64,8 +65,8 @@ package enum Passphrase {
         return used
     }
 
-    /// Returns the number of bytes from a position on that encode assigned code points, and the code point that ends
-    /// this run, if there is one.
+    /// Returns the number of bytes from `start` that encode assigned code points, and the unassigned code point after
+    /// this run, if any.
     private static func run(_ text: UnsafeRawBufferPointer, from start: Int) -> (
         bytes: Int, next: (point: utf8proc_int32_t, length: Int)?
     ) {
@@ -87,7 +88,7 @@ package enum Passphrase {
         return (point, length)
     }
 
-    /// Returns whether Unicode 13.0 assigns a code point: whether its property Age is at most 13.0.
+    /// Returns whether Unicode 13.0 assigns a code point, that is, its Age property is at most 13.0.
     private static func isAssigned(_ point: utf8proc_int32_t) -> Bool {
         guard let scalar = UInt32(exactly: point).flatMap(Unicode.Scalar.init) else { return false }
         guard let age = scalar.properties.age else { return false }

@@ -46,7 +46,8 @@ extension HandOver {
             publicKey: key.publicKey, next: next, vector: stored, floor: vector.floor, signature: key.sign(message))
     }
 
-    /// Returns whether the replaced key signed this hand-over. `vector` is the vector in its frame, with its floor.
+    /// Returns whether the replaced key signed this hand-over. `vector` is the vector read from the hand-over's frame,
+    /// with its floor.
     package func isValid(vault: Bytes16, vector: Vector) -> Bool {
         let message = HandOver.message(vault: vault, vector: vector, next: next)
         return vector.floor == floor && Signature.isValid(signature, of: message, under: publicKey)
@@ -62,7 +63,7 @@ extension HandOver {
 }
 
 extension Vector {
-    /// The hash of the rows in ascending order of id, whatever their positions.
+    /// The hash of the rows in ascending order of id, independent of their positions.
     package var digest: Bytes32 {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(rows.count * 16)
@@ -71,7 +72,7 @@ extension Vector {
     }
 }
 
-/// Combines a label with bytes, for uses other than key derivation.
+/// Encodes a label followed by bytes, for uses other than key derivation.
 package enum Bound {
     /// Returns `str8 label ‖ bytes`.
     package static func bytes(_ label: StaticString, _ bytes: [UInt8]) -> [UInt8] {

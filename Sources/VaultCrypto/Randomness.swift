@@ -1,7 +1,7 @@
 internal import CSodium
 
 /// The source of nonces, ids and keys: the system's random number generator, except in generators of test vectors,
-/// which need the same bytes each time.
+/// which need reproducible bytes.
 package final class Randomness: Sendable {
     package static let system = Randomness(fill: { randombytes_buf($0.u8, $0.count) })
 

@@ -13,7 +13,7 @@ package struct Sealing: Sendable {
         recordData = AssociatedData(Label.record, vault: vault)
     }
 
-    /// The objects that are bound to their own offset.
+    /// The kinds of objects whose seal is bound to their own offset.
     package enum Placed: Sendable {
         case page
         case past
@@ -131,8 +131,8 @@ package struct Sealing: Sendable {
         }
     }
 
-    /// Returns the identity that a record's locator claims. It is unproven until the record opens with it; use it only
-    /// for recovery and verification.
+    /// Returns the identity stated in a record's locator. The identity is unauthenticated until the record opens with
+    /// it; use it only for recovery and verification.
     package func claimedIdentity(_ frame: UnsafeRawBufferPointer, locatorKey: borrowing Secret) -> RecordIdentity {
         var plain: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         withUnsafeMutableBytes(of: &plain) { out in
@@ -145,7 +145,8 @@ package struct Sealing: Sendable {
             compartment: UInt64(littleEndian: plain.2))
     }
 
-    /// Masks a record's locator under a different key, which is possible because the seal does not cover the locator.
+    /// Masks a record's locator under a different key. The record need not be resealed, because the seal does not cover
+    /// the locator.
     package func relocate(_ frame: UnsafeMutableRawBufferPointer, from old: borrowing Secret, to new: borrowing Secret)
     {
         let identity = claimedIdentity(UnsafeRawBufferPointer(frame), locatorKey: old)

@@ -67,7 +67,7 @@ public struct Secret: ~Copyable, Sendable {
 
     deinit { SecretMemory.shared.free(piece) }
 
-    /// Passes the bytes to a function, which must not keep the pointer beyond the call.
+    /// Passes the bytes to a function. The pointer is valid only during the call.
     @inline(__always)
     public borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R)
         throws(E) -> R
@@ -75,7 +75,7 @@ public struct Secret: ~Copyable, Sendable {
         try body(UnsafeRawBufferPointer(start: start, count: count))
     }
 
-    /// Passes the bytes to a function for writing; the function must not keep the pointer beyond the call.
+    /// Passes the bytes to a function for writing. The pointer is valid only during the call.
     @inline(__always)
     public mutating func withUnsafeMutableBytes<R: ~Copyable, E: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
@@ -102,7 +102,7 @@ public struct Secret: ~Copyable, Sendable {
         return Secret(copying: UnsafeRawBufferPointer(start: start + range.lowerBound, count: range.count))
     }
 
-    /// Removes all but part of the bytes, without a second allocation; the removed bytes are wiped.
+    /// Narrows the secret to a range of its bytes in place; the other bytes are wiped.
     package mutating func narrow(to range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "the range must lie within the secret")
         sodium_memzero(start, range.lowerBound)
@@ -116,7 +116,7 @@ public struct Secret: ~Copyable, Sendable {
         count == other.count && sodium_memcmp(start, other.start, count) == 0
     }
 
-    /// Whether all secrets so far have been kept in memory that cannot be swapped out; false if the limit on locked
+    /// True if all secrets so far have been kept in memory that cannot be swapped out; false if the limit on locked
     /// memory is too low.
     public static var isMemoryLocked: Bool { SecretMemory.shared.isLocked }
 }

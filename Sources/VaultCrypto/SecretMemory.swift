@@ -16,7 +16,7 @@ final class SecretMemory: Sendable {
         /// The free pieces of each size class.
         var free: [[UInt]] = Array(repeating: [], count: classCount)
         var isUnlocked = false
-        /// The memory reserved for callers that cannot fail.
+        /// The memory reserved for callers that cannot handle a failure.
         var reserve: Range<UInt> = 0..<0
         var allocations = 0
     }
@@ -52,7 +52,7 @@ final class SecretMemory: Sendable {
         return body(&state)
     }
 
-    /// Whether all memory allocated so far is locked, so that it cannot be swapped out.
+    /// True if all memory allocated so far is locked against swapping.
     var isLocked: Bool { withState { !$0.isUnlocked } }
 
     /// Returns a piece filled with zeros, or nil if there is not enough memory.
@@ -64,7 +64,7 @@ final class SecretMemory: Sendable {
         }
     }
 
-    /// Returns a small piece to a caller that cannot fail, using the reserve kept for this purpose.
+    /// Returns a small piece, from the reserve if necessary, for callers that cannot handle a failure.
     func allocateFromReserve(_ count: Int) -> Piece? {
         guard let index = Self.sizeClass(count) else { return nil }
         return withState { state in
@@ -108,7 +108,7 @@ final class SecretMemory: Sendable {
         }
     }
 
-    /// Adds a slab of free pieces to a class, or leaves it empty if there is not enough memory.
+    /// Adds a slab of free pieces to a class, or adds nothing if there is not enough memory.
     private func refill(_ index: Int, _ state: inout State) {
         guard state.allocations < Self.mostAllocations, let start = map(Self.slabSize) else { return }
         state.allocations += 1
@@ -118,8 +118,8 @@ final class SecretMemory: Sendable {
         }
     }
 
-    /// Returns whether locking the memory failed. `sodium_malloc` locks it without reporting whether that worked, so it
-    /// is locked again.
+    /// Returns whether locking the memory failed. `sodium_malloc` locks the memory but does not report failures, so it
+    /// is locked a second time here.
     private func mlockFailed(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool { sodium_mlock(start, count) != 0 }
 
     private func map(_ count: Int) -> UnsafeMutableRawPointer? {

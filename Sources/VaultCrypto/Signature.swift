@@ -58,8 +58,8 @@ package enum Signature {
         }
     }
 
-    /// Returns whether the encoding of SB − kA equals R's bytes. The signature must be one that libsodium accepts, so
-    /// that the public key A is a point that does not have small order.
+    /// Returns whether the encoding of SB − kA equals R's bytes. libsodium must have accepted the signature, which
+    /// ensures that the public key A is a point that does not have small order.
     ///
     /// libsodium multiplies only points of prime order. 8A is such a point, and kA = ⌊k/8⌋(8A) + (k mod 8)A.
     package static func satisfiesEquation(_ signature: [UInt8], of message: [UInt8], under publicKey: Bytes32) -> Bool {
@@ -87,7 +87,7 @@ package enum Signature {
         return out
     }
 
-    /// Whether libsodium refuses a signature that only the cofactor-multiplied equation accepts.
+    /// True if libsodium refuses a signature that only the cofactor-multiplied equation accepts.
     private static let isLibraryExact: Bool = {
         // Created with a public key to which the point of order 2 was added.
         let publicKey = Hex.decode("85b3f2ac54bb21b92ad954b2cc4a6b845462885097801f5f6ae75a0920b57914")

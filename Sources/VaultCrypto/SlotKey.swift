@@ -1,14 +1,14 @@
 package import VaultBytes
 
-/// The given factors, prepared for use with slots: a passphrase in NFC, a key file or a raw key. External keys come
-/// from providers, separately for each slot.
+/// The user's factors, prepared for use with slots: a passphrase in NFC, a key file or a raw key. External keys are
+/// obtained from providers, separately for each slot.
 package struct FactorKeys: ~Copyable, Sendable {
     package var passphrase: Secret?
     /// The 32 bytes of a generated key file or raw key.
     package var key: Secret?
     /// The hash of any other key file.
     package var fileHash: Secret?
-    /// The factors, in the form used in slots.
+    /// The set of factors, as slots store it.
     package let kinds: SlotFactors
 
     package init(passphrase: consuming Secret?, key: consuming Secret?, fileHash: consuming Secret?, kinds: SlotFactors)

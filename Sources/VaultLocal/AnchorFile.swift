@@ -3,11 +3,12 @@ internal import VaultCrypto
 internal import VaultFmt
 internal import VaultStore
 
-/// The contents of a file that remembers one place of a vault: the anchor, and what the user dropped there.
+/// The contents of a file with the remembered state for one place of a vault: the anchor, and the changes that the user
+/// dropped there.
 ///
-/// A checksum tells damage from another state: a single row that differs would make a sound vault look forked.
+/// A checksum detects damage: otherwise, a damaged row would make an intact vault look forked.
 enum AnchorFile {
-    /// The greatest length: as many rows as a vector frame holds, and as many that were dropped.
+    /// The maximum length in bytes; it has room for the maximum number of rows and as many dropped changes.
     static let longest = 1 << 24
     private static let magic: [UInt8] = Array("vfmtANC1".utf8)
     private static let rowSize = 16

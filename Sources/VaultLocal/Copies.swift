@@ -2,11 +2,11 @@ package import VaultFmt
 
 extension Machine {
     /// Opens another copy of an open vault with the key that opened the vault. The user is not asked for a passphrase
-    /// and no key is derived, whatever the copy's header contains.
+    /// and no key is derived, regardless of the copy's header.
     ///
-    /// `isWatched` determines whether the copy is compared with the state that this machine remembers, and is then
-    /// remembered itself; if two copies have diverged, one of them would be refused. Throws the same errors as `open`,
-    /// and `noSuchSlot` or `noSlotOpens` if that key does not open the copy.
+    /// If `isWatched` is true, the copy is compared with the state that this machine remembers, and is then remembered
+    /// itself; a diverged copy would be refused. Throws the same errors as `open`, and `noSuchSlot` or `noSlotOpens` if
+    /// that key does not open the copy.
     package func openCopy(
         _ path: String, of vault: Vault, options: consuming OpenOptions, isWatched: Bool
     ) throws(VaultError) -> Vault {
@@ -16,11 +16,11 @@ extension Machine {
             path, kept: try vault.keptKey(), of: vault.id, options: options, place: isWatched ? watched : unwatched)
     }
 
-    /// Compares a backup with what this machine has seen at the place where it is to be put. What it has seen at the
-    /// backup's own place says nothing, because that may be from before a rotation. The backup may be older, or from
-    /// another branch: that is what backups are for.
+    /// Compares a backup with the state that this machine remembers for the place where the backup will be restored.
+    /// The state remembered for the backup's own place is ignored, because it may be from before a rotation. The backup
+    /// may be older or from another branch.
     ///
-    /// Throws `foreignOwner` if that place had another vault, or a vault of other owners; `memoryDamaged`, `io`.
+    /// Throws `foreignOwner` if the place contained another vault, or a vault of other owners; `memoryDamaged`, `io`.
     package func checkBackup(_ backup: Vault, for path: String) throws(VaultError) {
         let path = try place.fileSystem.resolve(path)
         let (known, isFirst) = try seen(backup.id, at: path)
@@ -38,7 +38,7 @@ extension Machine {
         }
     }
 
-    /// Returns the states of a vault that are remembered for a place or, if there are none, the newest of any place.
+    /// Returns the remembered states of a vault for a place or, if there are none, the newest one for any place.
     private func seen(
         _ vault: VaultID, at path: String
     ) throws(VaultError) -> (states: [RememberedState], isFirst: Bool) {

@@ -41,7 +41,7 @@ package struct DeviceFile: Sendable {
             )
             return device
         }
-        // Another process was faster; its device becomes this machine's.
+        // Another process created the device first; use that one.
         guard let other = try load() else { return device }
         return other
     }

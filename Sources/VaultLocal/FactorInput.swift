@@ -14,7 +14,7 @@ package enum FactorInput {
         withoutLineEnd(try file(path, what: "passphrase file", limit: longestPassphrase))
     }
 
-    /// Reads a passphrase from an open descriptor and closes it, so that no program started later can read it again.
+    /// Reads a passphrase from an open descriptor and closes it, so no program started later can read it again.
     package static func passphrase(descriptor: Int32) throws(VaultError) -> Secret {
         withoutLineEnd(try spent(descriptor, name: "descriptor \(descriptor)", limit: longestPassphrase))
     }
@@ -59,8 +59,8 @@ package enum FactorInput {
         return count == secret.count ? secret : secret.prefix(count)
     }
 
-    /// Reads a descriptor to its end and closes it. A standard descriptor is replaced with the null device instead, so
-    /// that no other file gets its number.
+    /// Reads a descriptor to its end and closes it. A standard descriptor is replaced with the null device instead,
+    /// which prevents the reuse of its number.
     private static func spent(_ descriptor: Int32, name: String, limit: Int) throws(VaultError) -> Secret {
         defer { discard(descriptor) }
         return try contents(descriptor, name: name, limit: limit)
@@ -78,7 +78,7 @@ package enum FactorInput {
         close(null)
     }
 
-    /// Keeps programs that are started later from inheriting a descriptor. They still inherit standard descriptors.
+    /// Prevents programs started later from inheriting a descriptor, unless it is a standard descriptor.
     package static func closeOnExec(_ descriptor: Int32) {
         if descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     }

@@ -2,8 +2,8 @@ package import VaultFmt
 
 /// The sources of factors: those that the caller specifies take precedence over the environment.
 package struct FactorSources: Sendable {
-    /// The options for current, new (`--new-…`) and kept (`--keep-…`) factors, and those of another vault (`--to-…`),
-    /// differ only in their names; the last two have no environment variables.
+    /// The options for current, new (`--new-…`) and kept (`--keep-…`) factors and for those of another vault
+    /// (`--to-…`) differ only in their names. The last two do not have environment variables.
     package enum Twin: Sendable {
         case current, new, kept, other
 
@@ -19,7 +19,7 @@ package struct FactorSources: Sendable {
         /// Returns the value of an environment variable for factors of this kind.
         func value(_ name: String) -> String? { variable(name).flatMap(Environment.nonEmpty) }
 
-        /// Returns the full name of an environment variable for factors of this kind; nil if they have none.
+        /// Returns the full name of an environment variable for factors of this kind; nil if there is none.
         package func variable(_ name: String) -> String? {
             switch self {
             case .current: "VAULTFMT_" + name
@@ -46,13 +46,13 @@ package struct FactorSources: Sendable {
         self.twin = twin
     }
 
-    /// The sources given by the environment alone.
+    /// The sources from the environment only.
     package static let environment = FactorSources(twin: .current)
 
-    /// Whether any factor is given, so that the user need not be asked.
+    /// True if any factor is given; the user is then not asked for one.
     package var isAnyGiven: Bool { isOptionGiven || isInEnvironment }
 
-    /// Whether a factor is given by an option.
+    /// True if a factor is given by an option.
     package var isOptionGiven: Bool {
         passphraseFile != nil || passphraseDescriptor != nil || keyFile != nil || rawKeyFile != nil
     }
@@ -70,7 +70,7 @@ package struct FactorSources: Sendable {
         return GivenFactors(passphrase: passphrase, keyFile: keyFile, rawKey: nil)
     }
 
-    /// The open descriptors that the sources name.
+    /// The open descriptors that the sources refer to.
     package var descriptors: [Int32] {
         let files = [passphraseFile, keyFile, rawKeyFile, twin.value("PASSPHRASE_FILE"), twin.value("KEY_FILE")]
         return [passphraseDescriptor].compactMap { $0 } + files.compactMap { $0.flatMap(FactorInput.descriptor) }

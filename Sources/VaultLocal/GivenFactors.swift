@@ -25,7 +25,7 @@ package struct GivenFactors: ~Copyable {
             passphrase: passphrase?.copy(), keyFile: keyFile?.copy(), rawKey: rawKey?.copy(), external: external)
     }
 
-    /// Selects from the given factors those that a slot requires.
+    /// Copies only those of the given factors that a slot requires.
     package init(_ given: borrowing GivenFactors, only kinds: FactorKinds) {
         passphrase = kinds.contains(.passphrase) ? given.passphrase?.copy() : nil
         keyFile = kinds.isDisjoint(with: [.generatedKeyFile, .otherKeyFile]) ? nil : given.keyFile?.copy()
@@ -33,7 +33,7 @@ package struct GivenFactors: ~Copyable {
         external = kinds.contains(.externalKey) ? given.external : nil
     }
 
-    /// Whether there are no factors.
+    /// True if there are no factors.
     package var isEmpty: Bool {
         borrowing get {
             switch (passphrase == nil, keyFile == nil, rawKey == nil) {
@@ -60,7 +60,7 @@ package struct GivenFactors: ~Copyable {
         return all
     }
 
-    /// Returns the kind of key file that was given; nil if none was.
+    /// Returns the kind of the given key file; nil if there is none.
     package borrowing func keyFileKind() throws(VaultError) -> FactorKinds? {
         guard let file = try readKeyFile() else { return nil }
         return file.isGenerated ? .generatedKeyFile : .otherKeyFile
@@ -87,8 +87,8 @@ package struct GivenFactors: ~Copyable {
     /// Calls `body` with each combination that a slot can require until a call does not throw `noSlotOpens`; if every
     /// call does, throws the first of these errors.
     ///
-    /// A provider that fails, for example because a program or a device is missing, does not keep other factors from
-    /// being tried; its error is thrown if none of them opens the vault.
+    /// If a provider fails, for example because a program or a device is missing, other factors are still tried; the
+    /// provider's error is thrown if they do not open the vault.
     package borrowing func tryEach<R: ~Copyable>(
         _ body: (borrowing Factors, FactorKinds) throws(VaultError) -> R
     ) throws(VaultError) -> R {

@@ -5,8 +5,8 @@ internal import VaultCrypto
 internal import VaultFmt
 internal import VaultStore
 
-/// Keys of unlocked vaults in the user's kernel keyring, by vault id. They are never stored in a file or swapped out,
-/// and are wiped when they expire.
+/// Stores keys of unlocked vaults in the user's kernel keyring, by vault id. They are never stored in a file or swapped
+/// out, and are wiped when they expire.
 ///
 /// All functions throw `noKernelKeyring` if the system has no keyring or denies access.
 enum KernelKeyring {
@@ -51,8 +51,8 @@ enum KernelKeyring {
         }
     }
 
-    /// Returns the time at which a vault's key expires, in seconds since 1970; nil if there is no key, or if it is not that
-    /// of the slot.
+    /// Returns the time at which a vault's key expires, in seconds since 1970; nil if there is no key, or if it belongs
+    /// to another slot.
     static func end(vault: VaultID, slot: Bytes16? = nil) throws(VaultError) -> UInt64? {
         let entry = try read { payload in vault_key_find(description(vault), payload.baseAddress, payload.count) }
         switch consume entry {
@@ -69,15 +69,15 @@ enum KernelKeyring {
         throw failure(result)
     }
 
-    /// Removes a vault's key if it was stored for this path; otherwise returns false. A copy of the vault elsewhere says
-    /// nothing about the key.
+    /// Removes a vault's key if it was stored for this path; otherwise returns false. A copy of the vault at another
+    /// path must not affect the key.
     static func drop(vault: VaultID, unlockedAt path: String) throws(VaultError) -> Bool {
         let entry = try read { payload in vault_key_find(description(vault), payload.baseAddress, payload.count) }
         guard let entry, entry.path == path else { return false }
         return try drop(vault: vault)
     }
 
-    /// Removes the keys that were stored for this path, whatever file is now at the path; returns their number.
+    /// Removes the keys that were stored for this path, regardless of the file that is now there; returns their number.
     static func drop(path: String) throws(VaultError) -> Int {
         var dropped = 0
         for number in try numbers() {
@@ -98,8 +98,8 @@ enum KernelKeyring {
         return dropped
     }
 
-    /// Whether this process is in a user namespace other than the initial one, in which case it has its own keyrings
-    /// and cannot see the user's.
+    /// True if this process is not in the initial user namespace; it then has its own keyrings and cannot see the
+    /// user's.
     static var isApart: Bool {
         do throws(VaultError) {
             let file = try RealFileSystem().open("/proc/self/uid_map", writable: false)

@@ -3,18 +3,19 @@ internal import VaultCrypto
 public import VaultFmt
 package import VaultStore
 
-/// The data that this machine keeps: the newest state of each vault that it has seen, its device key, and unlocked
+/// The data that this machine stores: the newest state of each vault that it has seen, its device key, and unlocked
 /// vaults.
 ///
 /// A vault is compared with the remembered state before any of its contents are returned, and again at each refresh and
-/// each change, so an older copy or a different file in its place is detected. `Vault.open` alone remembers nothing.
+/// each change, so an older copy or a different file in its place is detected. `Vault.open` alone does not remember
+/// states.
 public struct Machine: Sendable {
     /// The locations of the files.
     public let places: Places
     /// The location of vaults and of this machine's own files.
     package let place: Store.Place
     let announcer: Announcer
-    /// The ids under which this machine changes vaults.
+    /// The replica ids that this machine uses for changes.
     let replicas: ReplicaFiles
 
     /// Makes a machine from the environment.
@@ -25,7 +26,7 @@ public struct Machine: Sendable {
         self.init(try Places(), notices: notices)
     }
 
-    /// Makes a machine whose places do not come from the environment.
+    /// Makes a machine with the given places, independent of the environment.
     public init(_ places: Places, notices: @escaping @Sendable (Notice) -> Void) {
         self.init(places, place: Store.Place(), notices: notices)
     }
@@ -34,7 +35,7 @@ public struct Machine: Sendable {
         self.places = places
         self.place = place
         announcer = Announcer(notices)
-        // The folder "replicas" was that of an earlier form, which programs of an earlier version still use.
+        // Earlier versions use the folder "replicas" with a different format.
         replicas = ReplicaFiles(
             files: PrivateFiles(place: place, announcer: announcer), folder: places.stateFolder + "/replica-ids",
             witness: places.witnessFile)
@@ -51,14 +52,14 @@ public struct Machine: Sendable {
     /// The file that holds this machine's device key.
     package var deviceFile: DeviceFile { DeviceFile(files: files, path: places.stateFolder + "/device") }
 
-    /// A place whose stores check their states against this machine's memory, and continue its replica ids.
+    /// A place for stores that compare their states with this machine's memory and use its replica ids.
     package var watched: Store.Place {
         var place = unwatched
         place.watch = memory.watch
         return place
     }
 
-    /// A place whose stores continue this machine's replica ids, but neither compare their states nor remember them.
+    /// A place for stores that use this machine's replica ids but neither compare nor remember states.
     package var unwatched: Store.Place {
         var place = place
         place.replicas = replicas
@@ -91,8 +92,8 @@ public struct Machine: Sendable {
         try files.requireOwn(Places.parent(of: path))
     }
 
-    /// Makes a file with mode 0600 that appears under its name only when it is complete. If the file exists, returns
-    /// false and leaves it unchanged.
+    /// Creates a file with mode 0600, which appears under its name only when it is complete. If the file exists,
+    /// returns false and does not change it.
     package func createPrivate(_ path: String, what: String, _ contents: borrowing Secret) throws(VaultError) -> Bool {
         try makeFolder(of: path)
         return try files.write(path, what: what, contents, replacing: false)
@@ -102,17 +103,18 @@ public struct Machine: Sendable {
     /// folder. The writer locks that file.
     package static func temporaryName(beside path: String) -> String { Temporary.name(beside: path, .system) }
 
-    /// Gives an open file the owner, group, mode and extended attributes of another one, which it is to replace. Throws
-    /// `cannotReplace` if one of them cannot be set, and `io`.
+    /// Copies the owner, group, mode and extended attributes of a file to its replacement, which is open. Throws
+    /// `cannotReplace` if an attribute cannot be set, or `io`.
     package static func copyAttributes(
         from old: Int32, _ oldPath: String, to new: Int32, _ newPath: String
     ) throws(VaultError) {
         try FileAttributes.copy(from: old, oldPath, to: new, newPath)
     }
 
-    /// Removes the temporary files of killed writers next to a path; those of running writers are locked and are kept.
+    /// Removes the temporary files of killed writers next to a path. Those of running writers are locked and are not
+    /// removed.
     package static func sweep(beside path: String) {
-        // If the folder cannot be listed, an error occurs when something is written to it.
+        // If the folder cannot be listed, a later write to it reports the error.
         do throws(VaultError) { try Temporary.removeStale(beside: path, RealFileSystem()) } catch {}
     }
 
@@ -141,7 +143,7 @@ public struct Machine: Sendable {
             device: deviceFile.loadIfSound(), takesUnproven: takesUnproven, owners: owners, place: watched)
         do throws(VaultError) {
             if let made = report.made { try memory.move(made.vault, from: made.path, to: made.target) }
-            // What this machine remembers may be the only trace of changes that were cut off.
+            // The remembered state may be the only evidence of truncated changes.
             if let vault = report.vault {
                 var seen = try remembered(vault, at: path)
                 if seen == nil { seen = try remembered(vault) }
@@ -182,7 +184,7 @@ public struct Machine: Sendable {
         do throws(VaultError) { return try Vault.open(path, kept: key, of: id, options: options, place: place) } catch {
             guard error.code == .noSuchSlot || error.code == .noSlotOpens else { throw error }
             // The slot was changed or removed, here or on another machine, so the key would open only older copies. An
-            // older copy that is read, here or elsewhere, says nothing about the key.
+            // older copy does not prove that the key is outdated.
             guard place.watch != nil,
                 try KernelKeyring.drop(vault: id, unlockedAt: try place.fileSystem.resolve(path))
             else { return nil }
@@ -240,20 +242,20 @@ public struct Machine: Sendable {
         try memory.remembered.newest(vault, isOwner: isOwner)
     }
 
-    /// Compares a vault that was opened without this machine's memory, as it is now, and remembers its state. Throws the
-    /// same errors as ``open(_:factors:options:)`` and `Vault.refresh`.
+    /// Compares the current state of a vault that was opened without this machine's memory, and remembers it. Throws
+    /// the same errors as ``open(_:factors:options:)`` and `Vault.refresh`.
     public func check(_ vault: Vault) throws(VaultError) {
         let admit = try vault.withStore { (store) throws(VaultError) in
             try memory.watch.recall(store.vault, store.path)
         }
-        // Others may have changed it, and remembered that, since it was read.
+        // Other processes may have changed the vault and remembered the result since it was read.
         try vault.refresh()
         try vault.withStore { (store) throws(VaultError) in _ = try admit(store.watched) }
     }
 
-    /// Remembers the current state of a vault for its place, whatever was remembered before. Open the vault with
-    /// `Vault.open` and examine it before you accept it. Changes that this state lacks count as dropped from now on:
-    /// copies that have them are refused until the user asks for them.
+    /// Remembers the current state of a vault for its place, replacing the state remembered before. Open the vault with
+    /// `Vault.open` and examine it before you accept it. Remembered changes that this state lacks are recorded as
+    /// dropped: copies that contain them are refused until the user requests these changes.
     ///
     /// Throws `io` or `outcomeUnknown` if the state cannot be stored. A vault opened with a scoped slot cannot be
     /// accepted if it contradicts a state that this machine saw as an owner.
@@ -262,12 +264,12 @@ public struct Machine: Sendable {
     }
 
     /// Checks another copy of a vault before it is merged into the vault: changes that the user dropped with
-    /// ``accept(_:)`` do not come back unless the user asks for them.
+    /// ``accept(_:)`` are refused unless the user requests them.
     ///
     /// - Parameters:
     ///   - other: The other copy, opened by an owner.
     ///   - vault: The vault.
-    ///   - takesDropped: Whether the user asks for what was dropped.
+    ///   - takesDropped: Whether the user requests dropped changes.
     ///   - place: The path of the vault's file, if the vault was opened from a copy of it, as git's merge driver does.
     /// - Throws: `forked` if the copy has dropped changes; `memoryDamaged`, `io`.
     public func checkMerge(
@@ -282,9 +284,9 @@ public struct Machine: Sendable {
     /// - Parameters:
     ///   - other: The other copy, opened by an owner; it is only read.
     ///   - vault: The vault, opened by an owner for writing unless nothing is to be written.
-    ///   - options: What the user asks for.
-    ///   - takesDropped: Whether changes that the user dropped on this machine may come back. A dry run with it leaves
-    ///     what is remembered as it is.
+    ///   - options: The options of the merge.
+    ///   - takesDropped: Whether changes that the user dropped on this machine may be merged. A dry run does not change
+    ///     the remembered state.
     ///   - place: As for `checkMerge`.
     ///   - progress: As for `Vault.merge`.
     /// - Returns: The report of `Vault.merge`.
@@ -295,12 +297,12 @@ public struct Machine: Sendable {
     ) throws(VaultError) -> MergeReport {
         let path = place ?? vault.path
         var merged: WatchedState?
-        // The copy can have changed since it was checked before.
+        // The copy may have changed since the first check.
         let report = try vault.merge(other, options: options, progress: progress) { (seen) throws(VaultError) in
             if !takesDropped { try memory.admit(seen, into: path, takesDropped: false) }
             merged = seen
         }
-        // Only now: what was dropped must not come back because of a merge that failed.
+        // This comes after the merge: a failed merge must not restore dropped changes.
         guard takesDropped, !options.isRehearsal, let merged else { return report }
         do throws(VaultError) { try memory.admit(merged, into: path, takesDropped: true) } catch {
             announcer.warning("everything was merged, but this machine will ask about it again: \(error.description)")

@@ -6,24 +6,24 @@ internal import VaultStore
 /// One run of this machine, which ends with a reboot, with a change of the clock, or when the memory is restored or
 /// copied to another machine (section 7.5).
 ///
-/// A replica id belongs to one run: of two machines that continue from one copied memory, at most one is in the run in
-/// which the memory was written.
+/// A replica id belongs to one run. If the memory is copied to another machine, at most one of the two machines is
+/// still in the run in which it was written.
 struct MachineRun: Equatable, Sendable {
-    /// The machine, its boot and its mount namespace; a hash, because other programs must not learn the machine's id.
+    /// A hash of the machine's id, its boot and its mount namespace; other programs must not learn the machine's id.
     let system: Bytes32
-    /// The difference between the real-time clock and the time since boot, in milliseconds. In a resumed image of the
-    /// machine's memory, it is different as soon as the clock has been set.
+    /// The difference between the real-time clock and the time since boot, in milliseconds. After a memory image of the
+    /// machine is resumed, the difference changes when the clock is set.
     let difference: Int64
 
     /// The largest change of the difference within one run, in milliseconds.
     static let tolerance: Int64 = 5000
 
-    /// Returns the present run; nil if the system does not tell what it is.
+    /// Returns the current run; nil if the system does not provide the necessary information.
     ///
-    /// Throws `io` if the system lacks the descriptors or memory to tell: otherwise, the run would seem to be a
+    /// Throws `io` if there are not enough descriptors or memory to determine it: otherwise, the run would seem to be a
     /// different one.
     static func current() throws(VaultError) -> MachineRun? {
-        // Containers often have no machine id; their boot and mounts tell them apart.
+        // Containers often have no machine id; they are distinguished by boot and mount namespace.
         var machine = try line(of: "/etc/machine-id")
         if machine == nil { machine = try line(of: "/var/lib/dbus/machine-id") }
         guard let boot = try line(of: "/proc/sys/kernel/random/boot_id"), let mounts = try link("/proc/self/ns/mnt"),
@@ -38,7 +38,7 @@ struct MachineRun: Equatable, Sendable {
         return MachineRun(system: hash.finish(), difference: difference)
     }
 
-    /// Returns whether a run that was recorded earlier is still this one.
+    /// Returns whether a run that was recorded earlier is the current one.
     func isContinued(by now: MachineRun) -> Bool {
         let (change, overflow) = now.difference.subtractingReportingOverflow(difference)
         return system == now.system && !overflow && change.magnitude <= UInt64(Self.tolerance)

@@ -2,12 +2,12 @@ internal import VaultBytes
 package import VaultFmt
 package import VaultStore
 
-/// The states of vaults that this machine remembers, stored in `anchors` in its state folder: for each place, the newest
-/// one seen as an owner and the newest one seen with a scoped slot (section 7.2). They reveal whether the file was
-/// replaced with an older copy, another branch, or a different vault.
+/// The states of vaults that this machine remembers, stored in `anchors` in its state folder: for each place, the
+/// newest one seen as an owner and the newest one seen with a scoped slot (section 7.2). They make it possible to
+/// detect that the file was replaced with an older copy, another branch, or a different vault.
 ///
-/// The scoped entry never restricts an owner, except by showing who owns the vault; the owner's entry restricts opening
-/// with a scoped slot.
+/// The scoped entry restricts an owner only by the owners' public key; the owner's entry also restricts opening with a
+/// scoped slot.
 package struct Memory: Sendable {
     let remembered: RememberedPlaces
     let replicas: ReplicaFiles
@@ -22,7 +22,7 @@ package struct Memory: Sendable {
         let scoped: RememberedState?
     }
 
-    /// The ``StateWatch`` that stores call.
+    /// The ``StateWatch`` for stores.
     package var watch: StateWatch {
         StateWatch(
             recall: { (vault, path) throws(VaultError) in
@@ -67,10 +67,11 @@ package struct Memory: Sendable {
         return true
     }
 
-    /// Judges a state at a place that this machine has not seen, or not in this role, by what it has seen elsewhere.
+    /// Checks a state at a place without an entry for this role, using the entries for other places and roles.
     private func admitAtNewPlace(_ watched: WatchedState, _ recalled: Recalled) throws(VaultError) -> Bool {
         let vault = VaultID(watched.vault)
-        // Whoever can write next to the vault has other vaults that the same passphrase opens: those of a team, perhaps.
+        // Anyone who can write to the folder may have another vault that the same passphrase opens, such as a team's
+        // vault.
         if recalled.owner == nil, recalled.scoped == nil,
             let other = try remembered.other(than: vault, at: watched.path)
         {
@@ -80,22 +81,23 @@ package struct Memory: Sendable {
         }
         let same = try remembered.newest(vault, isOwner: watched.isOwner)
         if let same {
-            // Read only now: another process, which saw the vault first, may have gone on in the meantime.
+            // Check this only now: another process that saw the vault first may have changed it in the meantime.
             _ = try isNewer(watched, than: same)
             try same.refuseDropped(watched)
         }
         var other = recalled.owner
         if other == nil { other = try remembered.newest(vault, isOwner: !watched.isOwner) }
-        // Anyone can make a vault with this id for a public recipient, so the other role's entries show whose it is.
+        // Anyone can make a vault with this id for a public recipient, so the owners' key is compared with the other
+        // role's entries.
         if recalled.owner == nil, let other {
             do throws(VaultError) { _ = try other.judge(watched) } catch {
                 guard [.rolledBack, .forked].contains(error.code) else { throw error }
             }
         }
         nameSplitIDs(watched)
-        // What was dropped at the vault's former place stays so at this one.
+        // Changes dropped at the vault's former place remain dropped at this one.
         if try remember(watched, insteadOf: nil, dropped: same?.dropped ?? []), same == nil {
-            // The memory is kept by role: an owner's slot is not bound by what others have seen.
+            // There is an entry for each role: a state seen with a scoped slot does not restrict an owner.
             let role = watched.isOwner ? "as an owner" : "with a slot for some groups"
             announcer.note(
                 "this machine has not \(other == nil ? "seen this vault" : "opened this vault \(role)") before "
@@ -107,15 +109,15 @@ package struct Memory: Sendable {
     // MARK: remembering
 
     /// Stores a state that was compared with an entry. If it cannot be stored, issues a notice and returns false.
-    /// Throws only if another process has in the meantime remembered a state that this one does not continue.
+    /// Throws only if another process has meanwhile remembered a state that this one does not continue.
     ///
-    /// `dropped`: changes that were dropped elsewhere, and that the state lacks.
+    /// `dropped`: changes that were dropped elsewhere and are not in the state.
     private func remember(
         _ watched: WatchedState, insteadOf compared: RememberedState?, dropped: [DroppedChanges] = []
     ) throws(VaultError) -> Bool {
         do throws(VaultError) {
-            // This comes first, because a state that is remembered but lost in a power failure would make a sound vault
-            // look rolled back.
+            // This comes first: if a remembered state were lost in a power failure, an intact vault would look rolled
+            // back.
             try watched.makeDurable()
             return try files.locked(lock) { () throws(VaultError) in
                 let now = try entry(of: watched)
@@ -131,7 +133,7 @@ package struct Memory: Sendable {
     }
 
     /// Returns whether a state is newer than one that another process has remembered in the meantime. Throws if it is
-    /// older, unless the file has moved on as well.
+    /// older, unless the file has also changed since.
     private func isNewer(_ watched: WatchedState, than now: RememberedState) throws(VaultError) -> Bool {
         do throws(VaultError) { return try now.judge(watched) == .newer } catch {
             guard error.code == .rolledBack, try watched.isContinued(by: now.point) else { throw error }
@@ -139,8 +141,8 @@ package struct Memory: Sendable {
         }
     }
 
-    /// Remembers this machine's own commit. This is called under the vault's lock; the commit's predecessor has already
-    /// been compared.
+    /// Remembers this machine's own commit. Called under the vault's lock; the commit's predecessor has already been
+    /// compared.
     private func record(_ watched: WatchedState) {
         do throws(VaultError) {
             try watched.makeDurable()
@@ -148,16 +150,16 @@ package struct Memory: Sendable {
                 let now = try entry(of: watched)
                 // Another process may have remembered a different branch in the meantime.
                 if let now, try now.judge(watched) != .newer { return }
-                // A commit of this machine has what was dropped only because the user asked for it.
+                // A commit of this machine contains dropped changes only if the user requested them.
                 try store(watched, dropped: now?.stillDropped(after: try SeenRows(watched)) ?? [])
             }
         } catch { sayForgotten(error) }
     }
 
-    /// Records, for use by `undo`, that this machine made a state.
+    /// Records that this machine made a state, for `undo`.
     private func noteOwn(_ watched: WatchedState) {
         let entry = OwnCommits.Entry(generation: watched.generation, chain: watched.chain)
-        // If the record is missing, `undo` asks for confirmation; nothing else depends on it.
+        // If the record is missing, `undo` asks for confirmation; this is its only use.
         do throws(VaultError) { try ownCommits(of: VaultID(watched.vault)).note(entry) } catch {}
     }
 
@@ -168,9 +170,9 @@ package struct Memory: Sendable {
 
     // MARK: accepting
 
-    /// Remembers a state, whatever was remembered for its place before. Under the same key, what the state lacks is
-    /// remembered as dropped. If an owner accepts it, the state seen there with scoped slots is forgotten if it belongs
-    /// to another branch.
+    /// Remembers a state, replacing the one remembered for its place. Under the same key, changes that the state lacks
+    /// are recorded as dropped. If an owner accepts the state, the place's entry for scoped slots is removed if it
+    /// belongs to another branch.
     ///
     /// Throws `io` or `outcomeUnknown` if it cannot be stored and, for a scoped slot, the errors of
     /// ``RememberedState/judge(_:)`` for the owner's entry.
@@ -206,7 +208,7 @@ package struct Memory: Sendable {
         return try watched.isContinued(by: now.point)
     }
 
-    /// Remembers the state of a new file for its place, which it got after it was complete.
+    /// Remembers the state of a new file for its final place, after the complete file was renamed.
     func move(_ vault: VaultID, from unfinished: String, to path: String) throws(VaultError) {
         try files.locked(lock) { () throws(VaultError) in
             guard let made = try state(of: vault, at: unfinished, isOwner: true) else { return }
@@ -218,13 +220,13 @@ package struct Memory: Sendable {
 
     // MARK: other copies
 
-    /// Checks another copy before it is merged into a vault or takes its place: changes that the user has dropped do not
-    /// come back unless the user asks for them (section 7.2).
+    /// Checks another copy before it is merged into a vault or replaces it: changes that the user has dropped are
+    /// refused unless the user requests them (section 7.2).
     ///
     /// - Parameters:
     ///   - other: The other copy.
     ///   - path: The place of the vault.
-    ///   - takesDropped: Whether the user asks for what was dropped. It is then no longer remembered as dropped.
+    ///   - takesDropped: Whether the user requests dropped changes. They are then no longer recorded as dropped.
     /// - Throws: `forked` if the copy has dropped changes; `memoryDamaged`, `io`.
     package func admit(_ other: WatchedState, into path: String, takesDropped: Bool) throws(VaultError) {
         let vault = VaultID(other.vault)
@@ -239,7 +241,7 @@ package struct Memory: Sendable {
         }
     }
 
-    /// Tells the user if another machine makes changes under an id of this one (section 7.5).
+    /// Notifies the user if another machine makes changes under an id of this one (section 7.5).
     private func nameSplitIDs(_ watched: WatchedState) {
         do throws(VaultError) {
             let vector = try watched.point().vector
@@ -275,7 +277,7 @@ package struct Memory: Sendable {
 }
 
 extension RememberedState {
-    /// Returns what is dropped at this place after the user has accepted a state.
+    /// Returns the dropped changes of this place after the user has accepted a state.
     fileprivate func droppedAfter(accepting watched: WatchedState) throws(VaultError) -> [DroppedChanges] {
         var all: [ReplicaID: DroppedChanges] = [:]
         for one in stillDropped(after: try SeenRows(watched)) + newlyDropped(by: try watched.point()) {

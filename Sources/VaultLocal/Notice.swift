@@ -1,8 +1,9 @@
 internal import VaultStore
 
-/// A message for the user: something was created, was seen for the first time, or could not be done.
+/// A message for the user: for example, a file was created, a vault was seen for the first time, or an operation
+/// failed.
 public struct Notice: Sendable, Hashable {
-    /// How important it is.
+    /// The importance of the notice.
     public enum Kind: Sendable, Hashable {
         /// Information that requires no action.
         case note
@@ -10,13 +11,13 @@ public struct Notice: Sendable, Hashable {
         case warning
     }
 
-    /// How important it is.
+    /// The importance of the notice.
     public let kind: Kind
     /// One line, with names escaped; never contains a secret.
     public let text: String
 }
 
-/// Passes on notices, but each message only once.
+/// Forwards notices, each message only once.
 final class Announcer: Sendable {
     private let handler: @Sendable (Notice) -> Void
     private let said = Guarded(Set<Notice>())

@@ -1,11 +1,11 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The last commits that this machine made to a vault, stored in `ID.made` next to the remembered states. `undo` undoes
-/// these commits without asking, and recognises its own commits among them.
+/// The last commits that this machine made to a vault, stored in `ID.made` next to the remembered states. `undo` can
+/// revert these commits without confirmation, and recognises its own commits among them.
 ///
 /// The file is a ring buffer of 256 places, each written in one call and never synced; if an entry is lost or torn,
-/// `undo` merely asks for confirmation. The file proves nothing, and nothing trusts it.
+/// `undo` merely asks for confirmation. The file is not trusted for any other purpose.
 struct OwnCommits {
     /// One commit.
     struct Entry: Equatable {
@@ -23,7 +23,7 @@ struct OwnCommits {
     private static let places: UInt64 = 256
     private static let size = 64
 
-    /// Returns the entry of a state; nil if this machine did not make the state, or has made too many others since.
+    /// Returns the entry of a state; nil if this machine did not make the state, or has made too many later ones.
     func entry(_ generation: UInt64, _ chain: Bytes32) -> Entry? {
         do throws(VaultError) {
             let file = try files.openOwn(path, writable: false)
@@ -42,7 +42,7 @@ struct OwnCommits {
         do throws(VaultError) { file = try files.openOwn(path, writable: true) } catch {
             guard error.code == .noSuchFile else { throw error }
             do throws(VaultError) { file = try files.createOwn(path) } catch {
-                // Another process was faster, and its commit takes precedence.
+                // Another process created the file first, and its commit takes precedence.
                 guard error.code == .fileExists else { throw error }
                 return
             }

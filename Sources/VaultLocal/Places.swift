@@ -7,16 +7,16 @@ internal import VaultStore
 public struct Places: Sendable, Hashable {
     /// The vault used if none is named: `VAULTFMT_VAULT`, or else `vaultfmt/default.vault` in `XDG_DATA_HOME`.
     public let vault: String
-    /// Whether that is the default vault rather than one set in the environment.
+    /// True if the vault is the default one rather than one set in the environment.
     public let isDefault: Bool
     /// The default vault, regardless of the environment.
     package let standardVault: String
     /// The key file with which the Keychain APIs create the default vault: `vaultfmt/default.key` in `XDG_CONFIG_HOME`.
     public let generatedKeyFile: String
-    /// The folder for everything that this machine remembers: `vaultfmt` in `XDG_STATE_HOME`.
+    /// The folder for all data that this machine remembers: `vaultfmt` in `XDG_STATE_HOME`.
     public let stateFolder: String
-    /// The file that tells whether what this machine remembers was put back while it ran: `vaultfmt-UID` in `/dev/shm`.
-    /// Nil if there is none.
+    /// The file for detecting that this machine's memory was restored from a snapshot while it ran: `vaultfmt-UID` in
+    /// `/dev/shm`. Nil for none.
     public let witnessFile: String?
 
     /// Determines the places from the environment. Throws `invalidArgument` if the home folder is unknown.
@@ -43,7 +43,7 @@ public struct Places: Sendable, Hashable {
         self.witnessFile = witnessFile
     }
 
-    /// The usual ``witnessFile``. It is always in the same place, whatever the environment of a process.
+    /// The default ``witnessFile``. Its path does not depend on the environment of the process.
     public static var systemWitnessFile: String { "/dev/shm/vaultfmt-\(geteuid())" }
 
     /// Returns the parent folder of a path.
@@ -52,8 +52,8 @@ public struct Places: Sendable, Hashable {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Returns a path without symbolic links, whether or not there is a file; nil if its folder cannot be found, or if it is
-    /// a link that leads nowhere.
+    /// Returns a path without symbolic links, whether or not there is a file; nil if its folder cannot be found, or if
+    /// it is a dangling link.
     package static func resolved(_ path: String) -> String? {
         do throws(VaultError) {
             let resolved = try RealFileSystem().resolve(path)

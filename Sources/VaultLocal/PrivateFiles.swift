@@ -4,9 +4,9 @@ internal import VaultCrypto
 internal import VaultFmt
 internal import VaultStore
 
-/// Small files about vaults that this machine keeps outside of them, with mode 0600 in folders with mode 0700. They
-/// appear under their names only when complete, are never opened through a symbolic link, and are never created in
-/// another user's folder.
+/// Reads and writes this machine's small files about vaults, with mode 0600 in folders with mode 0700. They appear
+/// under their names only when complete, are never opened through a symbolic link, and are never created in another
+/// user's folder.
 struct PrivateFiles: Sendable {
     let place: Store.Place
     let announcer: Announcer
@@ -24,8 +24,8 @@ struct PrivateFiles: Sendable {
                 throw VaultError(
                     .memoryDamaged, "\(Self.named(what, path)) is damaged: it is longer than \(limit) bytes")
             }
-            // One byte more than the file has: it must not grow meanwhile, because such files are replaced as a whole.
-            // What is small can be read even if memory for secrets has run out.
+            // One more byte than the file's size, to detect growth: such files are replaced as a whole. Small files can
+            // be read even if memory for secrets has run out.
             var contents = size < 32_768 ? Secret(count: size + 1) : try Secret(allocating: size + 1)
             var failure: VaultError?
             let count = contents.withUnsafeMutableBytes { buffer in
@@ -56,7 +56,7 @@ struct PrivateFiles: Sendable {
         try fileSystem.openOwn(path, writable: writable)
     }
 
-    /// Makes a file that will be changed in place, in one of this user's folders; throws `fileExists`.
+    /// Creates a file that will be changed in place, in one of this user's folders; throws `fileExists`.
     func createOwn(_ path: String) throws(VaultError) -> any FileHandle {
         try makeFolder(Places.parent(of: path))
         return try fileSystem.create(path)
@@ -74,7 +74,7 @@ struct PrivateFiles: Sendable {
         }
     }
 
-    /// Does the same with what a closure writes to the temporary file.
+    /// Replaces a file like the function above; a closure writes the contents.
     @discardableResult
     func write(
         _ path: String, what: String, replacing: Bool = true, _ fill: (any FileHandle) throws(VaultError) -> Void
@@ -118,10 +118,10 @@ struct PrivateFiles: Sendable {
         }
     }
 
-    /// Makes sure that a crash does not take back a new folder with everything in it.
+    /// Makes the entry of a new folder durable.
     private func syncEntry(of folder: String) throws(VaultError) {
         do throws(VaultError) { try fileSystem.syncDirectory(of: folder) } catch {
-            // The folder above can be one that this user may change and not read: only its owner could sync it.
+            // The parent folder may be writable but not readable for this user, who then cannot sync it.
             guard error.code != .outcomeUnknown else { throw error }
         }
     }
@@ -136,8 +136,7 @@ struct PrivateFiles: Sendable {
                 + "run as that user, or set HOME to your own")
     }
 
-    /// Runs a closure while no other process is running one under the same lock file, which is created if needed. Waits
-    /// at most 10 seconds.
+    /// Runs a closure under an exclusive lock on a lock file, which is created if needed. Waits at most 10 seconds.
     func locked<R>(_ path: String, _ body: () throws(VaultError) -> R) throws(VaultError) -> R {
         try makeFolder(Places.parent(of: path))
         let file = try openLock(path)
@@ -158,7 +157,7 @@ struct PrivateFiles: Sendable {
         }
     }
 
-    /// Returns the identity of the file that a path names; nil if there is none.
+    /// Returns the identity of the file at a path; nil if there is none.
     func identity(_ path: String) throws(VaultError) -> FileIdentity? { try fileSystem.identity(of: path) }
 
     private func openLock(_ path: String) throws(VaultError) -> any FileHandle {
@@ -166,13 +165,13 @@ struct PrivateFiles: Sendable {
             guard error.code == .noSuchFile else { throw explained(error, path) }
         }
         do throws(VaultError) { return try fileSystem.create(path) } catch {
-            // Another process was faster.
+            // Another process created it first.
             guard error.code == .fileExists else { throw error }
         }
         return try fileSystem.openOwn(path, writable: true)
     }
 
-    /// Removes the files that interrupted writers have left in a folder.
+    /// Removes the temporary files of interrupted writers in a folder.
     func sweep(_ folder: String) throws(VaultError) {
         var names: Set<Substring> = []
         for name in try fileSystem.siblings(of: folder + "/") {
@@ -185,7 +184,7 @@ struct PrivateFiles: Sendable {
 
     func remove(_ path: String) throws(VaultError) { try fileSystem.remove(path) }
 
-    /// Returns whether there is a file or a folder at a path.
+    /// Returns whether a file or a folder exists at a path.
     func exists(_ path: String) -> Bool {
         do throws(VaultError) { return try fileSystem.identity(of: path) != nil } catch {
             return fileSystem.owner(of: path) != nil

@@ -10,7 +10,8 @@ struct RememberedPlaces: Sendable {
     let folder: String
 
     private static let what = "remembered state"
-    /// The maximum number of places of one vault whose files are gone; if there are more, they are forgotten.
+    /// The maximum number of remembered places of one vault whose files no longer exist; the entries of others are
+    /// removed.
     private static let mostGone = 32
 
     static func role(_ isOwner: Bool) -> String { isOwner ? "owner" : "scoped" }
@@ -19,13 +20,13 @@ struct RememberedPlaces: Sendable {
         "\(folder)/\(vault)\(Self.ending(path, isOwner: isOwner))"
     }
 
-    /// The part of a file's name that stands for a place and a role.
+    /// Returns the part of a file's name that represents a place and a role.
     private static func ending(_ path: String, isOwner: Bool) -> String {
         let place = Array(path.utf8).withUnsafeBytes { Blake2b.hash($0) }
         return ".\(Hex.encode(Array(place.bytes.prefix(16)))).\(role(isOwner))"
     }
 
-    /// The place of a vault that another one has replaced: its file can be anywhere, or gone.
+    /// The place of a vault whose file was replaced by another vault: the file may have been moved or deleted.
     private static let nowhere = ""
 
     /// Reads the state that is remembered for a place; nil if there is none. Throws `memoryDamaged`, `io`.
@@ -77,7 +78,7 @@ struct RememberedPlaces: Sendable {
 
     private func names() throws(VaultError) -> [String] {
         do throws(VaultError) { return try files.names(in: folder) } catch {
-            // Without a folder, nothing is remembered. Another process may have made it since.
+            // Without a folder, there are no remembered states. Another process may have created it since.
             guard error.code != .noSuchFile, files.exists(folder) else { return [] }
             throw error
         }
@@ -89,7 +90,7 @@ struct RememberedPlaces: Sendable {
         var states: [RememberedState] = []
         for name in names
         where name.utf8.count == form && name.hasPrefix("\(vault).") && name.hasSuffix(".\(Self.role(isOwner))") {
-            // Another process may remove it meanwhile.
+            // Another process may have removed it in the meantime.
             if let state = try read("\(folder)/\(name)") { states.append(state) }
         }
         return states
@@ -105,7 +106,8 @@ struct RememberedPlaces: Sendable {
         if isNew { tidy(state.vault, isOwner: isOwner) }
     }
 
-    /// Takes this place from other vaults. What was seen of them stays, because their files may have been moved.
+    /// Removes this place from the entries of other vaults. Their states are still remembered, because their files may
+    /// have been moved.
     private func displace(from path: String, by vault: VaultID) throws(VaultError) {
         guard path != Self.nowhere else { return }
         for isOwner in [true, false] {
@@ -122,8 +124,7 @@ struct RememberedPlaces: Sendable {
         }
     }
 
-    /// Reads what is remembered of a vault whose place now belongs to another one. A damaged file says nothing and is
-    /// removed.
+    /// Reads the remembered state of a vault whose place now belongs to another vault. A damaged file is removed.
     private func readUnlessDamaged(_ file: String) throws(VaultError) -> RememberedState? {
         do throws(VaultError) { return try read(file) } catch {
             guard error.code == .memoryDamaged else { throw error }
@@ -136,9 +137,10 @@ struct RememberedPlaces: Sendable {
         try files.remove(file(vault, at: path, isOwner: isOwner))
     }
 
-    /// Forgets places whose files are gone, if there are many. The newest state stays, whatever its place.
+    /// Removes the entries of places whose files no longer exist, if there are many of them. The newest state is always
+    /// kept.
     private func tidy(_ vault: VaultID, isOwner: Bool) {
-        // Places that cannot be tidied only take up space.
+        // Entries that cannot be removed only take up space.
         do throws(VaultError) {
             let all = try all(vault, isOwner: isOwner).sorted { $1.isOlder(than: $0) }
             var gone: [RememberedState] = []

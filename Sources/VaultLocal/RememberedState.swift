@@ -6,9 +6,10 @@ package import VaultStore
 public struct RememberedState: Sendable {
     package let vault: VaultID
     package let point: AnchorPoint
-    /// The canonical path of the file; empty if the user accepted another vault there, so that the file can be anywhere.
+    /// The canonical path of the file; empty if the user accepted another vault there, because the file may have been
+    /// moved.
     public let path: String
-    /// The changes that the user dropped by accepting a state that lacks it.
+    /// The changes that the user dropped by accepting states that lack them.
     package let dropped: [DroppedChanges]
 
     package init(vault: VaultID, point: AnchorPoint, path: String, dropped: [DroppedChanges] = []) {
@@ -33,19 +34,19 @@ extension RememberedState: Equatable {
 /// Changes under one id that the user dropped, by accepting a state that lacks them (section 7.2).
 package struct DroppedChanges: Sendable, Hashable {
     package let id: ReplicaID
-    /// The id's last revision in the state that was accepted; 0 if it had none.
+    /// The id's last revision in the accepted state; 0 if there is none.
     package let taken: UInt64
-    /// The id's last revision in the state that was remembered before.
+    /// The id's last revision in the previously remembered state.
     package let dropped: UInt64
 }
 
-// MARK: what was dropped
+// MARK: dropped changes
 
 extension RememberedState {
-    /// Returns the ids whose dropped changes a state has, or has some of.
+    /// Returns the ids of dropped changes that a state contains, at least in part.
     func returned(in seen: SeenRows) -> [ReplicaID] { dropped.filter { seen.last(of: $0.id) > $0.taken }.map(\.id) }
 
-    /// Returns what stays dropped after the user has taken in a state.
+    /// Returns the changes that are still dropped after a state is used.
     func stillDropped(after seen: SeenRows) -> [DroppedChanges] {
         dropped.compactMap { one in
             let last = seen.last(of: one.id)
@@ -54,7 +55,8 @@ extension RememberedState {
         }
     }
 
-    /// Returns what the user drops by accepting another state under the same key, besides what was dropped before.
+    /// Returns the changes that the user drops by accepting another state under the same key, excluding those dropped
+    /// before.
     func newlyDropped(by accepted: AnchorPoint) -> [DroppedChanges] {
         guard accepted.ownersPublicKey == point.ownersPublicKey else { return [] }
         return point.vector.rows.compactMap { row in
@@ -65,7 +67,7 @@ extension RememberedState {
     }
 }
 
-/// The changes that a state has under its own key, or had when a key was handed over.
+/// The changes that a state includes under its own key, and those included at each hand-over.
 struct SeenRows {
     private let vectors: [Vector]
 
@@ -79,22 +81,24 @@ struct SeenRows {
     func last(of id: ReplicaID) -> UInt64 { vectors.map { $0.row(of: id)?.revision ?? 0 }.max() ?? 0 }
 }
 
-// MARK: judging
+// MARK: comparing
 
 extension RememberedState {
-    /// How an accepted state compares with the remembered one.
+    /// The relation of an accepted state to the remembered one.
     enum Standing: Sendable {
         case same
         case newer
     }
 
-    /// Compares a state with this one. A rotation that was handed over is a newer state like any other.
+    /// Compares a state with this one. A state after a rotation with a hand-over is treated like any newer state
+    ///
     ///
     /// - Throws: `rolledBack`, `forked`, `foreignOwner`.
     func judge(_ watched: WatchedState) throws(VaultError) -> Standing {
         switch try watched.verdict(on: point) {
         case .same:
-            // A compaction changes no rows; its chain value spares later readers the vector.
+            // A compaction does not change rows. Remembering its chain value saves later readers from reading the
+            // vector.
             return watched.chain != point.chain && watched.generation > point.generation ? .newer : .same
         case .descends: return .newer
         case .older: throw refusal(ofOlder: watched)
@@ -117,7 +121,7 @@ extension RememberedState {
             "the vault has changes that were dropped on this machine when another state of it was accepted")
     }
 
-    /// " in" the file where the state was seen, if that is another one.
+    /// Returns " in" and the file in which the state was seen, if it is a different file.
     private func elsewhere(than watched: WatchedState) -> String {
         path.isEmpty || watched.path.utf8.elementsEqual(path.utf8) ? "" : " in \(TerminalText.path(path))"
     }
@@ -130,8 +134,8 @@ extension RememberedState {
         )
     }
 
-    /// An older state was put back if the file ends with it; otherwise what came after it is damaged or cut off. Only
-    /// the error for the latter has an offset.
+    /// If the file ends with an older state, that state was restored; otherwise, later data is damaged or truncated.
+    /// Only the error for the latter case has an offset.
     private func refusal(ofOlder watched: WatchedState) -> VaultError {
         guard watched.path.utf8.elementsEqual(path.utf8) else {
             return VaultError(

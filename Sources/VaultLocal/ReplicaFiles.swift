@@ -11,7 +11,7 @@ final class ReplicaFiles: Sendable {
     private let run: @Sendable () throws(VaultError) -> MachineRun?
     /// The contents that were read so far, by vault; files only grow.
     private let known = Guarded<[Bytes16: Known]>([:])
-    /// The ids of this process, which are in no file.
+    /// The ids of this process, which are not stored in a file.
     let claimedByProcess = Guarded<Set<UInt64>>([])
     private static let what = "memory of replica ids"
 
@@ -20,7 +20,7 @@ final class ReplicaFiles: Sendable {
         var log: ReplicaLog
     }
 
-    /// The locked file of a vault, and what it lists.
+    /// The locked file of a vault, and its contents.
     private struct Opened {
         let file: any FileHandle
         let path: String
@@ -31,7 +31,7 @@ final class ReplicaFiles: Sendable {
 
     var announcer: Announcer { files.announcer }
 
-    /// `witness`: the path of the file that bears witness for the memories; nil if there is none.
+    /// `witness`: the path of the ``ReplicaWitness`` file; nil for none.
     init(
         files: PrivateFiles, folder: String, witness: String? = nil,
         run: @escaping @Sendable () throws(VaultError) -> MachineRun? = MachineRun.current
@@ -44,12 +44,12 @@ final class ReplicaFiles: Sendable {
 
     // MARK: claiming
 
-    /// Chooses the id for a change of a state, and claims it until it is noted or released; nil if the system does not
-    /// tell which run this is.
+    /// Chooses the id for a change of a state, and claims it until it is recorded or released; nil if the current run
+    /// cannot be determined.
     ///
     /// - Parameters:
     ///   - vault: The vault.
-    ///   - row: Returns the state's row for an id, 0 if it has none; nil if the state says that the id is split.
+    ///   - row: Returns the state's row for an id: 0 if there is none, nil if the id is split.
     /// - Returns: The id, and the greatest revision that this machine has made.
     /// - Throws: `memoryDamaged`, `io`, `noSpace`, `busy`.
     func claim(
@@ -78,16 +78,16 @@ final class ReplicaFiles: Sendable {
         try end(vault, .init(kind: .note, id: id, revision: revision))
     }
 
-    /// Releases a claim: nothing of the change was written.
+    /// Releases a claim whose change was not written.
     func release(_ vault: Bytes16, _ id: UInt64) {
-        // An id that stays claimed is not continued, and costs another one.
+        // An id that remains claimed is not used again; another id is used instead.
         do throws(VaultError) { try end(vault, .init(kind: .release, id: id)) } catch {}
     }
 
     private func end(_ vault: Bytes16, _ entry: ReplicaLog.Entry) throws(VaultError) {
         guard let run = try run() else { throw Self.runEnded }
         try opened(vault, run) { (opened) throws(VaultError) in
-            // After the clock was set, the file is a new one.
+            // If the clock was set, a new file was begun.
             guard opened.log.replicas[entry.id]?.isClaimed == true else { throw Self.runEnded }
             try append(entry, to: &opened)
         }
@@ -98,13 +98,13 @@ final class ReplicaFiles: Sendable {
 
     // MARK: two writers
 
-    /// Finds the ids of this machine under which somebody else writes too: the state's row is a revision that this
-    /// machine never made (section 7.5). They are no longer continued.
+    /// Finds the ids of this machine that another writer also uses: the state's row is a revision that this machine
+    /// never made (section 7.5). Such ids are not used again.
     ///
     /// - Parameters:
     ///   - vault: The vault.
     ///   - row: As for ``claim(_:row:)``.
-    /// - Returns: The ids that the state does not yet call split.
+    /// - Returns: The ids that are not yet marked as split in the state.
     /// - Throws: `memoryDamaged`, `io`, `noSpace`, `busy`.
     func splitIDs(_ vault: Bytes16, row: (UInt64) -> UInt64?) throws(VaultError) -> [UInt64] {
         guard let run = try run(), files.exists(path(vault)) else { return [] }
@@ -123,7 +123,7 @@ final class ReplicaFiles: Sendable {
 
     private func path(_ vault: Bytes16) -> String { folder + "/" + Hex.encode(vault.bytes) }
 
-    /// Calls `body` with the vault's file of this run, which is made if there is none, while no other process uses it.
+    /// Calls `body` with the vault's locked file of this run, which is created if necessary.
     private func opened<R>(
         _ vault: Bytes16, _ run: MachineRun, _ body: (inout Opened) throws(VaultError) -> R
     ) throws(VaultError) -> R {
@@ -144,7 +144,7 @@ final class ReplicaFiles: Sendable {
             guard try files.identity(path)?.isSameFile(as: identity) == true else { continue }
             var opened = try read(file, path, identity, vault)
             opened.table = table
-            // A witness that cannot be written to says the same of each new file.
+            // A new file is accepted anyway: if the witness is not writable, its answer does not change.
             guard isOf(run, opened), try isUntouched(opened), isNew || !isPutBack(opened), !opened.log.isFull else {
                 let greatest = max(opened.log.greatest, seen?.greatest ?? 0)
                 try make(path, vault, run, greatest: greatest, replacing: true, table)
@@ -171,15 +171,14 @@ final class ReplicaFiles: Sendable {
             && head.inode == opened.identity.inode
     }
 
-    /// Whether the file is as the last program that appended to it left it. If an older copy was restored in its place,
-    /// its times are not those of its last entry: the program that restored it has set the old time, or has written it
-    /// later.
+    /// Returns whether the file is unchanged since the last append. If an older copy was restored, the file's times do
+    /// not match its last entry: the program that restored it has set the old time or has written the file later.
     private func isUntouched(_ opened: Opened) throws(VaultError) -> Bool {
         guard opened.log.head.hasTimes, opened.log.count > 0, let times = try opened.file.times() else { return true }
         return times.modified == times.changed && Self.isAt(opened.log.last, times)
     }
 
-    /// Whether the witness has seen more of the file, or another file in its place.
+    /// Returns whether the witness recorded more entries of the file, or another file at the same path.
     private func isPutBack(_ opened: Opened) -> Bool {
         // Another process may have changed the file while this one waited for the lock.
         guard let seen = opened.table?.entry(of: opened.path) else { return false }
@@ -187,16 +186,16 @@ final class ReplicaFiles: Sendable {
             || seen.count > UInt64(opened.log.count)
     }
 
-    /// Whether a file was written when the clock showed a time, in milliseconds since 1970.
+    /// Returns whether a file was written at a time, in milliseconds since 1970.
     private static func isAt(_ time: UInt64, _ times: FileTimes) -> Bool {
-        // The times of files come from a coarser clock, and a program can be delayed.
+        // File times come from a coarser clock, and a program can be delayed.
         let (later, overflow) = (times.modified / 1_000_000).subtractingReportingOverflow(Int64(clamping: time))
         return !overflow && (-100...2000).contains(later)
     }
 
     private var now: UInt64 { UInt64(clamping: files.place.fileSystem.now()) }
 
-    /// Begins a file of this run. Its head is durable before the file has its name.
+    /// Creates a file of this run. Its head is durable before the file is renamed into place.
     private func make(
         _ path: String, _ vault: Bytes16, _ run: MachineRun, greatest: UInt64, replacing: Bool,
         _ table: ReplicaWitness.Table?
@@ -264,7 +263,7 @@ final class ReplicaFiles: Sendable {
         let bytes = opened.log.encode(entry)
         let offset = UInt64(ReplicaLog.headSize + opened.log.count * ReplicaLog.entrySize)
         do throws(VaultError) { try opened.file.write(bytes, at: offset) } catch {
-            // A part of an entry would count as damage.
+            // A partial entry would be treated as damage.
             do throws(VaultError) { try opened.file.truncate(to: offset) } catch {}
             throw error
         }

@@ -1,10 +1,10 @@
 internal import VaultBytes
 internal import VaultCrypto
 
-/// The replica ids under which this machine has changed one vault during one run, as their file lists them (section 7.5).
+/// The log of the replica ids that this machine has used for one vault during one run (section 7.5).
 ///
-/// The file is a head, which is complete and durable before the file has its name, and entries that are only appended.
-/// Nothing of it is synced later: a power failure, which could lose entries, ends the run, and with it the ids.
+/// The file consists of a head, which is durable before the file appears under its name, and of appended entries.
+/// Entries are not synced: a power failure can lose entries, but it also ends the run, so the ids are not used again.
 struct ReplicaLog {
     /// One id.
     struct Replica: Equatable {
@@ -12,20 +12,20 @@ struct ReplicaLog {
         var last: UInt64 = 0
         /// The last revisions of all changes that this machine made under the id.
         var made: Set<UInt64> = []
-        /// Whether a change under this id has begun and has neither been made nor been given up.
+        /// True if a change under this id has begun and has neither been committed nor abandoned.
         var isClaimed = false
-        /// Whether another machine was found to make changes under this id.
+        /// True if another machine also makes changes under this id.
         var isSplit = false
     }
 
     /// One entry of the file.
     struct Entry: Equatable {
         enum Kind: UInt64 {
-            /// A change under the id begins. Until it ends, nobody else continues the id.
+            /// A change under the id begins. Other writers do not use the id until it ends.
             case claim = 1
             /// The claimed change is about to be committed, with this last revision.
             case note = 2
-            /// The claimed change was given up.
+            /// The claimed change was abandoned.
             case release = 3
             /// The id has two writers.
             case split = 4
@@ -34,7 +34,7 @@ struct ReplicaLog {
         let kind: Kind
         let id: UInt64
         var revision: UInt64 = 0
-        /// When it was appended, in milliseconds since 1970.
+        /// The time at which it was appended, in milliseconds since 1970.
         var time: UInt64 = 0
     }
 
@@ -42,12 +42,12 @@ struct ReplicaLog {
     struct Head: Equatable {
         let vault: Bytes16
         let run: MachineRun
-        /// The device and inode of the file itself: a copy of it belongs to no run.
+        /// The device and inode of the file itself, by which a copy is detected.
         let device: UInt64
         let inode: UInt64
-        /// The greatest revision that this machine had made before this run, as far as is known.
+        /// The greatest known revision that this machine made before this run.
         let greatest: UInt64
-        /// Whether the file system gives the file the times at which it is written.
+        /// True if the file system updates the file's times when it is written.
         var hasTimes = false
     }
 
@@ -58,7 +58,7 @@ struct ReplicaLog {
     private(set) var order: [UInt64] = []
     private(set) var greatest: UInt64
     private(set) var count = 0
-    /// When the last entry was appended, in milliseconds since 1970; 0 if there is none.
+    /// The time at which the last entry was appended, in milliseconds since 1970; 0 if there is none.
     private(set) var last: UInt64 = 0
 
     static let headSize = 128
@@ -67,7 +67,7 @@ struct ReplicaLog {
     private static let kindBits: UInt64 = 8
     /// The number of revisions under one id (section 7.5).
     static let mostRevisions = 4096
-    /// The number of entries of a file. When it is reached, a new file begins, and new ids with it.
+    /// The maximum number of entries in a file; after that, a new file with new ids is begun.
     static let mostEntries = 1 << 15
     private static let magic: [UInt8] = Array("vfmtRPL2".utf8)
 
@@ -85,7 +85,7 @@ struct ReplicaLog {
         return replica.last == row && replica.made.count < Self.mostRevisions
     }
 
-    /// Applies an entry; returns false if no writer appends it in this place.
+    /// Applies an entry; returns false if the entry is not valid at this position.
     mutating func apply(_ entry: Entry) -> Bool {
         guard entry.id != 0 else { return false }
         var replica = replicas[entry.id] ?? Replica()
@@ -134,7 +134,7 @@ extension ReplicaLog {
         return out
     }
 
-    /// The hash that binds a head, and each entry to it; it is not secret.
+    /// The hash that protects a head, and binds each entry to it; it is not secret.
     private static func seal(of bytes: [UInt8]) -> Bytes32 { bytes.withUnsafeBytes { Blake2b.hash($0) } }
 
     /// Reads a head; returns nil if it is damaged.

@@ -1,10 +1,10 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The questions that stores ask the memory of replica ids.
+/// The interface of the replica ids for stores.
 extension ReplicaFiles: ReplicaMemory {
-    /// Chooses and claims an id. If the system does not tell which run this is, or the memory cannot be written, the
-    /// ids are those of this process.
+    /// Chooses and claims an id. If the current run cannot be determined, or the memory cannot be written, ids of this
+    /// process are used.
     func claim(_ vault: Bytes16, _ vector: Vector) throws(VaultError) -> ReplicaClaim {
         do throws(VaultError) {
             let split = try splitIDs(vault, vector)
@@ -39,7 +39,7 @@ extension ReplicaFiles: ReplicaMemory {
 }
 
 extension Vector {
-    /// The revision of an id's row, 0 if it has none; nil if the id is split.
+    /// Returns the revision of an id's row; 0 if there is none, nil if the id is split.
     func openRow(of id: ReplicaID) -> UInt64? {
         guard let row = row(of: id) else { return 0 }
         return row.isSplit ? nil : row.revision

@@ -3,16 +3,17 @@ internal import VaultBytes
 internal import VaultCrypto
 internal import VaultStore
 
-/// The last states of this machine's memories of replica ids, in a file that no snapshot of a disk contains: it is in
-/// memory, and is gone after a reboot or after the user's last session (section 7.5).
+/// The progress of this machine's replica id files, recorded in a file that disk snapshots do not contain: it is in
+/// memory, and disappears after a reboot or after the user's last session (section 7.5).
 ///
-/// A file system that is put back to a snapshot while the machine runs has the memory of ids as it was then, with its
-/// inode and its times. Without a witness, ids that have advanced since then would be continued from that point.
+/// If a file system is restored from a snapshot while the machine runs, the old replica id files return with the same
+/// inodes and times. Without a witness, ids would be continued from that point, although they have advanced since.
 ///
-/// The file is a table of fixed size for all of a user's vaults. It is neither secret nor complete: of two memories
-/// with the same place in the table, the later one stays, and whatever cannot be read or written proves nothing.
+/// The file is a table of fixed size for all of a user's vaults. It is neither secret nor complete: if two replica id
+/// files share a place in the table, only the later one is recorded, and errors in reading or writing the table are
+/// ignored.
 struct ReplicaWitness: Sendable {
-    /// How far a memory had come.
+    /// The progress of one replica id file.
     struct Entry: Equatable {
         let device: UInt64
         let inode: UInt64
@@ -25,21 +26,21 @@ struct ReplicaWitness: Sendable {
     let path: String
     let fileSystem: any FileSystem
 
-    /// The number of memories that have a place in the table.
+    /// The number of places in the table.
     private static let places: UInt64 = 256
     /// The bytes of an entry.
     private static let entrySize = 64
 
-    /// Opens the table, which is made if there is none; nil if that is not possible.
+    /// Opens the table, creating it if necessary; nil if that is not possible.
     func open() -> Table? {
         do throws(VaultError) {
             if let table = try existing() { return table }
             do throws(VaultError) {
-                // All of it at once, so that later changes need no further memory.
+                // Allocate all of it at once: later changes must not need further memory.
                 let size = Int(Self.places) * Self.entrySize
                 try fileSystem.create(path).write([UInt8](repeating: 0, count: size), at: 0)
             } catch {
-                // Another process was faster.
+                // Another process created it first.
                 guard error.code == .fileExists else { throw error }
             }
             return try existing()
@@ -47,7 +48,7 @@ struct ReplicaWitness: Sendable {
     }
 
     private func existing() throws(VaultError) -> Table? {
-        // The folder belongs to everybody; nobody can replace a file there that belongs to this user.
+        // The folder is writable for all users, but other users cannot replace this user's file there.
         guard let owner = fileSystem.owner(of: path) else { return nil }
         guard owner == geteuid() else { throw VaultError(.io, "\(path) belongs to another user") }
         return Table(file: try fileSystem.openOwn(path, writable: true))
@@ -57,7 +58,7 @@ struct ReplicaWitness: Sendable {
     struct Table {
         fileprivate let file: any FileHandle
 
-        /// Returns what is known about the memory at a path; nil if nothing is known.
+        /// Returns the entry for the replica id file at a path; nil if there is none.
         func entry(of memory: String) -> Entry? {
             let (key, offset) = Self.place(of: memory)
             do throws(VaultError) {
@@ -73,13 +74,13 @@ struct ReplicaWitness: Sendable {
             } catch { return nil }
         }
 
-        /// Notes how far the memory at a path has come.
+        /// Records the progress of the replica id file at a path.
         func note(_ entry: Entry, of memory: String) {
             let (key, offset) = Self.place(of: memory)
             do throws(VaultError) { try file.write(Self.encode(entry, key), at: offset) } catch {}
         }
 
-        /// Returns a hash of a memory's path, and the offset of its place.
+        /// Returns a hash of a replica id file's path, and the offset of its place in the table.
         private static func place(of memory: String) -> (key: Bytes32, offset: UInt64) {
             var hash = Blake2b()
             hash.update("vaultfmt witness")
@@ -88,7 +89,7 @@ struct ReplicaWitness: Sendable {
             return (key, key.words.0 % ReplicaWitness.places * UInt64(ReplicaWitness.entrySize))
         }
 
-        /// Returns the 64 bytes of an entry; the hash at their end is different in every memory and version.
+        /// Returns the 64 bytes of an entry; the hash at their end differs for each path and version.
         private static func encode(_ entry: Entry, _ key: Bytes32) -> [UInt8] {
             var out: [UInt8] = []
             for number in [entry.device, entry.inode, entry.count, entry.greatest] { out.append(u64: number) }

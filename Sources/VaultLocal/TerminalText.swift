@@ -1,9 +1,9 @@
 /// Text that is safe to show on a terminal: text from a file or another person cannot move the cursor, hide itself, or
 /// reorder or end the line.
 package enum TerminalText {
-    /// Returns the text with everything escaped that is not plainly visible: control characters, line endings,
-    /// bidirectional formatting marks, and invisible and private-use characters. Backslashes are doubled, so that the
-    /// result is unambiguous.
+    /// Returns the text with all characters escaped that are not plainly visible: control characters, line endings,
+    /// bidirectional formatting marks, and invisible and private-use characters. Backslashes are doubled to make the
+    /// result unambiguous.
     package static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { $0 == "\\" || isHarmful($0) }) else { return text }
         var result = ""

@@ -11,9 +11,9 @@ public struct UndoStep: Sendable {
     public let entries: [LogEntry]
     /// The differences between the newest state and the target.
     public let changes: VaultChanges
-    /// Whether, as far as this machine knows, it made all of these changes itself.
+    /// True if, as far as this machine knows, it made all of these changes itself.
     public let isMadeHere: Bool
-    /// Whether the step makes a change again that was undone.
+    /// True if the step makes an undone change again.
     let isRedo: Bool
     /// The generation of the vault afterwards, from the user's point of view: the target's own generation or, if the
     /// target is itself an undo, the generation that the undo led to.
@@ -24,20 +24,20 @@ public struct UndoStep: Sendable {
 
 /// The result of planning an undo or redo.
 public enum UndoPlan: Sendable {
-    /// This step can be carried out.
+    /// The step to carry out.
     case step(UndoStep)
     /// There is nothing to do: the vault has no earlier state, or no undo that could be redone.
     case nothing
-    /// Only this many changes can be undone.
+    /// Only this number of changes can be undone.
     case fewer(Int)
     /// The file no longer contains the earlier state, because it was compacted or rewritten at this time (milliseconds
     /// since 1970).
     case gone(Int64)
 }
 
-/// Undo and redo. Each undo goes back one more change; a redo goes forward again, unless something else has been
-/// changed. This machine recognises its own undos by the notes that it keeps; without a note, an undo is a change like
-/// any other.
+/// Undo and redo. Each undo reverts one more change; a redo reverses an undo, unless the vault has been changed
+/// otherwise. This machine recognises its own undos by its records; without a record, an undo is treated like any other
+/// change.
 extension Machine {
     /// Plans to undo the last changes.
     ///
@@ -110,13 +110,13 @@ extension Machine {
     }
 }
 
-/// The states of a vault from the user's point of view: an undo is not a separate state, but stands for the state that
+/// The states of a vault from the user's point of view: an undo is not a separate state, but represents the state that
 /// it restored.
 private struct VisibleStates {
     private let vault: Vault
     private let own: OwnCommits
     private var log: [LogEntry] = []
-    /// Whether the log contains every state in the file.
+    /// True if the log contains every state in the file.
     private var isWhole = false
 
     init(_ vault: Vault, _ own: OwnCommits) {
@@ -127,7 +127,7 @@ private struct VisibleStates {
     /// The time at which the oldest state read so far was made.
     var oldest: Int64 { log.last?.time ?? 0 }
 
-    /// Returns the generation whose items the newest state has, and the greatest generation that a redo can lead to.
+    /// Returns the generation whose items are in the newest state, and the greatest generation that a redo can restore.
     func start() throws(VaultError) -> (generation: UInt64, origin: UInt64) {
         let now = vault.state
         guard let entry = own.entry(now.generation, now.chainValue), entry.target != 0 else {
@@ -151,7 +151,7 @@ private struct VisibleStates {
         return try self.entry(before.state.generation)
     }
 
-    /// Returns a state or, if it is an undo, the state that it led back to.
+    /// Returns a state or, if it is an undo, the state that it restored.
     mutating func visible(_ entry: LogEntry) throws(VaultError) -> LogEntry? {
         guard let noted = own.entry(entry.state.generation, entry.state.chainValue), noted.target != 0,
             noted.target < entry.state.generation
@@ -159,12 +159,12 @@ private struct VisibleStates {
         return try self.entry(noted.target)
     }
 
-    /// Returns whether this machine made the change, and the change is its own and not a merge.
+    /// Returns whether this machine made the change, and the change is not a merge.
     func isMadeHere(_ entry: LogEntry) -> Bool {
         own.entry(entry.state.generation, entry.state.chainValue) != nil && !entry.isMerge
     }
 
-    /// Reads the log down to the state before a generation; generations only increase.
+    /// Reads the log back to the state before a generation.
     private mutating func read(downTo generation: UInt64) throws(VaultError) {
         if isWhole { return }
         if let last = log.last, last.state.generation < generation { return }

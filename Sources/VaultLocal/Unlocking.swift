@@ -9,7 +9,7 @@ internal import VaultStore
 /// containers.
 extension Machine {
     /// Keeps a vault unlocked for a number of seconds from now, during which `openUnlocked` opens it without factors.
-    /// This ends early if the slot is found to have been removed or changed.
+    /// The period ends early if the slot is found to be removed or changed.
     ///
     /// Throws `locked`, and `invalidArgument` for 0 seconds.
     public static func keepUnlocked(_ vault: Vault, seconds: UInt32) throws(VaultError) {
@@ -25,15 +25,15 @@ extension Machine {
         try KernelKeyring.end(vault: vault)
     }
 
-    /// Returns the same, but nil also if the key that is kept is that of a slot other than the one that opened the
-    /// vault.
+    /// Returns the time until which a vault is kept unlocked; nil also if the stored key belongs to a slot other than
+    /// the one that opened the vault.
     package static func unlockedUntil(asOpened vault: Vault) throws(VaultError) -> UInt64? {
         try KernelKeyring.end(vault: vault.id, slot: try vault.keptKey().slot)
     }
 
     /// The result of `lock`.
     public enum Locked: Sendable, Hashable {
-        /// The vault was unlocked until now.
+        /// The vault was unlocked.
         case wasUnlocked
         /// The vault was not unlocked.
         case wasNotUnlocked
@@ -41,10 +41,10 @@ extension Machine {
         case unknown
     }
 
-    /// Reverses `keepUnlocked` for the vault that is now in this file, and for any vault that was unlocked under this
-    /// path. Open handles stay open.
+    /// Reverses `keepUnlocked` for the vault in this file, and for any vault that was unlocked under this path. Open
+    /// handles are not affected.
     ///
-    /// If nothing was unlocked under this path, throws the errors of reading the file.
+    /// If no vault was unlocked under this path, errors of reading the file are thrown.
     @discardableResult
     public static func lock(_ path: String) throws(VaultError) -> Locked {
         let place = Store.Place()
@@ -78,8 +78,8 @@ extension Machine {
     @discardableResult
     public func dropKeptKeyIfGone(_ vault: Vault) -> Bool { dropKeptKeyIfGone(vault, unlockedAt: nil) }
 
-    /// Does the same but, if a path is given, only to a key that was stored for this path, because a copy elsewhere may
-    /// be older.
+    /// Removes an outdated key; if a path is given, only if the key was stored for this path, because a copy at another
+    /// path may be older.
     @discardableResult
     func dropKeptKeyIfGone(_ vault: Vault, unlockedAt path: String?) -> Bool {
         do throws(VaultError) {

@@ -27,7 +27,7 @@ static struct {
     __typeof__(gcry_mpi_release) *gcry_mpi_release;
 } gcrypt;
 
-/* libgcrypt writes a line of its own before it aborts. */
+/* Suppresses the line that libgcrypt logs before it aborts. */
 static void no_log(void *context, int level, const char *format, va_list values) {
     (void)context;
     (void)level;
@@ -35,8 +35,8 @@ static void no_log(void *context, int level, const char *format, va_list values)
     (void)values;
 }
 
-/* libgcrypt aborts if it cannot open the file that says whether FIPS mode is on. Nothing has been written by then, so the
-   program ends as for any file that cannot be opened. */
+/* libgcrypt aborts if it cannot open the file that enables FIPS mode. Nothing has been written at that point, so the
+   program exits as for any file that cannot be opened. */
 static void end_of_start(int signal) {
     enum { EX_IOERR = 74 };
     static const char message[] = "vaultfmt: libgcrypt, which reads this format, cannot start; raise the limits on open files and "
@@ -145,7 +145,7 @@ int interchange_cipher_decrypt(void *handle, void *bytes, size_t size) {
 void interchange_cipher_close(void *handle) { gcrypt.gcry_cipher_close(handle); }
 
 /* CBC over zeros from the initialisation vector B is E(B), E(E(B)), …: the chain for one half of the key, without a
-   call for each round. Only the last block is needed, and that is what CBC-MAC returns. */
+   call for each round. Only the last block is needed, which is the result of CBC-MAC. */
 static int iterate(const void *seed, void *block, uint64_t rounds) {
     enum { step = 4096 };
     static const unsigned char zeros[step * 16];
@@ -173,7 +173,7 @@ int interchange_aes_kdf(const void *seed, void *key, uint64_t rounds) {
 /* Returns a number of `size` bytes, which libgcrypt wipes when it is released. */
 static int scan(gcry_mpi_t *number, const void *bytes, size_t size) {
     int result = (int)gcrypt.gcry_mpi_scan(number, GCRYMPI_FMT_USG, bytes, size, NULL);
-    /* It then computes with the number in constant time. */
+    /* This flag makes libgcrypt compute with the number in constant time. */
     if (result == 0) gcrypt.gcry_mpi_set_flag(*number, GCRYMPI_FLAG_SECURE);
     return result;
 }

@@ -16,14 +16,15 @@ static int (*const loaders[])(void) = {
 };
 enum { library_count = sizeof loaders / sizeof loaders[0] };
 
-/* Why the last library could not be opened, if it is installed. Accessed only while the lock of interchange_load is held. */
+/* The reason why the last library could not be opened, if it is installed. Accessed only while the lock of
+ * interchange_load is held. */
 static char failure[256];
 
 void *interchange_open(const char *name) {
     dlerror();
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     const char *words = library == NULL ? dlerror() : NULL;
-    /* The dynamic loader has no error codes, but ends its message with the system's words. */
+    /* The dynamic loader has no error codes, but its message ends with the system's error text. */
     if (words != NULL && strstr(words, strerror(ENOENT)) == NULL) snprintf(failure, sizeof failure, "%s", words);
     return library;
 }

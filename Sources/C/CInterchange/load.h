@@ -7,7 +7,7 @@
 #define FIND(library, table, function) \
     (((table).function = (__typeof__((table).function))dlsym((library), #function)) != NULL)
 
-/* Opens a library; if it cannot be opened, the reason is kept for interchange_load. */
+/* Opens a library; if it cannot be opened, the reason is stored for interchange_load. */
 void *interchange_open(const char *name);
 
 int interchange_load_gcrypt(void);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Every function that is used; the table below and its loading are made of this list. */
+/* The functions used; the table below and its loading are generated from this list. */
 #define FUNCTIONS(use)                     \
     use(sd_bus_open_user)                  \
     use(sd_bus_close)                      \
@@ -55,7 +55,7 @@ static enum user_bus_loading load(char *reason, size_t size) {
     void *library = dlopen("libsystemd.so.0", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         const char *words = dlerror();
-        /* The dynamic loader has no error codes, but ends its message with the system's words. */
+        /* The dynamic loader has no error codes, but its message ends with the system's error text. */
         if (words == NULL || strstr(words, strerror(ENOENT)) != NULL) return USER_BUS_MISSING;
         snprintf(reason, size, "%s", words);
         return USER_BUS_FAILED;
@@ -89,12 +89,12 @@ int user_bus_open(void **opened) {
     int result = bus.sd_bus_open_user(&connection);
     *opened = connection;
     if (result < 0) return result;
-    /* The agent goes on without the bus. */
+    /* The agent continues to run without the bus. */
     return bus.sd_bus_set_exit_on_disconnect(connection, 0);
 }
 
 void user_bus_close(void *connection) {
-    /* Without flushing, which would wait for a bus that does not read. */
+    /* Do not flush: that would block if the bus does not read. */
     bus.sd_bus_close(connection);
     bus.sd_bus_unref(connection);
 }

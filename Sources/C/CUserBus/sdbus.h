@@ -1,6 +1,6 @@
-/* The declarations of libsystemd that are used here, so that its headers need not be installed: names, types and numbers
-   are those of systemd/sd-bus.h (LGPL-2.1-or-later) of systemd 252, as sd-bus(3) and the pages for each function
-   document them. libsystemd.so.0 keeps them. */
+/* The libsystemd declarations used here; its headers need not be installed. Names, types and numbers match
+   systemd/sd-bus.h (LGPL-2.1-or-later) of systemd 252, as documented in sd-bus(3) and the manual page of each function.
+   They are stable in libsystemd.so.0. */
 #ifndef USER_BUS_SDBUS_H
 #define USER_BUS_SDBUS_H
 #include <stddef.h>

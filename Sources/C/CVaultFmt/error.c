@@ -40,7 +40,7 @@ void vaultfmt_internal_set_error(const char *text, size_t size, int32_t has_offs
 
 const char *vaultfmt_version(void) { return VAULTFMT_VERSION; }
 
-/* memset is called through a volatile pointer, so that the compiler cannot remove the call as useless. */
+/* memset is called through a volatile pointer, which prevents the compiler from optimising the call away. */
 void vaultfmt_wipe(void *memory, size_t size) {
     static void *(*const volatile set)(void *, int, size_t) = memset;
     if (memory != NULL) set(memory, 0, size);

@@ -25,10 +25,11 @@ static long find(const char *description) {
     return keyctl(KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, (long)"user", (long)description, 0);
 }
 
-/* A key that was found and is then denied has been dropped by another process in the meantime: without its link, nobody possesses it. */
+/* If access to a found key is denied, another process has removed its link in the meantime; without the link, no
+ * process possesses the key. */
 static long gone(long result) { return result == -EACCES ? -ENOKEY : result; }
 
-/* Revoking a key wipes its payload at once, even if others have found the key; the link is removed too. */
+/* Revoking a key wipes its payload at once, even if other processes have found the key; the link is removed too. */
 static long drop(long key) {
     long result = gone(keyctl(KEYCTL_REVOKE, key, 0, 0, 0));
     keyctl(KEYCTL_UNLINK, key, KEY_SPEC_USER_KEYRING, 0, 0);
@@ -38,7 +39,8 @@ static long drop(long key) {
 int64_t vault_key_keep(const char *description, const void *payload, size_t size, uint32_t seconds) {
     long result = possess_user_keyring();
     if (result < 0) return result;
-    /* The key is made visible to others only after its timeout has been set. */
+    /* The key becomes visible to other processes only after its timeout has
+     * been set. */
     long key = syscall(SYS_add_key, "user", description, payload, size, (long)KEY_SPEC_THREAD_KEYRING);
     if (key < 0) return -errno;
     result = keyctl(KEYCTL_SET_TIMEOUT, key, (long)seconds, 0, 0);

@@ -1,5 +1,6 @@
-/* All files are opened here. If a program's standard descriptors are closed, the next files that it opens get their numbers, and anything printed is
-   written to those files. Therefore, no file of ours ever has a descriptor below 3. */
+/* All files are opened here. If a program's standard descriptors are closed, the next files that it opens get their
+   numbers, and anything printed is written to those files. Therefore, files opened by this library never have a
+   descriptor below 3. */
 #define _GNU_SOURCE
 #include "vault_shim.h"
 #include <errno.h>
@@ -11,8 +12,8 @@ enum { FIRST_FREE = STDERR_FILENO + 1 };
 
 static int is_closed(int fd) { return fcntl(fd, F_GETFD) < 0 && errno == EBADF; }
 
-/* Occupies the closed standard descriptors, so that the next file cannot get them. A write to one of them by another thread still fails, because
-   an O_PATH descriptor can be neither read nor written. Returns how many are occupied. */
+/* Occupies the closed standard descriptors, so the next opened file cannot use them. A write to one of them by another
+   thread still fails, because an O_PATH descriptor can be neither read nor written. Returns their number. */
 static int hold_standard(int held[FIRST_FREE]) {
     int count = 0;
     if (!is_closed(0) && !is_closed(1) && !is_closed(2)) return 0;
@@ -28,7 +29,7 @@ static int hold_standard(int held[FIRST_FREE]) {
     return count;
 }
 
-/* Moves a file that got a standard descriptor after all, because another thread has just closed that descriptor. */
+/* Moves a file that was opened on a standard descriptor because another thread has just closed that descriptor. */
 static int raise_descriptor(int fd) {
     int raised = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
     int error = errno;
@@ -78,8 +79,8 @@ DIR *vault_open_directory(const char *path) {
 int vault_fill_standard_descriptors(void) {
     for (int fd = 0; fd < FIRST_FREE; fd++) {
         if (!is_closed(fd)) continue;
-        /* The access modes are reversed on purpose, so that reading from a closed input or writing to a closed output is an error, here and in every
-           child. */
+        /* The access modes are reversed on purpose: reading from a closed input or writing to a closed output must
+           fail, here and in every child. */
         int opened = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
         if (opened < 0) opened = open("/", O_PATH);
         if (opened < 0) return -errno;

@@ -84,7 +84,7 @@ void vault_memory_lock(void) { pthread_mutex_lock(&memory); }
 void vault_memory_unlock(void) { pthread_mutex_unlock(&memory); }
 
 int vault_memory_has(size_t size) {
-    /* Not with malloc: what it has kept of freed blocks is of no use to libsodium, which maps its own pages. */
+    /* malloc is not used here: it may reuse freed blocks, but libsodium must map new pages. */
     void *found = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (found == MAP_FAILED) return 0;
     munmap(found, size);
@@ -97,7 +97,7 @@ static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_change = PTHREAD_COND_INITIALIZER;
 static unsigned int inside, forking;
 static _Thread_local unsigned int depth;
-/* The cancellation state for fork() to restore: fork() is not a cancellation point, but the wait below would be one. */
+/* The cancellation state to restore after fork(), which is not a cancellation point, although the wait below is one. */
 static _Thread_local int cancelling;
 
 void vault_enter(void) {

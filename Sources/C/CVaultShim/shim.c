@@ -14,8 +14,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* The lock covers one byte far beyond any content (section 7.4 of the specification), so that readers are not blocked on systems with mandatory
-   locks. */
+/* The lock covers one byte far beyond any content (section 7.4 of the specification), so it does not block readers on
+   systems with mandatory locks. */
 #define LOCK_OFFSET ((off_t)1 << 48)
 
 static int set_lock(int fd, short type) {
@@ -42,7 +42,7 @@ const char *vault_next_name(DIR *directory) {
 static int rename_by_link(const char *from, const char *to) {
     if (link(from, to) != 0) return -errno;
     if (unlink(from) == 0) return 0;
-    /* The file must not keep two names, because a vault with two names is never replaced. */
+    /* The file must not have two names, because a vault with two names is never replaced. */
     int error = errno;
     unlink(to);
     return -error;
@@ -126,7 +126,7 @@ int vault_boot_timer(void) {
 }
 
 int vault_boot_timer_set(int timer, uint64_t milliseconds) {
-    /* The kernel refuses what its clock never reaches. */
+    /* The kernel rejects times beyond the range of its clock. */
     const uint64_t seconds = milliseconds / 1000, most = (uint64_t)1 << 32;
     struct itimerspec time = {.it_value = {.tv_sec = (time_t)(seconds < most ? seconds : most), .tv_nsec = (long)(milliseconds % 1000) * 1000000}};
     return timerfd_settime(timer, TFD_TIMER_ABSTIME, &time, NULL) == 0 ? 0 : -errno;

@@ -20,7 +20,8 @@ enum { caught_count = sizeof caught / sizeof caught[0] };
 static struct {
     volatile sig_atomic_t state;
     int terminal, lock, note;
-    /* The terminal's modes before the turn, and those that were last set. */
+    /* The terminal's modes before the turn, and the modes that were last
+     * set. */
     struct termios before, set;
     struct sigaction actions[caught_count];
 } turn = {.state = VAULT_TURN_NONE, .terminal = -1, .lock = -1, .note = -1};
@@ -73,8 +74,8 @@ static int is_same(const struct termios *a, const struct termios *b) {
     return a->c_iflag == b->c_iflag && a->c_oflag == b->c_oflag && a->c_lflag == b->c_lflag;
 }
 
-/* Sets the terminal's modes, even from the background, discards pending input, and records the resulting modes, because drivers need not apply all
-   that was requested. */
+/* Sets the terminal's modes, even from the background, discards pending input, and records the resulting modes, because
+   a driver may ignore part of the request. */
 static int set_modes(const struct termios *modes) {
     sigset_t output, before;
     sigemptyset(&output);
@@ -107,7 +108,7 @@ static void act_on(int signal) {
     sigaction(signal, &mine, NULL);
 }
 
-/* Signals that the parent ignored stay ignored, as nohup requires; but Ctrl-C at a question counts as an answer. */
+/* Signals that the parent ignored remain ignored, as nohup requires, except Ctrl-C at a question. */
 static int is_ignored(int signal) {
     if (turn.state == VAULT_TURN_ASKING && (signal == SIGINT || signal == SIGQUIT)) return 0;
     for (int i = 0; i < caught_count; i++)
@@ -126,7 +127,8 @@ static void handle(int signal) {
         if (turn.state == VAULT_TURN_WORKING) {
             turn.state = VAULT_TURN_LOST;
             restore();
-            /* A signal that ends the process leaves the lock to the guardian, which restores the terminal only if it has the lock. */
+            /* If a signal ends the process, the guardian must have the lock, because it restores the terminal only
+             * then. */
             const int is_stop = signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
             if (turn.lock >= 0 && is_stop) flock(turn.lock, LOCK_UN);
         }
@@ -190,11 +192,12 @@ void vault_turn_end(void) {
 
 void vault_terminal_restore(int terminal, int lock, const struct vault_terminal_modes *modes) {
     struct termios before, hidden, now;
-    /* The lock is already held, unless the process gave it up before it was killed; in that case, another process may be using the terminal by now. */
+    /* The lock is already held, unless the process gave it up before it was killed; in that case, another process may
+     * now be using the terminal. */
     if (flock(lock, LOCK_EX | LOCK_NB) != 0) return;
     memcpy(&before, modes->before, sizeof before);
     memcpy(&hidden, modes->hidden, sizeof hidden);
-    /* Both sides of the comparison are as reported by the driver, except for flags that it does not support. */
+    /* Both sides of the comparison are values reported by the driver, except for unsupported flags. */
     if (tcgetattr(terminal, &now) != 0) return;
     const int asked = (now.c_lflag & (ECHO | ICANON)) == (hidden.c_lflag & (ECHO | ICANON));
     /* A menu that reads single keys also turns IEXTEN off, which shells at their prompts do not do. */

@@ -7,7 +7,8 @@ void *vault_wiping_realloc(void *block, size_t size)
 {
     if (block == NULL)
         return malloc(size);
-    /* Doubled, because callers grow by small steps: otherwise a long block would take quadratic time. */
+    /* The size is doubled, because callers grow blocks in small steps; otherwise, a long block would take quadratic
+     * time. */
     size_t used = malloc_usable_size(block);
     if (size <= used)
         return block;

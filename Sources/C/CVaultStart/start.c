@@ -1,6 +1,6 @@
-/* Checks that the system's random number generator and enough memory are available before any other code of this program runs. The Swift runtime needs random
-   bytes when it is loaded, and libsodium when it is initialised; without them, or without memory for the command's own arguments, they abort without
-   explanation. */
+/* Checks that the system's random number generator and enough memory are available before any other code of this
+   program runs. The Swift runtime needs random bytes when it is loaded, and libsodium when it is initialised; without
+   these bytes, or without memory for the command's arguments, they abort without an error message. */
 #define _GNU_SOURCE
 #include "vault_start.h"
 #include <errno.h>
@@ -14,7 +14,7 @@
 enum {
     UNAVAILABLE = 69,
     NO_MEMORY = 74,
-    /* Reading the arguments takes less than 1 MiB; afterwards, what may need much memory checks for itself. */
+    /* Reading the arguments takes less than 1 MiB; later code that may need much memory checks for it separately. */
     LEAST_MEMORY = 4 << 20
 };
 

@@ -2,7 +2,7 @@ internal import CVaultFmt
 internal import VaultFmt
 internal import VaultStore
 
-/// Memory returned to a caller: a structure and everything that it points to, in a single allocation that is wiped when
+/// Memory returned to a caller: a structure and all data that it points to, in a single allocation that is wiped when
 /// freed.
 final class Block {
     private static let headSize = 16
@@ -16,8 +16,8 @@ final class Block {
         self.secret = secret
     }
 
-    /// Makes a structure. `fill` is called twice, the first time to determine how much it puts into the arena. A secret
-    /// that the structure points to is kept alive with it.
+    /// Makes a structure. `fill` is called twice, the first time to determine the size of the arena. The block keeps
+    /// alive a secret that the structure points to.
     static func make<T>(holding secret: consuming Secret? = nil, _ fill: (inout Arena) -> T) throws(VaultError)
         -> UnsafePointer<T>
     {
@@ -42,7 +42,7 @@ final class Block {
     }
 }
 
-/// The part of a block that follows its structure, filled from front to back. If it has no memory, it only adds up the
+/// The part of a block that follows its structure, filled from front to back. Without memory, it only adds up the
 /// sizes.
 struct Arena {
     private let memory: UnsafeMutableRawPointer?
@@ -50,7 +50,7 @@ struct Arena {
 
     init(memory: UnsafeMutableRawPointer?) { self.memory = memory }
 
-    /// The size, a multiple of 16 and never 0, because even an empty value points to something.
+    /// The size, a multiple of 16. It is never 0, because even an empty value needs a valid pointer.
     var size: Int { used / 16 * 16 + 16 }
 
     private mutating func allocate(_ count: Int) -> UnsafeMutableRawPointer? {
@@ -69,7 +69,7 @@ struct Arena {
             data: place.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }, size: bytes.count)
     }
 
-    /// Appends bytes without a copy in ordinary memory.
+    /// Appends bytes without leaving a copy in ordinary memory.
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> vaultfmt_bytes {
         let place = allocate(bytes.count)
         if let place, let start = bytes.baseAddress { place.copyMemory(from: start, byteCount: bytes.count) }
@@ -87,7 +87,7 @@ struct Arena {
         return UnsafePointer(place)
     }
 
-    /// Appends an array of pointers, for structures that may get more members.
+    /// Appends an array of pointers, for structures that may gain members.
     mutating func appendPointers<T>(_ values: [T]) -> UnsafePointer<UnsafePointer<T>?>? {
         var pointers: [UnsafePointer<T>?] = []
         for value in values { pointers.append(append([value])) }

@@ -61,7 +61,7 @@ public func vaultfmt_each_secret(
         } catch {
             guard hasEnded else { throw error }
         }
-        // A call made by the function may have left an error text.
+        // A library call within the function may have left an error text.
         vaultfmt_internal_clear_error()
     }
 }

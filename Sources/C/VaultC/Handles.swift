@@ -6,7 +6,7 @@ internal import VaultStore
 /// this handle.
 final class VaultHandle: Sendable {
     let vault: Vault
-    /// The machine that remembers the vault's states; nil if the caller does.
+    /// The machine that remembers the vault's states; nil if the caller remembers them.
     let machine: Machine?
     private let open = Guarded<OpenTransaction?>(nil)
 
@@ -18,7 +18,7 @@ final class VaultHandle: Sendable {
     /// The transaction of this handle, if this thread began it.
     var transaction: OpenTransaction? {
         get throws(VaultError) {
-            // This check precedes the mutex, which a thread of the parent may have held.
+            // This check precedes the mutex, which a thread of the parent process may have held during the fork.
             guard vault.isOfThisProcess else { throw VaultError.otherProcess }
             return open.withLock { $0 }.flatMap { $0.isOfThisThread ? $0 : nil }
         }
@@ -43,7 +43,7 @@ final class VaultHandle: Sendable {
         try body(transaction)
     }
 
-    /// Makes changes in the transaction that is open on this thread, or in a new one.
+    /// Runs changes in this thread's open transaction, or in a new one.
     func changing<R>(_ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R {
         if let transaction = try transaction { return try transaction.perform(body) }
         return try vault.transaction(body)

@@ -4,8 +4,7 @@ internal import VaultFmt
 
 /// Checks and copies the arguments that callers pass.
 enum Input {
-    /// A limit above that of any secret, passphrase or key file, so that oversized input is rejected before it is
-    /// copied.
+    /// A limit above that of any secret, passphrase or key file; oversized input is rejected before it is copied.
     private static let mostBytes = 128 << 20
 
     static func buffer(_ bytes: vaultfmt_bytes) throws(VaultError) -> UnsafeRawBufferPointer? {

@@ -37,7 +37,7 @@ extension Input {
         }
     }
 
-    /// Returns the first member that is set but that keys of the class do not have.
+    /// Returns the first member that is set but does not belong to keys of the class.
     private static func foreignMember(_ key: vaultfmt_key, _ itemClass: ItemClass) -> String? {
         if itemClass.isDefined, key.text_count != 0 { return "texts" }
         return ItemKey.Field.allCases.first { field in

@@ -95,7 +95,7 @@ extension Input {
     }
 }
 
-/// The caller's function for notices. The caller ensures that any thread may call it.
+/// The caller's function for notices. The caller guarantees that any thread may call it.
 private struct Listener: @unchecked Sendable {
     let notice: (@convention(c) (UnsafeMutableRawPointer?, UInt32, UnsafePointer<CChar>?) -> Void)?
     let context: UnsafeMutableRawPointer?

@@ -203,7 +203,7 @@ enum Output {
         }
     }
 
-    /// Fills a fixed-size C array, which is imported as a tuple, with as much as fits; the rest stays zero.
+    /// Fills a fixed-size C array, which is imported as a tuple, up to its size; the rest remains zero.
     static func fill<Tuple>(_ tuple: inout Tuple, _ bytes: [UInt8]) {
         withUnsafeMutableBytes(of: &tuple) { $0.copyBytes(from: bytes.prefix($0.count)) }
     }

@@ -68,7 +68,7 @@ struct CallersProvider: SlotFactor, @unchecked Sendable {  // The caller's point
         vaultfmt_internal_clear_error()
         let status = ForkGate.outside(function)
         let text = String(cString: vaultfmt_error_text())
-        // A call made by the function may have left an error text.
+        // A library call within the function may have left an error text.
         vaultfmt_internal_clear_error()
         guard status != 0 else { return }
         let said = text.isEmpty ? "the provider \"\(provider)\" could not \(what)" : onOneLine(text)

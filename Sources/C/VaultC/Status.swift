@@ -4,7 +4,7 @@ internal import VaultStore
 
 /// Runs the body of a C function. An error becomes a status, and its text is stored for this thread.
 ///
-/// Like everything in the library, the body throws only `VaultError`.
+/// The body throws only `VaultError`, like all functions of the library.
 func status(_ body: () throws -> Void) -> vaultfmt_status {
     let cancelState = vaultfmt_internal_begin()
     defer { vaultfmt_internal_end(cancelState) }
@@ -20,7 +20,7 @@ func status(_ body: () throws -> Void) -> vaultfmt_status {
 
 /// Stores an error's text and offset for this thread.
 private func keep(_ error: VaultError) -> vaultfmt_status {
-    // It can contain names of other people's items.
+    // The text can contain names of other people's items.
     var text = onOneLine(error.detail)
     text.withUTF8 { text in
         text.withMemoryRebound(to: CChar.self) {
@@ -46,7 +46,7 @@ func given<T>(_ pointer: T?, _ name: StaticString) throws(VaultError) -> T {
     return pointer
 }
 
-/// Returns a required structure filled in by the caller, whose size must be the one that this library knows.
+/// Returns a required structure filled in by the caller, whose size must match this version of the library.
 func given<T>(_ pointer: UnsafePointer<T>?, sized size: KeyPath<T, UInt32>, _ name: StaticString) throws(VaultError)
     -> T
 {

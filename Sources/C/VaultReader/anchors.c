@@ -1,4 +1,4 @@
-/* Anchors: comparing the state with a remembered one, along hand-overs if the key was replaced (section 7.2). */
+/* Anchors: compares the state with a remembered one, using hand-overs if the key was replaced (section 7.2). */
 #include "internal.h"
 
 #include <string.h>
@@ -35,7 +35,8 @@ static vfr_status read_rows(vfr_vault *vault, const vfri_hand_over *hand_over, v
     return vfri_read_rows(vault, hand_over->vector, vault->commit.keyring.offset, hand_over->floor, rows);
 }
 
-/* Tells a fault in the file from a failure that says nothing about it. */
+/* Returns whether a status means a fault in the file, rather than an unrelated
+ * failure. */
 static bool is_fault(vfr_status status) {
     return status == VFR_AUTHENTICATION_FAILED || status == VFR_STRUCTURE_INVALID;
 }
@@ -66,7 +67,7 @@ void vfr_release_hand_over(vfr_vault *vault, vfr_hand_over *hand_over) {
 
 /* ---- Under one key ---- */
 
-/* Tells whether a side with a floor and sorted rows has seen every one of some rows. */
+/* Returns whether a vector with a floor and sorted rows includes all of the given rows. */
 static bool has_seen(const vfr_row *sorted, size_t count, uint64_t floor, const vfr_row *rows, size_t row_count) {
     for (size_t i = 0; i < row_count; i++) {
         if (rows[i].revision <= floor) continue;
@@ -90,7 +91,7 @@ static vfr_status compare_rows(vfr_vault *vault, const vfr_anchor *anchor, vfr_v
                    : anchor_has            ? VFR_VERDICT_OLDER
                                            : VFR_VERDICT_FORKED;
     } else if (status == VFR_STRUCTURE_INVALID) {
-        status = VFR_INVALID_ARGUMENT; /* one replica twice */
+        status = VFR_INVALID_ARGUMENT; /* a duplicate replica id */
     }
     VFRI_RELEASE(&vault->memory, sorted);
     return status;
@@ -98,13 +99,13 @@ static vfr_status compare_rows(vfr_vault *vault, const vfr_anchor *anchor, vfr_v
 
 /* ---- Under keys that differ ---- */
 
-/* What is known of each hand-over. One that cannot be read may be valid, and may cover anything. */
+/* The known facts about each hand-over. An unreadable hand-over may be valid and may cover any changes. */
 typedef struct links {
     bool valid[VFRI_HAND_OVERS];
     vfr_status unread[VFRI_HAND_OVERS];
 } links;
 
-/* Marks the hand-overs that lead to the state's key: `uses` tells which may be used. */
+/* Marks the hand-overs that lead to the state's key, using only those in `uses`. */
 static void mark_leading(const vfr_vault *vault, const bool *uses, bool *leading) {
     const vfri_keyring *keyring = &vault->keyring;
     memset(leading, 0, VFRI_HAND_OVERS * sizeof *leading);
@@ -120,7 +121,7 @@ static void mark_leading(const vfr_vault *vault, const bool *uses, bool *leading
     }
 }
 
-/* Marks the hand-overs to which hand-overs lead from the anchor's key, as if all were valid. */
+/* Marks the hand-overs that are reachable from the anchor's key, assuming that all are valid. */
 static void mark_reached(const vfri_keyring *keyring, const uint8_t *owner, bool *reached) {
     memset(reached, 0, VFRI_HAND_OVERS * sizeof *reached);
     for (size_t round = 0; round < keyring->hand_over_count; round++) {
@@ -134,7 +135,7 @@ static void mark_reached(const vfri_keyring *keyring, const uint8_t *owner, bool
     }
 }
 
-/* Reads the hand-overs that can matter: those on a way from the anchor's key to the state's. */
+/* Reads the relevant hand-overs: those on a path from the anchor's key to the state's key. */
 static vfr_status read_links(vfr_vault *vault, const uint8_t *owner, links *out) {
     bool all[VFRI_HAND_OVERS], leading[VFRI_HAND_OVERS], reached[VFRI_HAND_OVERS];
     memset(out, 0, sizeof *out);
@@ -154,7 +155,7 @@ static vfr_status read_links(vfr_vault *vault, const uint8_t *owner, links *out)
     return VFR_OK;
 }
 
-/* Finds the verdict, with hand-overs that cannot be read left out, or taken to be valid and to cover everything. */
+/* Determines the verdict. Unreadable hand-overs are either ignored or assumed to be valid and to cover everything. */
 static vfr_status judge(vfr_vault *vault, const vfr_anchor *anchor, const links *known, bool trusting,
                         vfr_verdict *verdict) {
     const vfri_keyring *keyring = &vault->keyring;
@@ -177,7 +178,7 @@ static vfr_status judge(vfr_vault *vault, const vfr_anchor *anchor, const links 
         }
         vfri_release_rows(vault, &rows);
     }
-    bool all = true; /* rows are covered; it takes not all of them by the same hand-over */
+    bool all = true; /* every row is covered, not necessarily by the same hand-over */
     for (size_t j = 0; j < anchor->row_count; j++) all = all && covered[j] == 1;
     *verdict = !leads ? VFR_VERDICT_FOREIGN : all ? VFR_VERDICT_DESCENDS : VFR_VERDICT_FORKED;
     VFRI_RELEASE(&vault->memory, covered);

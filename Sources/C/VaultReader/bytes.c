@@ -1,4 +1,4 @@
-/* Bytes: the cursor over untrusted input, integers, text and comparison (section 1); and their memory. */
+/* Bytes: the cursor over untrusted input, integers, text and comparison (section 1); and memory allocation. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ uint64_t vfri_u64(vfri_cursor *cursor) {
     return vfri_load64(vfri_fixed(cursor, 8));
 }
 
-/* at most 9 bytes, and none in vain. */
+/* at most 9 bytes, in the shortest form. */
 uint64_t vfri_varint(vfri_cursor *cursor) {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 63; shift += 7) {
@@ -160,7 +160,7 @@ bool vfri_is_printable(vfr_bytes bytes) {
 
 /* ---- Memory ---- */
 
-/* What precedes each block. */
+/* The header of each allocated block. */
 typedef union head {
     size_t size; /* of the whole block */
     max_align_t alignment;

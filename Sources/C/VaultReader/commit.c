@@ -1,4 +1,4 @@
-/* Commits: opening, decoding and checking one (section 5.6). */
+/* Commits: opens, decodes and checks a commit (section 5.6). */
 #include "internal.h"
 
 #include <string.h>
@@ -12,7 +12,8 @@ static void decode_wide(vfri_cursor *cursor, vfri_reference *reference) {
     memcpy(reference->hash, vfri_fixed(cursor, 32), 32);
 }
 
-/* Decodes the core. What its cursor refuses is noted, because the proof is checked first (section 7.1, step 6). */
+/* Decodes the core. A malformed core is only recorded here, because the proof is checked first (section 7.1, step
+ * 6). */
 static void decode_core(const uint8_t core[CORE], vfri_commit *commit) {
     vfri_cursor cursor = vfri_cursor_of(core, CORE);
     commit->generation = vfri_u64(&cursor);
@@ -65,7 +66,7 @@ bool vfri_open_commit(const vfr_vault *vault, uint64_t offset, const uint8_t fra
     return true;
 }
 
-/* the MAC for owners, the signature for others. */
+/* checks the MAC for owners, or the signature for others. */
 static bool proof_holds(const vfr_vault *vault, const vfri_commit *commit) {
     if (vault->keys.full) {
         uint8_t mac[32];
@@ -112,7 +113,7 @@ vfr_status vfri_check_commit(const vfr_vault *vault, const vfri_commit *commit) 
     return vfri_equal32(commit->header_hash, vault->header_hash) ? VFR_OK : VFR_AUTHENTICATION_FAILED; /* */
 }
 
-/* Hashes the frames that a commit appended; false if they, or the padding, are not what they must be. */
+/* Hashes the frames that a commit appended; returns false if they or the padding are malformed. */
 static bool digest_frames(const uint8_t *bytes, size_t count, uint8_t digest[32]) {
     vfri_cursor cursor = vfri_cursor_of(bytes, count);
     vfri_hash all;

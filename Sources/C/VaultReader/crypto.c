@@ -61,7 +61,7 @@ void vfri_wipe(void *memory, size_t count) {
 
 bool vfri_argon2id(uint8_t out[32], const uint8_t input[32], const uint8_t salt[32], uint32_t memory, uint32_t passes,
                    uint32_t lanes) {
-    uint8_t password[32], salt_copy[32]; /* the context has pointers to what is not constant */
+    uint8_t password[32], salt_copy[32]; /* the context needs pointers to non-constant memory */
     memcpy(password, input, sizeof password);
     memcpy(salt_copy, salt, sizeof salt_copy);
     argon2_context context = {
@@ -91,12 +91,13 @@ void vfri_public_key(uint8_t out[32], const uint8_t seed[32]) {
 
 /* ---- Signatures ----
  *
- * R-5.20 leaves no freedom, but libsodium's verification has changed: up to 1.0.18, it compares the encoding of SB - kA
- * with R; later versions multiply by the cofactor, and so accept more. What it accepts is therefore checked once more.
+ * R-5.20 defines exactly which signatures are valid, but libsodium's verification has changed: up to 1.0.18, it
+ * compares the encoding of SB - kA with R; later versions multiply by the cofactor, and therefore accept more
+ * signatures. A signature that libsodium accepts is therefore checked again.
  *
- * If the key is in the group of prime order, as those of honest signers are, both equations agree for an R in that group,
- * and SB - kA equals no other R. For any other key, everything is computed here, by addition alone, because libsodium
- * does not multiply such points; a build of it that checks less than R-5.20 makes no difference either. */
+ * If the key is in the group of prime order, like those of honest signers, both equations agree for an R in that group,
+ * and SB - kA does not equal any other R. For any other key, the equation is computed here with additions only, because
+ * libsodium does not multiply such points. The result does not depend on libsodium making all checks of R-5.20. */
 
 enum { POINT = crypto_core_ed25519_BYTES };
 
@@ -105,7 +106,7 @@ static const uint8_t base[POINT] = {0x58, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x
                                     0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66,
                                     0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66};
 
-/* Tells whether S is less than the order of the group. */
+/* Returns whether S is less than the order of the group. */
 static bool is_reduced(const uint8_t scalar[32]) {
     uint8_t wide[64] = {0}, reduced[32];
     memcpy(wide, scalar, 32);
@@ -113,7 +114,7 @@ static bool is_reduced(const uint8_t scalar[32]) {
     return memcmp(reduced, scalar, 32) == 0;
 }
 
-/* Tells whether a point is canonically encoded and not of small order. */
+/* Returns whether a point is canonically encoded and not of small order. */
 static bool is_usable(const uint8_t point[POINT]) {
     uint8_t sum[POINT], twice[POINT];
     if (crypto_core_ed25519_add(sum, point, identity) != 0 || memcmp(sum, point, POINT) != 0) return false;
@@ -139,7 +140,7 @@ static bool multiply(uint8_t out[POINT], const uint8_t scalar[32], const uint8_t
     return true;
 }
 
-/* Tells whether the encoding of SB - kA is R's. */
+/* Returns whether the encoding of SB - kA equals R. */
 static bool equation_holds(const uint8_t signature[64], const uint8_t *message, size_t count, const uint8_t key[32]) {
     crypto_hash_sha512_state state;
     uint8_t digest[crypto_hash_sha512_BYTES], k[32];

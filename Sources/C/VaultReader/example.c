@@ -11,7 +11,7 @@ static int read_file(void *context, uint64_t offset, void *buffer, size_t count)
     return fread(buffer, 1, count, context) == count ? 0 : -1;
 }
 
-/* Reads a passphrase of ASCII, which needs no normalisation: any other has to be in NFC (see vfr_factors). */
+/* Reads an ASCII passphrase, which does not need normalisation; other passphrases must be in NFC (see vfr_factors). */
 static int read_passphrase(char *line, int size) {
     if (fgets(line, size, stdin) == NULL) return -1;
     line[strcspn(line, "\n")] = 0;
@@ -23,7 +23,7 @@ static int read_passphrase(char *line, int size) {
 
 static vfr_status print_secret(vfr_vault *vault, const char *service, const char *account) {
     static vfr_key key = {.class_number = 1, .field_count = 3};
-    const char *const fields[] = {service, account, ""}; /* the last one is the access group: the default one */
+    const char *const fields[] = {service, account, ""}; /* the last one is the access group, here the default group */
     for (size_t i = 0; i < 3; i++) {
         key.fields[i] = (vfr_field){.kind = VFR_FIELD_TEXT, .bytes = {(const uint8_t *)fields[i], strlen(fields[i])}};
     }

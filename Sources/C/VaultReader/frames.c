@@ -1,4 +1,4 @@
-/* Frames: reading them by reference, and opening what is sealed in them (sections 2, 4 and 5). */
+/* Frames: reads them by reference and opens their sealed bodies (sections 2, 4 and 5). */
 #include "internal.h"
 
 #include <string.h>

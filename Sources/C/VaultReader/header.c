@@ -151,7 +151,7 @@ static bool hash_is_right(const vfr_vault *vault) {
     return vfri_equal32(computed, vault->header_hash);
 }
 
-/* Reads the first bytes, and finds out how long the header is. */
+/* Reads the first bytes, and determines the length of the header. */
 static vfr_status read_start(vfr_vault *vault) {
     uint8_t start[16];
     if (vault->source.size < sizeof start) return VFR_NOT_A_VAULT;

@@ -1,4 +1,4 @@
-/* What the files of the reader share. Names that are not public begin with vfri_. */
+/* Declarations shared by the files of the reader. Names that are not public begin with vfri_. */
 #ifndef VAULTFMT_READER_INTERNAL_H
 #define VAULTFMT_READER_INTERNAL_H
 
@@ -60,10 +60,10 @@ enum {
 
 /* ---- Bytes (bytes.c) ---- */
 
-/* The only way to take apart bytes that come from a file.
+/* The only way to decode bytes from a file.
  *
- * A read that does not fit sets `failed`, and returns 0 or no bytes: code that follows stays within bounds, and checks
- * `failed` before it uses anything. Pointers to fixed sizes are never NULL: after a failure, they lead to zeros. */
+ * A read beyond the end sets `failed` and returns 0 or no bytes, so later reads stay within bounds. Check `failed`
+ * before using any result. Pointers to fixed-size fields are never NULL: after a failure, they point to zeros. */
 typedef struct vfri_cursor {
     const uint8_t *at;
     size_t left;
@@ -77,16 +77,17 @@ uint32_t vfri_u32(vfri_cursor *cursor);
 uint64_t vfri_u64(vfri_cursor *cursor);
 uint64_t vfri_varint(vfri_cursor *cursor);
 int64_t vfri_zigzag(vfri_cursor *cursor);
-/* At most `limit`, which the caller can hold in a size_t; more is a failure. */
+/* Reads a number of at most `limit`, which fits in a size_t; a greater number
+ * is a failure. */
 size_t vfri_count(vfri_cursor *cursor, size_t limit);
-/* `length` bytes; none after a failure. */
+/* Reads `length` bytes; returns no bytes after a failure. */
 vfr_bytes vfri_take(vfri_cursor *cursor, size_t length);
-/* A field of a fixed size of at most VFRI_FIXED bytes; zeros after a failure. */
+/* Reads a field of a fixed size of at most VFRI_FIXED bytes; returns zeros after a failure. */
 enum { VFRI_FIXED = 88 };
 const uint8_t *vfri_fixed(vfri_cursor *cursor, size_t length);
-/* `length` bytes that must be zero. */
+/* Skips `length` bytes, which must be zero. */
 void vfri_reserved(vfri_cursor *cursor, size_t length);
-/* Everything that is left must be zero. */
+/* Checks that all remaining bytes are zero. */
 void vfri_padding(vfri_cursor *cursor);
 /* Fails unless `condition` holds. */
 void vfri_require(vfri_cursor *cursor, bool condition);
@@ -97,10 +98,10 @@ void vfri_store32(uint8_t *bytes, uint32_t value);
 void vfri_store64(uint8_t *bytes, uint64_t value);
 bool vfri_is_zero(const uint8_t *bytes, size_t length);
 bool vfri_is_text(vfr_bytes bytes);
-/* Below, equal to, or above 0, as memcmp; a string sorts before any longer one that begins with it. */
+/* Compares like memcmp; a string sorts before any longer one that begins with it. */
 int vfri_compare(vfr_bytes left, vfr_bytes right);
 bool vfri_same(vfr_bytes left, vfr_bytes right);
-/* Printable ASCII, 33 to 126. */
+/* Returns whether all bytes are printable ASCII, 33 to 126. */
 bool vfri_is_printable(vfr_bytes bytes);
 
 /* ---- Memory (bytes.c) ---- */
@@ -110,13 +111,13 @@ typedef struct vfri_memory {
     size_t budget, used;
 } vfri_memory;
 
-/* Zeroed memory, or NULL. */
+/* Returns zeroed memory, or NULL. */
 void *vfri_allocate(vfri_memory *memory, size_t size);
-/* Zeroed memory for `count` elements, or NULL. */
+/* Returns zeroed memory for `count` elements, or NULL. */
 void *vfri_allocate_array(vfri_memory *memory, size_t count, size_t size);
-/* Wipes and releases; accepts NULL. */
+/* Wipes and releases memory; accepts NULL. */
 void vfri_release(vfri_memory *memory, void *block);
-/* As vfri_release, for a variable, which becomes NULL; it is evaluated twice. */
+/* Like vfri_release, for a variable, which is set to NULL; the argument is evaluated twice. */
 #define VFRI_RELEASE(memory, pointer) (vfri_release((memory), (pointer)), (pointer) = NULL)
 
 /* ---- The vault ---- */
@@ -136,7 +137,7 @@ typedef struct vfri_reference {
 } vfri_reference;
 
 typedef struct vfri_commit {
-    uint64_t offset; /* where it was found */
+    uint64_t offset; /* the offset at which it was found */
     uint64_t generation, previous_generation;
     uint8_t previous_chain[32];
     uint64_t own_offset, start, clock, floor;
@@ -151,13 +152,13 @@ typedef struct vfri_commit {
     uint8_t chain[32];
 } vfri_commit;
 
-/* Rows of a vector, in their order, and sorted by replica id. */
+/* The rows of a vector, in their original order and sorted by replica id. */
 typedef struct vfri_rows {
     vfr_row *rows, *sorted;
     size_t count;
 } vfri_rows;
 
-/* What a slot yields (section 3.4). */
+/* The keys that a slot grants (section 3.4). */
 typedef struct vfri_keys {
     bool full;
     uint8_t index[32];
@@ -234,7 +235,7 @@ struct vfr_vault {
     vfri_rows rows;
 };
 
-/* What a list keeps of the item whose key is plain, to check the conflicts that follow it. */
+/* The last item that is listed under its plain key, for checking the conflicts after it. */
 typedef struct vfri_plain {
     uint8_t stem[VFR_KEY_SIZE];
     size_t length;
@@ -242,7 +243,7 @@ typedef struct vfri_plain {
     uint8_t ids[2][16];
 } vfri_plain;
 
-/* An item with the memory for its attributes. */
+/* An item with memory for its attributes. */
 typedef struct vfri_item_buffer {
     vfr_entry entry;
     vfr_attribute attributes[VFR_ATTRIBUTES];
@@ -251,7 +252,7 @@ typedef struct vfri_item_buffer {
 
 /* ---- header.c ---- */
 
-/* Reads and checks everything of the header before a slot is tried. */
+/* Reads the header and makes all checks that are possible before a slot is tried. */
 vfr_status vfri_read_header(vfr_vault *vault, const vfr_options *options, vfr_failure *failure);
 /* Checks the header MAC. */
 bool vfri_header_is_authentic(const vfr_vault *vault);
@@ -276,49 +277,50 @@ typedef struct vfri_factors {
 } vfri_factors;
 
 vfr_status vfri_check_factors(const vfr_factors *factors, vfri_factors *checked);
-/* Opens a slot with factors, and derives the keys that it yields. */
+/* Opens a slot with factors, and derives the keys that it grants. */
 vfr_status vfri_open_slot(vfr_vault *vault, const vfr_factors *given, const vfri_factors *factors,
                           const vfr_kdf_policy *policy, vfr_failure *failure);
 
 /* ---- frames.c ---- */
 
-/* Reads from the source. The range must be within the file, which is checked. */
+/* Reads from the source. Fails if the range is not within the file. */
 vfr_status vfri_read(const vfr_vault *vault, uint64_t offset, void *buffer, size_t count);
-/* Tells whether a length is possible for a type (section 2), and whether the type exists. */
+/* Returns whether the type exists and may have this length (section 2). */
 bool vfri_is_possible(const char type[4], uint64_t length);
 /* Makes the first two checks of for a reference from a frame that starts at `before`. */
 bool vfri_is_placed(const vfr_vault *vault, const char type[4], uint64_t offset, uint64_t length, uint64_t before);
-/* Reads a frame that a reference leads to, with all checks of. Release `*frame`. */
+/* Reads the frame that a reference points to, with all checks of. Release `*frame`. */
 vfr_status vfri_read_frame(vfr_vault *vault, const char type[4], vfr_reference reference, uint64_t before,
                            uint8_t **frame);
-/* Opens a frame but a record, in place; `key` is the index key or the past key. The body begins at VFRI_FRAME_HEAD. */
+/* Opens a frame other than a record in place; `key` is the index key or the past key. The body begins at
+ * VFRI_FRAME_HEAD. */
 vfr_status vfri_open_frame(const vfr_vault *vault, const char *label, const uint8_t key[32], uint64_t offset,
                            uint8_t *frame, size_t length, vfr_bytes *body);
-/* Builds AD(label, x) for a frame, of whose x `count` bytes are at most 32, and returns its length (section 4). */
+/* Builds AD(label, x) for a frame and returns its length (section 4); `count` is at most 32 bytes of x. */
 enum { VFRI_AD = 128 };
 size_t vfri_frame_ad(const vfr_vault *vault, const char *label, const uint8_t *x, size_t count, const uint8_t *frame,
                      uint8_t ad[VFRI_AD]);
-/* Reads and opens a frame; the last bytes that `body` has must be its padding. Release `*frame`. */
+/* Reads and opens a frame; the remaining bytes of `body` must be its padding. Release `*frame`. */
 vfr_status vfri_load(vfr_vault *vault, const char type[4], const char *label, const uint8_t key[32],
                      vfr_reference reference, uint64_t before, uint8_t **frame, vfr_bytes *body);
-/* Checks what is left after the content of a body as demands: zeros, fewer than 256. */
+/* Checks the padding after the content of a body: fewer than 256 zeros. */
 void vfri_frame_padding(vfri_cursor *cursor);
-/* A narrow reference (section 5). */
+/* Reads a narrow reference (section 5). */
 vfr_reference vfri_narrow(vfri_cursor *cursor);
 vfr_reference vfri_wide(const vfri_reference *reference);
 
 /* ---- state.c ---- */
 
-/* Finds the commit that is served, and what follows it (section 7.1). */
+/* Finds the commit to use, and classifies the bytes after it (section 7.1). */
 vfr_status vfri_find_state(vfr_vault *vault, bool writer_active);
 
 /* ---- commit.c ---- */
 
 /* Opens 512 bytes as a commit that was found at `offset`, and decodes it. */
 bool vfri_open_commit(const vfr_vault *vault, uint64_t offset, const uint8_t frame[VFRI_BLOCK], vfri_commit *commit);
-/* Makes step 6 of section 7.1. */
+/* Performs step 6 of section 7.1. */
 vfr_status vfri_check_commit(const vfr_vault *vault, const vfri_commit *commit);
-/* Makes step 7; `*right` tells whether the digest is. */
+/* Performs step 7; `*right` is set to whether the digest is correct. */
 vfr_status vfri_check_digest(vfr_vault *vault, const vfri_commit *commit, bool *right);
 
 /* ---- keyring.c ---- */
@@ -326,24 +328,25 @@ vfr_status vfri_check_digest(vfr_vault *vault, const vfri_commit *commit, bool *
 vfr_status vfri_read_keyring(vfr_vault *vault, const vfr_options *options, vfr_failure *failure);
 const vfri_group *vfri_find_group(const vfr_vault *vault, uint64_t number);
 const vfri_compartment *vfri_find_compartment(const vfr_vault *vault, uint64_t number);
-/* Opens the key of a compartment: VFR_NO_KEY, VFR_AUTHENTICATION_FAILED, VFR_DEVICE_BOUND. */
+/* Opens the key of a compartment. Can return VFR_NO_KEY, VFR_AUTHENTICATION_FAILED and VFR_DEVICE_BOUND. */
 vfr_status vfri_compartment_key(vfr_vault *vault, const vfri_compartment *compartment, uint8_t key[32]);
 /* Checks all dots of the keyring, and finds their replicas. */
 bool vfri_check_keyring_dots(vfr_vault *vault);
-/* Accessibilities that are marked "this device only". */
+/* Returns whether an accessibility is for "this device only". */
 bool vfri_needs_device(uint8_t accessibility);
 
 /* ---- vector.c ---- */
 
-/* Reads an encoded dot; a malformed one fails the cursor, one that is not possible is left to vfri_check_dot(). */
+/* Reads an encoded dot. A malformed dot fails the cursor; vfri_check_dot() checks whether the dot is possible. */
 vfr_dot vfri_dot(vfri_cursor *cursor);
 /* Checks a dot, and finds its replica. */
 bool vfri_check_dot(const vfr_vault *vault, vfr_dot *dot);
-/* By revision, then by position. */
+/* Compares by revision, then by position. */
 int vfri_compare_dots(const vfr_dot *left, const vfr_dot *right);
 vfr_status vfri_read_rows(vfr_vault *vault, vfr_reference reference, uint64_t before, uint64_t floor, vfri_rows *rows);
 void vfri_release_rows(vfr_vault *vault, vfri_rows *rows);
-/* Copies rows and sorts them by replica id; VFR_STRUCTURE_INVALID if one occurs twice. Release `*sorted` always. */
+/* Copies rows and sorts them by replica id; returns VFR_STRUCTURE_INVALID if an id occurs twice. Always release
+ * `*sorted`. */
 vfr_status vfri_sort_rows(vfri_memory *memory, const vfr_row *rows, size_t count, vfr_row **sorted);
 /* Finds the row of a replica among sorted ones, or NULL. */
 const vfr_row *vfri_find_row(const vfr_row *sorted, size_t count, uint64_t replica);
@@ -352,9 +355,9 @@ const vfr_row *vfri_find_row(const vfr_row *sorted, size_t count, uint64_t repli
 
 /* Checks an item key, without a conflict's suffix. `group` is its last field, with its escapes. */
 bool vfri_check_key(vfr_bytes key, vfr_bytes *group);
-/* Checks a page key, of which the item key is all but the last 16 bytes if `*conflict`. */
+/* Checks a page key. If `*conflict` is set, the last 16 bytes are not part of the item key. */
 bool vfri_check_page_key(vfr_bytes key, bool *conflict, vfr_bytes *group);
-/* Compares a field, with its escapes, with bytes that have none. */
+/* Compares a field with escapes to bytes without escapes. */
 bool vfri_field_equals(vfr_bytes field, vfr_bytes bytes);
 
 /* ---- items.c ---- */
@@ -362,34 +365,34 @@ bool vfri_field_equals(vfr_bytes field, vfr_bytes bytes);
 /* Decodes and checks the entry of a leaf: an item or a forgotten value. `key` must live as long as the entry. */
 vfr_status vfri_decode_entry(const vfr_vault *vault, vfr_bytes key, vfr_bytes value, uint64_t page_offset,
                              vfri_item_buffer *item);
-/* Decodes attributes as pages and pasts have them (section 6.2), and checks and their revisions. */
+/* Decodes attributes in the form of pages and pasts (section 6.2), and checks and their revisions. */
 void vfri_attributes(const vfr_vault *vault, vfri_cursor *cursor, size_t *count, vfr_attribute *attributes);
-/* Tells whether a time is within its limits. */
+/* Returns whether a time is within its limits. */
 bool vfri_is_time(int64_t time);
 /* Decodes flags and name of an attribute. */
 void vfri_attribute_name(vfri_cursor *cursor, uint8_t *flags, vfr_bytes *name);
 
 /* ---- records.c ---- */
 
-/* What is expected of a record. */
+/* The expected properties of a record. */
 typedef struct vfri_expected {
     const uint8_t *item_id;
     uint64_t revision, compartment;
-    uint64_t before;                  /* where the frame starts that refers to it */
+    uint64_t before;                  /* the offset of the frame that refers to it */
     uint8_t form;                     /* 0 or 1 */
-    const vfr_attribute *attributes;  /* form 0: those with flag 10 must be in it; form 1: the attribute */
+    const vfr_attribute *attributes;  /* form 0: the record must contain those with flag 10; form 1: the attribute */
     size_t attribute_count;
-    bool exact;                       /* form 0: no others are in it, unless its compartment has a device */
-    bool no_secret;                   /* form 0: it holds none, with the same exception */
+    bool exact;                       /* form 0: it contains no others, unless its compartment has a device */
+    bool no_secret;                   /* form 0: it contains no secret, with the same exception */
 } vfri_expected;
 
 /* Follows a reference to a record, opens it and decodes it. */
 vfr_status vfri_follow_record(vfr_vault *vault, vfr_reference reference, const vfri_expected *expected,
                               vfr_record **record);
-/* Follows the reference of an attribute with a record of its own, from a frame that starts at `before`. */
+/* Follows the reference of an attribute with a separate record, from a frame that starts at `before`. */
 vfr_status vfri_follow_attribute(vfr_vault *vault, const uint8_t *item_id, const vfr_attribute *attribute,
                                  uint64_t before, vfr_record **record);
-/* Makes the one attribute that was expected the content of a record of form 0. */
+/* Makes the expected attribute the content of a record of form 0. */
 void vfri_show_attribute(vfr_record *record);
 
 #endif

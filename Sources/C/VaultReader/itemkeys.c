@@ -1,4 +1,4 @@
-/* Item keys: class, fields and flag of an item, escaped so that bytes sort as fields do (section 6.1). */
+/* Item keys: class, fields and flag of an item, escaped to preserve the sort order of fields (section 6.1). */
 #include "internal.h"
 
 #include <string.h>
@@ -25,19 +25,19 @@ typedef struct raw_key {
     raw_field fields[VFR_FIELDS];
 } raw_key;
 
-/* Checks text with escapes. Only U+0000 contains a zero byte, so what is between escapes is text by itself. */
+/* Checks text with escapes. Only U+0000 contains a zero byte, so the bytes between escapes are valid text. */
 static bool is_escaped_text(vfr_bytes bytes) {
     size_t start = 0;
     for (size_t i = 0; i < bytes.length; i++) {
         if (bytes.data[i] != 0) continue;
         if (!vfri_is_text((vfr_bytes){bytes.data + start, i - start})) return false;
-        start = i + 2; /* the escape's second byte exists: take_string() has seen it */
+        start = i + 2; /* the escape's second byte exists: take_string() has checked it */
         i++;
     }
     return vfri_is_text((vfr_bytes){bytes.data + start, bytes.length - start});
 }
 
-/* Takes a text or bytes field, up to its end. */
+/* Reads a text or bytes field, up to its end. */
 static vfr_bytes take_string(vfri_cursor *cursor, vfr_field_kind kind) {
     size_t length = 0, escapes = 0;
     for (;; length++) {
@@ -91,7 +91,7 @@ bool vfri_check_key(vfr_bytes bytes, vfr_bytes *group) {
     return true;
 }
 
-/* Splits a page key. One that is an item key is taken as such. */
+/* Splits a page key. If it is a valid item key, it is treated as one. */
 static bool split_page_key(vfr_bytes bytes, bool *conflict, raw_key *key) {
     *conflict = false;
     if (split(bytes, 0, key)) return true;
@@ -123,7 +123,7 @@ vfr_status vfr_decode_key(vfr_bytes page_key, vfr_key *key) {
     key->class_number = raw.class_number;
     key->synchronizable = (raw.sync & 1) != 0;
     key->field_count = raw.count;
-    uint8_t *at = key->storage; /* nothing is longer than the key itself */
+    uint8_t *at = key->storage; /* the fields fit: the key is longer */
     for (size_t i = 0; i < raw.count; i++) {
         vfr_bytes bytes = raw.fields[i].bytes;
         key->fields[i].kind = raw.fields[i].kind;
@@ -142,7 +142,7 @@ vfr_status vfr_decode_key(vfr_bytes page_key, vfr_key *key) {
     return VFR_OK;
 }
 
-/* Where a key is encoded to. */
+/* The output buffer of an encoder. */
 typedef struct writer {
     uint8_t *at;
     size_t left;

@@ -1,4 +1,4 @@
-/* Items: decoding and checking the entries of leaves, with their attributes and dots (sections 6.2, 6.3 and 6.5). */
+/* Items: decodes and checks the entries of leaves, with their attributes and dots (sections 6.2, 6.3 and 6.5). */
 #include "internal.h"
 
 #include <string.h>
@@ -48,7 +48,7 @@ static uint64_t big_endian(vfri_cursor *cursor) {
     return value;
 }
 
-/* if the vector was read. */
+/* Checks if the vector was read. */
 static vfr_status decode_forgotten(const vfr_vault *vault, vfr_bytes key, vfr_bytes value, vfr_forgotten *forgotten) {
     vfri_cursor cursor = vfri_cursor_of(key.data, key.length);
     (void)vfri_u8(&cursor);
@@ -70,7 +70,7 @@ static vfr_status decode_forgotten(const vfr_vault *vault, vfr_bytes key, vfr_by
 
 /* ---- Items ---- */
 
-/* Decodes further dots, and gives each field its own. */
+/* Decodes further dots, and assigns them to fields. */
 static void decode_field_dots(vfri_cursor *cursor, const vfr_vault *vault, vfri_item_buffer *buffer, bool has_secret) {
     const vfr_item *item = &buffer->entry.item;
     size_t fields = 3 + item->attribute_count, bitmap_size = (fields + 7) / 8;
@@ -109,7 +109,7 @@ static void place_dots(vfri_cursor *cursor, vfri_item_buffer *buffer, uint64_t l
     item->place_dot = buffer->dots[1];
     item->secret_dot = buffer->dots[2];
     for (size_t i = 0; i < item->attribute_count; i++) buffer->attributes[i].dot = buffer->dots[3 + i];
-    /* Both terms are far from overflow: 2^62 and 2^47. */
+    /* The sum cannot overflow: the terms are at most 2^62 and 2^47. */
     item->created += (int64_t)(least >> 16);
     item->modified += (int64_t)(item->dot.revision >> 16);
     vfri_require(cursor, vfri_is_time(item->created) && vfri_is_time(item->modified));

@@ -1,4 +1,4 @@
-/* The keyring: groups, compartments, what is granted, hand-overs (section 5.4); and the keys of compartments. */
+/* The keyring: groups, compartments, grants and hand-overs (section 5.4); and the keys of compartments. */
 #include "internal.h"
 
 #include <string.h>
@@ -93,7 +93,7 @@ static void decode_slots(vfri_cursor *cursor, const vfr_vault *vault, vfri_keyri
     }
 }
 
-/* By key handed over from, next key and signature. */
+/* Compares by replaced key, next key and signature. */
 static int compare_hand_overs(const vfri_hand_over *left, const vfri_hand_over *right) {
     int order = memcmp(left->from, right->from, 32);
     if (order == 0) order = memcmp(left->next, right->next, 32);
@@ -113,8 +113,8 @@ static void decode_hand_overs(vfri_cursor *cursor, vfri_keyring *keyring) {
     }
 }
 
-/* Decodes what the keyring alone shows (R-5.14, R-5.31, R-5.32). Counts are compared with what is left before memory is
- * allocated. */
+/* Decodes the keyring, with the checks that need only its bytes (R-5.14, R-5.31, R-5.32). Counts are compared with the
+ * remaining bytes before memory is allocated. */
 static vfr_status decode(vfr_vault *vault, vfr_bytes body) {
     vfri_keyring *keyring = &vault->keyring;
     vfri_cursor cursor = vfri_cursor_of(body.data, body.length);
@@ -142,7 +142,7 @@ static vfr_status decode(vfr_vault *vault, vfr_bytes body) {
     count = vfri_count(&cursor, VFRI_SLOTS);
     vfri_require(&cursor, count >= 1);
     if (cursor.failed) return VFR_STRUCTURE_INVALID;
-    size_t grants = cursor.left / 17; /* that fit in what is left */
+    size_t grants = cursor.left / 17; /* an upper bound */
     if (grants > (size_t)VFRI_SLOTS * VFRI_GRANTS) grants = (size_t)VFRI_SLOTS * VFRI_GRANTS;
     keyring->grants = vfri_allocate_array(&vault->memory, grants, sizeof *keyring->grants);
     if (keyring->grants == NULL) return VFR_OUT_OF_BUDGET;
@@ -233,7 +233,7 @@ static uint8_t *append(uint8_t *at, const void *bytes, size_t count) {
     return at + count;
 }
 
-/* Opens the layer of the device (section 3.6). */
+/* Opens the inner layer with the device's key (section 3.6). */
 static bool open_inner(const vfr_vault *vault, const vfri_compartment *compartment, const uint8_t *inner,
                        uint8_t key[32]) {
     static const char label[] = "vaultfmt-1 device compartment";
@@ -275,7 +275,7 @@ vfr_status vfri_compartment_key(vfr_vault *vault, const vfri_compartment *compar
     return status;
 }
 
-/* ---- What callers see ---- */
+/* ---- Public functions ---- */
 
 void vfr_get_settings(const vfr_vault *vault, vfr_settings *settings) {
     const vfri_keyring *keyring = &vault->keyring;

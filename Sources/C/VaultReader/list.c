@@ -1,4 +1,4 @@
-/* Lists: walking the tree from left to right, and looking up one key. A list holds one page of each level. */
+/* Lists: walks the tree from left to right, and looks up single keys. A list holds one page of each level. */
 #include "pages.h"
 
 #include <string.h>
@@ -6,9 +6,9 @@
 struct vfr_list {
     vfr_vault *vault;
     vfri_page pages[VFRI_LEVELS];
-    size_t depth;      /* pages that are held, the root first */
+    size_t depth;      /* the number of pages held, starting with the root */
     bool started;
-    vfr_status status; /* VFR_OK, or what every further call returns */
+    vfr_status status; /* VFR_OK, or the status of all later calls */
     uint64_t items, forgotten, pasts;
     vfri_plain plain;
     uint8_t key[VFRI_PAGE_KEY];
@@ -53,7 +53,7 @@ static vfr_status push_root(vfr_list *list) {
     return status;
 }
 
-/* Goes on to a child of the last page, whose keys are less than `upper` and not less than `lower`. */
+/* Descends to a child of the last page, whose keys are less than `upper` and not less than `lower`. */
 static vfr_status push_child(vfr_list *list, vfr_reference child, bool has_lower, vfri_split lower, bool has_upper,
                              vfri_split upper) {
     const vfri_page *parent = &list->pages[list->depth - 1];
@@ -69,7 +69,7 @@ static vfr_status push_child(vfr_list *list, vfr_reference child, bool has_lower
     return status;
 }
 
-/* Goes down to the next child of the last page, an inner one, for as long as there is one. */
+/* Descends to the next child of the last page, which is an inner page, if there is one. */
 static vfr_status push_next(vfr_list *list) {
     vfri_page *page = &list->pages[list->depth - 1];
     bool is_last = page->index == page->count;
@@ -92,7 +92,7 @@ static vfr_bytes join(vfr_list *list, const vfri_split *key) {
     return (vfr_bytes){list->key, prefix + rest};
 }
 
-/* Checks that the item which has the key plain precedes a conflict, with a lesser id. */
+/* Checks that a conflict follows the item with the plain key, which must have a smaller id. */
 static bool check_plain(vfri_plain *plain, const vfr_item *item) {
     vfr_bytes key = item->page_key;
     size_t stem = key.length - 1 - (item->conflict ? 16 : 0);
@@ -127,14 +127,14 @@ static vfr_status next_entry(vfr_list *list, bool in_order) {
     return check_plain(&list->plain, &entry->item) ? VFR_OK : VFR_STRUCTURE_INVALID;
 }
 
-/* Compares what was found with the commit. */
+/* Compares the counts with the commit's. */
 static vfr_status finish(const vfr_list *list) {
     const vfri_commit *commit = &list->vault->commit;
     bool right = list->items == commit->items && list->forgotten == commit->forgotten && list->pasts == commit->pasts;
     return right ? VFR_END : VFR_STRUCTURE_INVALID;
 }
 
-/* Goes on to the next entry; VFR_END after the last one. */
+/* Moves to the next entry; returns VFR_END after the last one. */
 static vfr_status advance(vfr_list *list) {
     vfr_status status = VFR_OK;
     if (!list->started) {
@@ -163,7 +163,7 @@ vfr_status vfr_list_next(vfr_list *list, const vfr_entry **entry) {
 
 /* ---- Looking up ---- */
 
-/* Goes down to the leaf in which a key would be (section 5.2). */
+/* Descends to the leaf that would contain a key (section 5.2). */
 static vfr_status descend(vfr_list *list, const vfri_split *key) {
     vfr_status status = push_root(list);
     while (status == VFR_OK && list->depth > 0 && list->pages[list->depth - 1].level > 0) {
@@ -189,7 +189,7 @@ static vfr_status descend(vfr_list *list, const vfri_split *key) {
     return status;
 }
 
-/* Decodes the entry of a key; VFR_NOT_FOUND if there is none. */
+/* Decodes the entry of a key; returns VFR_NOT_FOUND if there is none. */
 static vfr_status find(vfr_list *list, vfr_bytes bytes) {
     vfri_split key = {.prefix = bytes};
     reset(list);
@@ -227,11 +227,11 @@ vfr_status vfr_list_find(vfr_list *list, vfr_bytes key, const vfr_entry **entry)
 
 /* ---- Forgotten values (R-6.19) ---- */
 
-/* Tells whether the tree lists a value as forgotten. */
+/* Determines whether the tree lists a value as forgotten. */
 static vfr_status is_forgotten(vfr_list *finder, uint8_t kind, vfr_bytes name, vfr_dot dot, bool *found) {
     uint8_t key[1 + 8 + 8 + 1 + 255];
     *found = false;
-    if (finder->vault->commit.forgotten == 0) return VFR_OK; /* the walk compares the number */
+    if (finder->vault->commit.forgotten == 0) return VFR_OK; /* the walk checks this number */
     key[0] = VFRI_FORGOTTEN;
     for (size_t i = 0; i < 8; i++) {
         key[1 + i] = (uint8_t)(dot.revision >> (56 - 8 * i));
@@ -245,7 +245,7 @@ static vfr_status is_forgotten(vfr_list *finder, uint8_t kind, vfr_bytes name, v
     return status == VFR_NOT_FOUND ? VFR_OK : status;
 }
 
-/* Checks that none of an item's fields is forgotten. */
+/* Checks that an item's fields are not listed as forgotten. */
 static vfr_status check_fields(vfr_list *finder, const vfr_item *item) {
     bool found = false;
     vfr_status status = VFR_OK;
@@ -258,7 +258,7 @@ static vfr_status check_fields(vfr_list *finder, const vfr_item *item) {
     return status == VFR_OK && found ? VFR_STRUCTURE_INVALID : status;
 }
 
-/* Checks that the values of a past which are forgotten are exactly those that say so. */
+/* Checks that exactly those values of a past that are marked as forgotten are listed as forgotten. */
 static vfr_status check_past(vfr_vault *vault, vfr_list *finder, const vfr_item *item) {
     vfr_past *past;
     vfr_status status = vfr_read_past(vault, item, &past);

@@ -1,6 +1,6 @@
-/* What the page's module needs besides the reader: memory, Argon2id in an instance of its own, and the few functions of
- * a C library and of libsodium that its sources call. It is compiled for WebAssembly alone, without a system: the
- * module has no files, no clock and no random numbers, because a reader needs none. */
+/* Support code for the page's module in addition to the reader: memory, Argon2id in a separate instance, and the few
+ * functions of a C library and of libsodium that are called. It is compiled only for WebAssembly, without a system: the
+ * module has no files, clock or random numbers, because a reader does not need them. */
 #include <argon2.h>
 #include <core.h> /* libargon2's, for the progress */
 #include <sodium.h>
@@ -12,7 +12,7 @@
 
 /* ---- Bytes ---- */
 
-/* With bulk memory operations, the first three are single instructions, and not calls of themselves. */
+/* With bulk memory operations, the first three compile to single instructions, not to recursive calls. */
 void *memcpy(void *restrict out, const void *restrict in, size_t count) {
     return __builtin_memcpy(out, in, count);
 }
@@ -41,8 +41,8 @@ size_t strlen(const char *text) {
 
 /* ---- Memory ----
  *
- * A list of free blocks in the order of their addresses; the first that fits is taken, and neighbours are joined. A
- * reader has few blocks at a time. Memory that WebAssembly has given once, it never takes back. */
+ * A first-fit allocator with a list of free blocks in address order; adjacent free blocks are merged. A reader has few
+ * blocks at a time. WebAssembly memory is never returned to the host. */
 
 enum { PAGE = 65536, HEAD = 16 };
 
@@ -55,7 +55,7 @@ extern unsigned char __heap_base;
 static piece *first;
 static uintptr_t heap_end; /* 0 before the first call */
 
-/* Adds memory from the host, or what is left of the first pages. */
+/* Adds memory from the host, or the remainder of the first pages. */
 static piece *grow(size_t size) {
     if (heap_end == 0) {
         uintptr_t start = ((uintptr_t)&__heap_base + HEAD - 1) & ~(uintptr_t)(HEAD - 1);
@@ -70,7 +70,7 @@ static piece *grow(size_t size) {
     if (before == SIZE_MAX) return NULL;
     piece *new = (piece *)(before * PAGE);
     new->size = pages * PAGE;
-    heap_end = (uintptr_t)new + new->size; /* 0 if memory is 4 GiB, and then there is no more to grow by */
+    heap_end = (uintptr_t)new + new->size; /* 0 if memory is 4 GiB, in which case it cannot grow further */
     return new;
 }
 
@@ -133,9 +133,10 @@ void free(void *memory) {
 
 /* ---- Argon2id ----
  *
- * WebAssembly's memory never shrinks. If Argon2id worked in the reader's memory, a page would hold 256 MiB until it is
- * closed; so the host computes it in another instance of this module, and drops that. The reader's call of argon2_ctx()
- * is compiled as one of page_argon2(), which asks the host; the host calls argon2() of the other instance. */
+ * WebAssembly's memory never shrinks. If Argon2id ran in the reader's memory, a page would use 256 MiB until it is
+ * closed. Therefore, the host runs it in another instance of this module, which it then drops. The reader's call of
+ * argon2_ctx() is compiled as a call of page_argon2(), which calls the host; the host calls argon2() of the other
+ * instance. */
 
 enum { INPUT = 32, SALT = 32, OUTPUT = 32 };
 
@@ -152,8 +153,8 @@ int page_argon2(argon2_context *context, argon2_type type) {
     return host_stretch(context->out, context->pwd, context->salt, context->m_cost, context->t_cost, context->lanes);
 }
 
-/* Computes Argon2id: `bytes` has the input and the salt, and gets the output behind them. Returns 0, or an error of
- * libargon2's: ARGON2_MEMORY_ALLOCATION_ERROR says that the host has not enough memory. */
+/* Computes Argon2id: `bytes` contains the input and the salt; the output is stored after them. Returns 0, or an error
+ * code of libargon2; ARGON2_MEMORY_ALLOCATION_ERROR means that the host does not have enough memory. */
 EXPORT(argon2) int argon2(uint8_t *bytes, uint32_t memory, uint32_t passes, uint32_t lanes);
 
 int argon2(uint8_t *bytes, uint32_t memory, uint32_t passes, uint32_t lanes) {
@@ -174,7 +175,7 @@ int argon2(uint8_t *bytes, uint32_t memory, uint32_t passes, uint32_t lanes) {
     return argon2_ctx(&context, Argon2_id);
 }
 
-/* Says that of `total` segments, of equal cost, `done` are done. */
+/* Reports that `done` of `total` segments of equal cost are complete. */
 IMPORT(progress) void host_progress(uint32_t done, uint32_t total);
 
 void page_fill_segment(const argon2_instance_t *instance, argon2_position_t position);
@@ -195,7 +196,7 @@ _Noreturn void abort(void) {
 
 /* ---- libsodium ---- */
 
-/* The portable implementations are those that libsodium begins with; there are no others to choose. */
+/* libsodium uses the portable implementations by default; no others are available here. */
 int sodium_init(void) {
     return 0;
 }

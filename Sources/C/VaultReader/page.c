@@ -1,4 +1,4 @@
-/* The functions of page.h: they call the reader, and write what it returns as the bytes of the answer. */
+/* Implements page.h: the functions call the reader and encode its results as the answer. */
 #include "page.h"
 
 #include <stdlib.h>
@@ -6,22 +6,22 @@
 #include <vaultfmt_reader.h>
 
 enum { CANDIDATE = 1 + 16 + 32, ROW = 8 + 8 + 1, ANCHOR = 32 + 32 + 8 };
-/* Enough for the greatest of everything at one time. */
+/* Sufficient for the largest objects of all kinds at the same time. */
 static const size_t budget = (size_t)256 << 20;
 
-/* Memory that JavaScript filled. */
+/* Memory filled by JavaScript. */
 typedef struct block {
     uint8_t *bytes;
     size_t count;
 } block;
 
-/* The vault, and what is current of it. */
+/* The vault, and its current objects. */
 static struct page {
     vfr_source source;
     vfr_header *header;
     vfr_vault *vault;
     vfr_list *list, *finder;
-    const vfr_entry *entry; /* of the list or the finder; NULL if none is current */
+    const vfr_entry *entry; /* from the list or the finder; NULL if there is no current entry */
     vfr_past *past;
     block given[PAGE_GIVEN];
     vfr_device device;
@@ -31,7 +31,7 @@ static struct page {
 
 /* ---- Memory ---- */
 
-/* The compiler cannot know that nobody looks at what is written. */
+/* Prevents the compiler from removing the write. */
 static void wipe(void *memory, size_t count) {
     volatile uint8_t *bytes = memory;
     for (size_t i = 0; i < count; i++) bytes[i] = 0;
@@ -59,7 +59,7 @@ static struct answer {
     bool failed;
 } answer;
 
-/* Wipes the answer; its memory is kept, unless it is large. */
+/* Wipes the answer; its memory is reused unless it is large. */
 static void begin(void) {
     if (answer.length > 0) wipe(answer.bytes, answer.length);
     if (answer.capacity > (size_t)1 << 20) {
@@ -120,7 +120,7 @@ static void put_dot(vfr_dot dot) {
     put_u64(dot.replica);
 }
 
-/* Returns a status; if the answer could not be written in full, it is empty, and the status says so. */
+/* Returns a status; if the answer could not be written completely, it is empty, and the status is an error. */
 static uint32_t finish(vfr_status status) {
     bool failed = answer.failed;
     if (failed) begin();
@@ -226,7 +226,7 @@ static vfr_bytes given(size_t what) {
     return (vfr_bytes){page.given[what].bytes, page.given[what].count};
 }
 
-/* Answers the reader's question for external keys with those that were given. */
+/* Passes the given external keys to the reader. */
 static int provide(void *context, vfr_external_slot *slots, size_t count) {
     (void)context;
     const block *all = &page.given[PAGE_CANDIDATES];
@@ -240,7 +240,8 @@ static int provide(void *context, vfr_external_slot *slots, size_t count) {
     return 0;
 }
 
-/* Converts a limit; what is not a number of 0 to 2^53 is the least. */
+/* Converts a limit; a value outside of 0 to 2^53 is treated as the smallest
+ * limit. */
 static uint64_t limit(double value) {
     if (!(value >= 0)) return 1;
     return value <= 9007199254740992.0 ? (uint64_t)value : UINT64_MAX;
@@ -518,7 +519,7 @@ static void put_entry(const vfr_entry *entry) {
     put_u64(entry->forgotten.replica);
 }
 
-/* Nothing is current any more. */
+/* Resets the current objects. */
 static void leave(void) {
     vfr_past_close(page.past);
     page.past = NULL;
@@ -559,7 +560,7 @@ uint32_t page_key(void *key, uint32_t count) {
     return finish(page.key.class_number == 0 ? VFR_INVALID_ARGUMENT : VFR_OK);
 }
 
-/* Makes what a record holds the answer, and closes the record. */
+/* Makes the contents of a record the answer, and closes the record. */
 static uint32_t show(vfr_status status, vfr_record *record) {
     if (status == VFR_OK) {
         vfr_bytes secret = vfr_record_secret(record);
@@ -583,7 +584,7 @@ uint32_t page_secret(void) {
     return show(status, record);
 }
 
-/* Shows an attribute whose value is in a record that was read for it or for its item. */
+/* Makes an attribute's value the answer; it is in a record that was read for the attribute or its item. */
 static uint32_t show_value(const vfr_attribute *attribute, vfr_status status, vfr_record *record) {
     vfr_record_value found = {0};
     if (status == VFR_OK) status = vfr_record_attribute(record, attribute->name, &found);

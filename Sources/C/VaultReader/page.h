@@ -1,13 +1,14 @@
-/* page.h - what a page in a browser calls: one vault, without state outside this module, over vaultfmt_reader.h alone.
+/* page.h - the interface for a page in a browser: one vault, without state outside of this module, based only on
+ * vaultfmt_reader.h.
  *
- * JavaScript cannot see C's structures, so a function leaves what it returns in one block of bytes, the answer:
- * page_answer() is where it begins, page_answer_length() how long it is, and the next call wipes it. Integers are
- * little-endian and not aligned; `bytes` is a u32 length and as many bytes; `dot` is a revision and a replica id, u64
- * each. Functions return a vfr_status. There is one vault at a time: a second one takes a second instance.
+ * JavaScript cannot access C structures, so a function stores its results in one block of bytes, the answer.
+ * page_answer() returns its address and page_answer_length() its length; the next call wipes it. Integers are
+ * little-endian and not aligned; `bytes` is a u32 length followed by the bytes; `dot` is a revision and a replica id,
+ * u64 each. Functions return a vfr_status. There is one vault at a time; a second one requires a second instance.
  *
- * Arguments of any length are written to memory from page_allocate(), which the function that they are given to wipes
- * and releases; page_release() does it for memory that was given to none. Numbers that may exceed 32 bits are doubles,
- * exact up to 2^53: JavaScript has no other fast ones. */
+ * Arguments of variable length are written to memory from page_allocate(). The function that receives them wipes and
+ * releases it; page_release() does the same for memory that was not passed to a function. Numbers that may exceed 32
+ * bits are doubles, exact up to 2^53: JavaScript has no other fast number type. */
 #ifndef VAULTFMT_PAGE_H
 #define VAULTFMT_PAGE_H
 
@@ -39,7 +40,7 @@ PAGE_EXPORT(answer_length) uint32_t page_answer_length(void);
 /* Returns the name of a status, which ends with a zero. */
 PAGE_EXPORT(status_name) const char *page_status_name(uint32_t status);
 
-/* What page_give() takes. */
+/* The arguments of page_give(). */
 enum {
     PAGE_PASSPHRASE = 0, /* in NFC */
     PAGE_KEY_FILE = 1,
@@ -51,7 +52,7 @@ enum {
     PAGE_GIVEN = 7
 };
 
-/* Gives a factor or an option to the next page_open(). */
+/* Sets a factor or an option for the next page_open(). */
 PAGE_EXPORT(give) uint32_t page_give(uint32_t what, void *bytes, uint32_t count);
 
 /* ---- The vault ---- */
@@ -62,10 +63,10 @@ PAGE_EXPORT(give) uint32_t page_give(uint32_t what, void *bytes, uint32_t count)
  * After VFR_UNSUPPORTED_CRITICAL: the name of the extension, bytes. */
 PAGE_EXPORT(load) uint32_t page_load(double size);
 
-/* Opens the vault that was loaded, with what was given, within a policy; 0 stands for the format's default.
- * Answer: vault id 16, owner 32, u8 full, slot id 16, u8 tail, generation u64, chain 32, previous generation u64,
- * previous chain 32, clock, floor, own replica, own revision, items, forgotten and pasts u64.
- * After VFR_UNSUPPORTED_CRITICAL: as page_load(). After VFR_KDF_LIMIT: memory, passes and lanes u32. */
+/* Opens the loaded vault with the given factors and options, within a policy; 0 means the format's default. Answer:
+ * vault id 16, owner 32, u8 full, slot id 16, u8 tail, generation u64, chain 32, previous generation u64, previous
+ * chain 32, clock, floor, own replica, own revision, items, forgotten and pasts u64. After VFR_UNSUPPORTED_CRITICAL: as
+ * page_load(). After VFR_KDF_LIMIT: memory, passes and lanes u32. */
 PAGE_EXPORT(open) uint32_t page_open(double memory, double passes, double lanes, double total);
 
 /* Compares the state with an anchor: owner 32, chain 32, floor u64, and the rows, each: replica and revision u64, u8
@@ -75,12 +76,12 @@ PAGE_EXPORT(compare) uint32_t page_compare(void *anchor, uint32_t count);
 /* Reads the vector. Answer: u32 rows, each: replica and revision u64, u8 split. */
 PAGE_EXPORT(vector) uint32_t page_vector(void);
 
-/* Answer: u8 limit, its dot, the key's dot; counts u32, each followed by that many: granted groups u64; extensions of
- * the keyring, as above; groups: number u64, name bytes; compartments: number and group u64, u8 accessibility, device
- * 16; slots: id 16, dots of making and changing, u32 grants, each: group u64, dot; u32 hand-overs. */
+/* Answer: u8 limit, its dot, the key's dot; u32 counts, each followed by the elements: granted groups u64; extensions
+ * of the keyring, as above; groups: number u64, name bytes; compartments: number and group u64, u8 accessibility,
+ * device 16; slots: id 16, dots of making and changing, u32 grants, each: group u64, dot; u32 hand-overs. */
 PAGE_EXPORT(keyring) uint32_t page_keyring(void);
 
-/* Reads what owners see of a slot. Answer: name and data bytes; u32 groups, each u64. */
+/* Reads the parts of a slot that only owners can read. Answer: name and data bytes; u32 groups, each u64. */
 PAGE_EXPORT(slot_owner) uint32_t page_slot_owner(uint32_t index);
 
 /* Reads a hand-over. Answer: from 32, next 32, floor u64, u8 the status of its vector, u8 valid; rows, as above. */
@@ -88,14 +89,13 @@ PAGE_EXPORT(hand_over) uint32_t page_hand_over(uint32_t index);
 
 /* ---- Items ---- */
 
-/* Begins the list, or begins it again. */
+/* Starts or restarts the list. */
 PAGE_EXPORT(list) uint32_t page_list(void);
 
-/* Goes on to the next entry; an item becomes the current one.
- * Answer: u8 1 for an item: page key bytes, u8 conflict, id 16, dot, key, place and secret dots, created and modified
- * i64, u8 secret, u8 past, u8 to settle, record revision u64, compartment u64; the key as page_key() describes it; u32
- * attributes: u8 flags, name and value bytes, dot, record revision and compartment u64. u8 0 for a forgotten value: u8
- * kind, name bytes, revision and replica u64. */
+/* Moves to the next entry; an item becomes the current one. Answer: u8 1 for an item: page key bytes, u8 conflict, id
+ * 16, dot, key, place and secret dots, created and modified i64, u8 secret, u8 past, u8 to settle, record revision u64,
+ * compartment u64; the key as page_key() describes it; u32 attributes: u8 flags, name and value bytes, dot, record
+ * revision and compartment u64. u8 0 for a forgotten value: u8 kind, name bytes, revision and replica u64. */
 PAGE_EXPORT(next) uint32_t page_next(void);
 
 /* Finds an item by its page key; it becomes the current one. Answer: as page_next(). */
@@ -119,13 +119,13 @@ PAGE_EXPORT(past) uint32_t page_past(void);
 PAGE_EXPORT(value) uint32_t page_value(uint32_t index);
 PAGE_EXPORT(value_attribute) uint32_t page_value_attribute(uint32_t index, uint32_t attribute);
 
-/* Tells what to show of each value of the current past. Answer: for each value u8, a vfr_role. */
+/* Determines the role of each value of the current past. Answer: for each value u8, a vfr_role. */
 PAGE_EXPORT(roles) uint32_t page_roles(void);
 
-/* Checks that what is forgotten is gone, as vfr_check_forgotten() does. */
+/* Checks forgotten values like vfr_check_forgotten(). */
 PAGE_EXPORT(check_forgotten) uint32_t page_check_forgotten(void);
 
-/* Closes everything and wipes it, and what was given. */
+/* Closes and wipes everything, including given factors and options. */
 PAGE_EXPORT(close) void page_close(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Pages: reading one, and checking all of it before any entry is used (section 5.2). */
+/* Pages: reads a page, and checks all of it before any entry is used (section 5.2). */
 #include "pages.h"
 
 #include <string.h>
@@ -51,14 +51,15 @@ vfri_split vfri_page_entry(vfri_page *page, vfr_bytes *value) {
     return key;
 }
 
-/* the first byte of a leaf's key tells what it is the key of. */
+/* the first byte of a leaf's key determines the type of the entry. */
 static bool is_entry(const vfri_split *key) {
     vfr_bytes first = key->prefix.length > 0 ? key->prefix : key->rest;
     if (first.length == 0) return false;
     return (first.data[0] >= 1 && first.data[0] <= 63) || first.data[0] == VFRI_FORGOTTEN;
 }
 
-/* nothing that all keys share is in what follows the prefix. */
+/* R-5.6: the parts of the keys after the prefix must not have a common
+ * prefix. */
 static bool is_longest_prefix(const vfri_page *page, const vfri_split *first, const vfri_split *last) {
     if (page->count == 0) return page->prefix.length == 0;
     if (page->count == 1) return first->rest.length == 0;
@@ -66,7 +67,7 @@ static bool is_longest_prefix(const vfri_page *page, const vfri_split *first, co
     return first->rest.data[0] != last->rest.data[0];
 }
 
-/* Checks the keys, their order, and that they are within the bounds that the path sets. */
+/* Checks the keys, their order, and that they are within the bounds of the path. */
 static void check_keys(vfri_page *page) {
     vfri_split first = {.prefix = page->prefix}, last = first;
     vfri_page walk = *page;

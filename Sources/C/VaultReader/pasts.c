@@ -1,4 +1,4 @@
-/* Pasts: decoding the values that an item does not show, and its siblings (section 5.3). */
+/* Pasts: decodes the values that an item does not show, and its siblings (section 5.3). */
 #include "pasts.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ bool vfri_is_protected(const vfr_value *value) {
 
 /* ---- Values ---- */
 
-/* Tells whether an item's entry refers to the very record that an attribute in a past has. */
+/* Returns whether an item's entry refers to the same record as an attribute in a past. */
 static bool is_shared(const vfr_item *item, const vfr_reference *record, uint64_t revision, uint64_t compartment) {
     for (size_t i = 0; i < item->attribute_count; i++) {
         const vfr_attribute *other = &item->attributes[i];
@@ -44,7 +44,7 @@ static void decode_record(vfri_cursor *cursor, const vfr_vault *vault, const vfr
     vfri_require(cursor, is_allowed(vault, value->compartment, shared));
 }
 
-/* Decodes the attributes that the item had with an earlier secret, none of which is sealed. */
+/* Decodes the unsealed attributes that the item had at the time of an earlier secret. */
 static void decode_secret_attributes(vfri_cursor *cursor, const vfr_vault *vault, const vfr_item *item,
                                      vfr_value *value) {
     vfr_attribute attributes[VFR_ATTRIBUTES];
@@ -89,7 +89,7 @@ static void decode_content(vfri_cursor *cursor, const vfr_vault *vault, const vf
     }
 }
 
-/* Decodes a value, with the checks of that take nothing else. */
+/* Decodes a value, with those checks of that need only the value. */
 static void decode_value(vfri_cursor *cursor, vfr_past *past, const vfr_item *item, size_t index) {
     vfr_value *value = &past->values[index];
     size_t dot = vfri_count(cursor, VFRI_DOTS);
@@ -113,7 +113,7 @@ static void decode_value(vfri_cursor *cursor, vfr_past *past, const vfr_item *it
     decode_content(cursor, past->vault, item, value);
 }
 
-/* By kind, then by name, then by the index of the dot. */
+/* Compares by kind, then by name, then by the index of the dot. */
 static int compare_values(const vfr_past *past, size_t left, size_t right) {
     const vfr_value *a = &past->values[left], *b = &past->values[right];
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
@@ -158,7 +158,7 @@ static vfr_status decode_values(vfri_cursor *cursor, vfr_past *past, const vfr_i
     return cursor->failed ? VFR_STRUCTURE_INVALID : VFR_OK;
 }
 
-/* A bitmap over the values, whose further bits must be zero. */
+/* Reads a bitmap over the values; its unused bits must be zero. */
 static const uint8_t *take_bitmap(vfri_cursor *cursor, size_t count) {
     size_t size = (count + 7) / 8;
     vfr_bytes bitmap = vfri_take(cursor, size);
@@ -235,7 +235,7 @@ void vfr_past_close(vfr_past *past) {
     vfri_release(memory, past);
 }
 
-/* ---- What callers see ---- */
+/* ---- Public functions ---- */
 
 size_t vfr_value_count(const vfr_past *past) {
     return past->value_count;

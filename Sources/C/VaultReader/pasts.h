@@ -1,4 +1,5 @@
-/* A past, for the files that read it and that tell what of it to show. */
+/* A past, shared by the files that decode it and determine the roles of its
+ * values. */
 #ifndef VAULTFMT_READER_PASTS_H
 #define VAULTFMT_READER_PASTS_H
 
@@ -17,17 +18,18 @@ struct vfr_past {
     uint8_t item_id[16];
     size_t dot_count, value_count, sibling_count;
     vfr_dot *dots;
-    uint8_t *used;        /* for each dot, whether something has it */
+    uint8_t *used;        /* for each dot, whether it is used */
     vfr_value *values;
     size_t *value_dots;   /* indices of their dots */
     vfri_sibling *siblings;
 };
 
-/* Tells whether a value is a secret or a sealed attribute. */
+/* Returns whether a value is a secret or a sealed attribute. */
 bool vfri_is_protected(const vfr_value *value);
-/* Tells whether a value has kind, name and dot of a field that the item shows; `*flags` are the attribute's there. */
+/* Returns whether a value has the kind, name and dot of a field that the item shows; `*flags` are set to the flags of
+ * the shown attribute. */
 bool vfri_is_field(const vfr_item *item, const vfr_value *value, uint8_t *flags);
-/* Makes the checks that take the item's entry. */
+/* Makes the checks that need the item's entry. */
 bool vfri_check_siblings(const vfr_past *past, const vfr_item *item);
 
 #endif

@@ -1,4 +1,4 @@
-/* Records: reading and opening the secret of an item, or a large attribute (section 5.1). */
+/* Records: reads and opens the secret of an item, or a large attribute (section 5.1). */
 #include "internal.h"
 
 #include <string.h>
@@ -10,10 +10,10 @@ struct vfr_record {
     uint8_t *frame;
     vfr_bytes content;
     size_t count;
-    vfr_record_value values[VFR_ATTRIBUTES]; /* those that the reference calls for */
+    vfr_record_value values[VFR_ATTRIBUTES]; /* the values that the reference requires */
 };
 
-/* Tells whether a length is a step (section 5.1). */
+/* Returns whether a length is a step (section 5.1). */
 static bool is_step(size_t length) {
     if (length <= 1024) return length == 128 || length == 256 || length == 512 || length == 1024;
     unsigned e = 0, s = 1;
@@ -22,7 +22,7 @@ static bool is_step(size_t length) {
     return (length & (((size_t)1 << (e - s)) - 1)) == 0;
 }
 
-/* Keeps a value if the reference calls for it. */
+/* Stores a value if the reference requires it. */
 static void keep(vfr_record *record, const vfri_expected *expected, const vfr_record_value *value) {
     for (size_t i = 0; i < expected->attribute_count; i++) {
         const vfr_attribute *attribute = &expected->attributes[i];
@@ -33,7 +33,7 @@ static void keep(vfr_record *record, const vfri_expected *expected, const vfr_re
     }
 }
 
-/* Decodes the attributes of a body of form 0, and compares them with those that the reference calls for (R-6.5,
+/* Decodes the attributes of a body of form 0, and compares them with those that the reference requires (R-6.5,
  * R-5.30). */
 static void decode_attributes(vfri_cursor *cursor, const vfri_expected *expected, bool bound, vfr_record *record) {
     size_t wanted = 0;

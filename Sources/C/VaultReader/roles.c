@@ -1,13 +1,14 @@
-/* Roles: which values of a past are left to settle, and which are earlier values to list (the table of section 6.4). */
+/* Roles: determines which values of a past are left to settle, and which are earlier values to list (the table in
+ * section 6.4). */
 #include "pasts.h"
 
 #include <string.h>
 
-/* What a value is compared by: a hash of its bytes or, if it differs from every other, of its dot. */
+/* The hash by which a value is compared: that of its bytes or, if it differs from all others, of its dot. */
 typedef struct mark {
     uint8_t hash[32];
     bool is_set;
-    bool is_read; /* from a record, which could be read */
+    bool is_read; /* true if the value is from a record that could be read */
 } mark;
 
 typedef struct work {
@@ -31,7 +32,7 @@ static void mark_bytes(mark *out, uint8_t flags, vfr_bytes bytes, const void *mo
     out->is_set = true;
 }
 
-/* Marks a value that differs from all with another dot. */
+/* Marks a value that differs from all values with other dots. */
 static void mark_dot(mark *out, const vfr_dot *dot) {
     uint8_t bytes[17] = {1};
     vfri_hash hash;
@@ -55,12 +56,13 @@ static bool is_bound(const vfr_vault *vault, uint64_t number) {
     return compartment == NULL || vfri_needs_device(compartment->accessibility);
 }
 
-/* Tells a failure of this machine from one that only makes a value unreadable. */
+/* Returns whether a status is a failure of this machine, rather than of a single value. */
 static bool is_fatal(vfr_status status) {
     return status == VFR_OUT_OF_BUDGET || status == VFR_IO;
 }
 
-/* Whether two values are in one place of one record. */
+/* Returns whether two values are stored in the same place of the same
+ * record. */
 static bool is_same_place(const vfr_value *one, const vfr_value *other) {
     return one->has_record && other->has_record && one->record.offset == other->record.offset &&
            one->record.length == other->record.length && memcmp(one->record.hash, other->record.hash, 32) == 0 &&
@@ -69,8 +71,8 @@ static bool is_same_place(const vfr_value *one, const vfr_value *other) {
            vfri_same(one->name, other->name) && vfri_same(one->attributes, other->attributes);
 }
 
-/* The first value before this one that was looked at and is in the same place; `index` if there is none. Without this,
- * a few kilobytes of values could have a large record read thousands of times. */
+/* Returns the first compared value before this one that is stored in the same place; `index` if there is none. Without
+ * this, a few kilobytes of values could cause a large record to be read thousands of times. */
 static size_t first_in_place(const work *w, size_t index) {
     for (size_t i = 0; i < index; i++) {
         if (w->marks[i].is_set && is_same_place(&w->past->values[i], &w->past->values[index])) return i;
@@ -104,7 +106,7 @@ static vfr_status mark_value(work *w, size_t index) {
     return is_fatal(status) ? status : VFR_OK;
 }
 
-/* Marks the item's key as a past would have it: without its group, and without a conflict's suffix. */
+/* Marks the item's key in the form of a past: without its group, and without a conflict's suffix. */
 static void mark_key(const vfr_item *item, mark *out) {
     vfr_bytes key = item->page_key, group;
     bool conflict;
@@ -153,7 +155,7 @@ static vfr_status mark_shown_attribute(work *w, vfr_bytes name, mark *out) {
     return VFR_OK;
 }
 
-/* Marks what the item shows of a value's field; it stays unset if that is nothing, or cannot be compared. */
+/* Marks the shown value of a field; the mark remains unset if there is none or it cannot be compared. */
 static vfr_status mark_shown(work *w, const vfr_value *field, mark *out) {
     memset(out, 0, sizeof *out);
     switch (field->kind) {
@@ -172,7 +174,7 @@ static bool equals(const mark *left, const mark *right) {
 
 /* ---- Roles ---- */
 
-/* Tells which role a value can have, before it is compared. */
+/* Returns the role that a value can have before it is compared. */
 static vfr_role candidate(const vfr_past *past, size_t index) {
     const vfr_value *value = &past->values[index];
     if ((value->flags & (VFR_VALUE_SHOWN | VFR_VALUE_FORGOTTEN)) != 0) return VFR_ROLE_NONE;
@@ -185,14 +187,14 @@ static vfr_role candidate(const vfr_past *past, size_t index) {
     return VFR_ROLE_NONE;
 }
 
-/* By revision, then by replica id (section 1); by position if the vector has not been read. */
+/* Compares by revision, then by replica id (section 1), or by position if the vector has not been read. */
 static bool is_newer(const vfr_dot *left, const vfr_dot *right) {
     if (left->revision != right->revision) return left->revision > right->revision;
     if (left->replica != right->replica) return left->replica > right->replica;
     return left->position > right->position;
 }
 
-/* Leaves, of equal earlier values, the one with the greatest dot. Values to settle are all there, equal or not. */
+/* Keeps only the one with the greatest dot of equal earlier values. Values to settle are all kept, even equal ones. */
 static void merge_equal(work *w, size_t start, size_t end) {
     for (size_t i = start; i < end; i++) {
         for (size_t j = start; j < end && w->roles[i] == VFR_ROLE_EARLIER; j++) {
@@ -203,7 +205,7 @@ static void merge_equal(work *w, size_t start, size_t end) {
     }
 }
 
-/* Leaves the newest values of those that are earlier ones. */
+/* Keeps only the newest earlier values. */
 static void keep_newest(work *w, size_t start, size_t end) {
     size_t limit = w->past->vault->keyring.limit;
     for (size_t left = end - start; left > 0; left--) {
@@ -218,7 +220,7 @@ static void keep_newest(work *w, size_t start, size_t end) {
     }
 }
 
-/* Leaves, of the earlier values, those that differ from what is shown and from what is left to settle. */
+/* Keeps only the earlier values that differ from the shown value and from the values to settle. */
 static void drop_listed(work *w, size_t start, size_t end, const mark *shown) {
     for (size_t i = start; i < end; i++) {
         if (w->roles[i] != VFR_ROLE_EARLIER) continue;
@@ -230,7 +232,7 @@ static void drop_listed(work *w, size_t start, size_t end, const mark *shown) {
     }
 }
 
-/* Gives the values of one field their roles. */
+/* Assigns roles to the values of one field. */
 static vfr_status assign(work *w, size_t start, size_t end) {
     mark shown;
     vfr_status status = mark_shown(w, &w->past->values[start], &shown);

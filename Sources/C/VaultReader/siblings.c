@@ -1,4 +1,4 @@
-/* Siblings: the checks of a past against the item's entry, and what of it to show (section 6.4). */
+/* Siblings: checks a past against the item's entry (R-5.28, R-5.29; section 6.4). */
 #include "pasts.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ static bool check_shown(const vfr_past *past, const vfr_item *item) {
 /* Checks the fields and earlier values of one sibling. */
 static bool check_sibling(const vfr_past *past, size_t sibling) {
     size_t counts[4] = {0};
-    const vfr_value *last = NULL; /* the attribute before: values of one name follow one another */
+    const vfr_value *last = NULL; /* the previous attribute: values with the same name are adjacent */
     for (size_t i = 0; i < past->value_count; i++) {
         const vfr_value *value = &past->values[i];
         bool field = vfr_sibling_has_field(past, sibling, i), earlier = vfr_sibling_has_earlier(past, sibling, i);
@@ -67,7 +67,8 @@ static bool check_sibling(const vfr_past *past, size_t sibling) {
     return counts[VFR_VALUE_KEY] == 1 && counts[VFR_VALUE_PLACE] == 1 && counts[VFR_VALUE_SECRET] <= 1;
 }
 
-/* Tells whether the number 0 would say the same: one sibling, whose fields are those that are shown, all open. */
+/* Returns whether the siblings should have been omitted: there is only one, its fields are those shown, and all are
+ * open. */
 static bool is_single(const vfr_past *past) {
     if (past->sibling_count != 1) return false;
     for (size_t i = 0; i < past->value_count; i++) {
@@ -78,7 +79,7 @@ static bool is_single(const vfr_past *past) {
     return true;
 }
 
-/* Checks that every value is open or belongs to a sibling, and that none says that it is earlier. */
+/* Checks that every value is open or belongs to a sibling, and is not flagged as earlier. */
 static bool check_owners(const vfr_past *past) {
     for (size_t i = 0; i < past->value_count; i++) {
         uint8_t flags = past->values[i].flags;

@@ -1,11 +1,11 @@
-/* Slots: factors, the slot that they open, and the keys and owner parts that it leads to (sections 3.1 and 3.4). */
+/* Slots: factors, the slot that they open, and its keys and owner parts (sections 3.1 and 3.4). */
 #include "internal.h"
 
 #include <string.h>
 
 enum { FIRST_PARAMETER = 32, SALT = 44, COMMITMENT = 32, NONCE = 24 };
 enum {
-    PASSPHRASE_MAX = 3 * 65536, /* in NFC, which can be three times as long as what was typed */
+    PASSPHRASE_MAX = 3 * 65536, /* in NFC, which can be three times as long as the input */
     KEY_FILE_MAX = 64 << 20,
     GENERATED = 15 + 64 + 1 + 8 + 1
 };
@@ -143,7 +143,7 @@ static void derive_from_vault_key(vfr_vault *vault, const uint8_t vault_key[32])
     vfri_wipe(seed, sizeof seed);
 }
 
-/* Opens the payload of the slot whose commitment matched, and keeps the keys that it yields. */
+/* Opens the payload of the slot whose commitment matched, and stores its keys. */
 static vfr_status use_slot(vfr_vault *vault, const vfri_slot *slot, const uint8_t slot_key[32]) {
     uint8_t wrapping[32], payload[VFRI_SCOPED_PAYLOAD];
     vfri_derive(wrapping, slot_key, "vaultfmt-1 slot wrap", NULL, 0);
@@ -167,11 +167,11 @@ static bool is_candidate(const vfri_slot *slot, const vfr_factors *given, uint8_
     return (kinds & 0x10) == 0 || vfri_same(slot->provider, given->provider);
 }
 
-/* What a provider answered; the arrays have an element for each slot of the header that it was asked about. */
+/* A provider's answers; the arrays have an element for each slot that was passed to it. */
 typedef struct answers {
     vfr_external_slot slots[VFRI_SLOTS];
     uint8_t keys[VFRI_SLOTS][VFR_CANDIDATES][32];
-    size_t place[VFRI_SLOTS]; /* of each slot of the header, in `slots` */
+    size_t place[VFRI_SLOTS]; /* the index in `slots`, by slot of the header */
 } answers;
 
 static vfr_status ask_provider(vfr_vault *vault, const vfr_factors *given, uint8_t kinds, answers **out) {
@@ -196,12 +196,12 @@ static vfr_status ask_provider(vfr_vault *vault, const vfr_factors *given, uint8
     return VFR_OK;
 }
 
-/* Makes the first check of. */
+/* Performs the first check of. */
 static bool is_affordable(const vfri_slot *slot, const vfr_kdf_policy *policy) {
     return slot->memory <= policy->memory && slot->passes <= policy->passes && slot->lanes <= policy->lanes;
 }
 
-/* Notes the cost of a slot that exceeds the policy. */
+/* Records the cost of a slot that exceeds the policy. */
 static vfr_status refuse_cost(const vfri_slot *slot, vfr_failure *failure) {
     failure->memory = slot->memory;
     failure->passes = slot->passes;
@@ -225,7 +225,7 @@ static vfr_status stretch(const vfri_slot *slot, const vfri_factors *factors, ui
     return done ? VFR_OK : VFR_CRYPTO_FAILED;
 }
 
-/* Derives the slot key, and tells whether its commitment matches. */
+/* Derives the slot key, and returns whether its commitment matches. */
 static bool matches(const vfr_vault *vault, const vfri_slot *slot, const uint8_t *material, size_t count,
                     uint8_t slot_key[32]) {
     uint8_t commitment[32];
@@ -239,7 +239,8 @@ static bool matches(const vfr_vault *vault, const vfri_slot *slot, const uint8_t
     return vfri_equal32(commitment, slot->bytes + FIRST_PARAMETER + slot->parameters);
 }
 
-/* Tries one slot with all of its keys; VFR_NO_SLOT_OPENS if none matches. */
+/* Tries one slot with all of its keys; returns VFR_NO_SLOT_OPENS if no key
+ * matches. */
 static vfr_status try_slot(vfr_vault *vault, const vfri_slot *slot, const vfri_factors *factors,
                            const uint8_t (*keys)[32], size_t key_count) {
     uint8_t material[64], slot_key[32];
@@ -330,7 +331,7 @@ static bool decode_owner_part(const uint8_t *bytes, size_t length, uint8_t kind,
     return true;
 }
 
-/* Reads what a scoped slot opens, and compares it with what the keyring grants to it. */
+/* Reads the groups that a scoped slot opens, and compares them with its grants in the keyring. */
 static vfr_status read_scoped(vfr_vault *vault, const vfri_slot *slot, const uint8_t wrapping[32],
                               vfr_slot_owner *owner) {
     uint8_t payload[VFRI_SCOPED_PAYLOAD];

@@ -1,4 +1,4 @@
-/* State: finding the newest commit in a file that may be truncated, damaged or appended to (section 7.1). */
+/* State: finds the newest commit in a file that may be truncated, damaged or extended (section 7.1). */
 #include "internal.h"
 
 #include <string.h>
@@ -7,10 +7,10 @@ enum { CHUNK = 32768, HEAD = 8 };
 
 static const uint8_t head[HEAD] = {'v', 'C', 'M', 'T', 0, 2, 0, 0};
 
-/* Finds where the bytes end that are not a reserve (step 3). */
+/* Finds the end of the bytes before the reserve (step 3). */
 static vfr_status skip_reserve(const vfr_vault *vault, uint8_t *chunk, uint64_t *end) {
     uint64_t size = vault->source.size;
-    /* Zeros before this are not part of a reserve, whatever precedes them. */
+    /* Zeros before this offset are not part of a reserve. */
     uint64_t least = size > VFRI_RESERVE ? size - VFRI_RESERVE : 0;
     uint64_t stop = least > VFRI_BLOCK ? least - VFRI_BLOCK : 0;
     uint64_t at = size;
@@ -23,14 +23,14 @@ static vfr_status skip_reserve(const vfr_vault *vault, uint8_t *chunk, uint64_t 
         at -= count - used;
         if (used > 0) break;
     }
-    /* `at` is where the last nonzero byte ends, or `stop`. */
+    /* `at` is the offset after the last nonzero byte, or `stop`. */
     uint64_t start = (at + VFRI_BLOCK - 1) / VFRI_BLOCK * VFRI_BLOCK;
     if (start < least) start = least;
     *end = start < size ? start : size;
     return VFR_OK;
 }
 
-/* Tries the head at `offset`; the bytes of the frame are in the file, or else it does not open. */
+/* Tries the head at `offset`; it does not open if the frame extends beyond the end of the file. */
 static vfr_status open_at(const vfr_vault *vault, uint64_t offset, bool *opened, vfri_commit *commit) {
     uint8_t frame[VFRI_BLOCK];
     *opened = false;
@@ -62,7 +62,7 @@ static vfr_status find_newest(const vfr_vault *vault, uint8_t *chunk, uint64_t e
     return VFR_AUTHENTICATION_FAILED;
 }
 
-/* Finds the predecessor of an incomplete generation, and judges it (step 8). */
+/* Finds and checks the predecessor of an incomplete generation (step 8). */
 static vfr_status find_previous(vfr_vault *vault, vfri_commit *commit) {
     vfri_commit incomplete = *commit;
     if (incomplete.start == vault->body) return VFR_AUTHENTICATION_FAILED;
@@ -100,7 +100,7 @@ static vfr_status classify(const vfr_vault *vault, uint8_t *chunk, uint64_t star
     return VFR_OK;
 }
 
-/* Does all of this with a buffer of CHUNK bytes. */
+/* Finds the state, using a buffer of CHUNK bytes. */
 static vfr_status find(vfr_vault *vault, uint8_t *chunk, bool writer_active) {
     uint64_t end;
     bool right;

@@ -1,4 +1,4 @@
-/* The vault: opening, closing and describing one (section 7.1). */
+/* The vault: opens, closes and describes a vault (section 7.1). */
 #include "internal.h"
 
 #include <string.h>
@@ -41,7 +41,8 @@ static vfr_kdf_policy complete(const vfr_kdf_policy *given) {
     };
 }
 
-/* Opens a slot, and checks what it leads to before a commit is looked for. */
+/* Opens a slot, and checks the header with its keys, before searching for a
+ * commit. */
 static vfr_status unlock(vfr_vault *vault, const vfr_options *options, const vfr_factors *given, vfr_failure *failure) {
     vfri_factors factors = {0};
     vfr_kdf_policy policy = complete(&options->policy);
@@ -59,7 +60,7 @@ static vfr_status unlock(vfr_vault *vault, const vfr_options *options, const vfr
     return VFR_OK;
 }
 
-/* Makes a vault of which nothing but the header has been read. */
+/* Creates a vault for which only the header has been read. */
 static vfr_status start(const vfr_source *source, const vfr_options *options, vfr_vault **out, vfr_failure *failure) {
     memset(failure, 0, sizeof *failure);
     *out = NULL;
@@ -102,7 +103,7 @@ void vfr_close(vfr_vault *vault) {
     vfri_release(&memory, vault);
 }
 
-/* A header is a vault of which nothing else has been read. It has a type of its own so that it is not taken for one. */
+/* A header is a vault for which only the header has been read. It has a separate type to prevent its use as a vault. */
 struct vfr_header {
     vfr_vault vault;
 };

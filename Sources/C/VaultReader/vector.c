@@ -1,4 +1,4 @@
-/* Vectors: which changes a state includes, and the dots that they resolve (sections 1 and 5.5). */
+/* Vectors: the changes that a state includes, and the replica ids of dots (sections 1 and 5.5). */
 #include "internal.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ static vfr_row row_of(uint64_t replica, uint64_t revision) {
     return (vfr_row){replica, revision & ~SPLIT, (revision & SPLIT) != 0};
 }
 
-/* A frame that has been opened, up to where its changed rows begin. */
+/* An opened frame, decoded up to its changed rows. */
 typedef struct frame {
     uint8_t *bytes;
     vfri_cursor cursor;
@@ -45,7 +45,8 @@ typedef struct frame {
     vfr_reference base;
 } frame;
 
-/* Checks everything that a frame shows alone, before its base is read. The cursor is the caller's copy. */
+/* Makes all checks that do not need the base (R-5.33, R-5.34). The cursor is passed by value, so the caller's does not
+ * move. */
 static bool check_alone(vfri_cursor cursor, uint8_t form) {
     size_t changed = form == 1 ? vfri_count(&cursor, VFRI_CHANGED_ROWS) : 0;
     uint64_t last = 0;
@@ -77,7 +78,7 @@ static vfr_status open_rows(vfr_vault *vault, vfr_reference reference, uint64_t 
     return out->cursor.failed || !check_alone(out->cursor, out->form) ? VFR_STRUCTURE_INVALID : VFR_OK;
 }
 
-/* Reads the further rows of a frame, behind `count` rows that are there already, into new memory. */
+/* Reads the further rows of a frame, and appends them to the existing rows in new memory. */
 static vfr_status append_rows(vfr_vault *vault, vfri_cursor *cursor, size_t further, uint64_t floor, vfri_rows *rows) {
     size_t count = rows->count + further; /* both are at most VFRI_ROWS */
     vfri_require(cursor, further <= cursor->left / 16 && count >= 1 && count <= VFRI_ROWS);
@@ -160,7 +161,7 @@ static void change_rows(vfri_cursor *cursor, size_t changed, vfri_rows *rows) {
     }
 }
 
-/* Reads a frame of form 1, and the base that it names. */
+/* Reads a frame of form 1, and its base. */
 static vfr_status read_with_base(vfr_vault *vault, frame *top, uint64_t offset, uint64_t floor, vfri_rows *rows) {
     frame base = {0};
     vfr_status status = open_rows(vault, top->base, offset, &base);
@@ -231,7 +232,7 @@ vfr_status vfr_read_vector(vfr_vault *vault) {
         if (vfri_check_keyring_dots(vault)) return VFR_OK;
         vault->has_rows = false;
         vault->rows = (vfri_rows){0};
-        (void)vfri_check_keyring_dots(vault); /* without replicas again */
+        (void)vfri_check_keyring_dots(vault); /* resets the replica ids */
     }
     vfri_release_rows(vault, &rows);
     return VFR_STRUCTURE_INVALID;

@@ -1,16 +1,17 @@
-/// When an item's secret can be read. Without secure hardware, this is enforced only by the absence of a key.
+/// The conditions under which an item's secret can be read. Without secure hardware, they are enforced only by the
+/// absence of a key.
 public enum Accessibility: Sendable, CaseIterable {
-    /// While the vault is unlocked.
+    /// Readable while the vault is unlocked.
     case whenUnlocked
-    /// After the vault has been unlocked once, even after `Keychain.lock()`.
+    /// Readable after the vault has been unlocked once, even after `Keychain.lock()`.
     case afterFirstUnlock
     /// The same as `afterFirstUnlock`: a vault cannot be read before it has been opened once.
     case always
     /// The same as `whenUnlockedThisDeviceOnly`: a vault has no passcode.
     case whenPasscodeSetThisDeviceOnly
-    /// While the vault is unlocked, and only with the device file of the machine that stored the item.
+    /// Readable while the vault is unlocked, and only with the device file of the machine that stored the item.
     case whenUnlockedThisDeviceOnly
-    /// The same as `afterFirstUnlock`, but only with the device file of the machine that stored the item.
+    /// Like `afterFirstUnlock`, but only with the device file of the machine that stored the item.
     case afterFirstUnlockThisDeviceOnly
     /// The same as `afterFirstUnlockThisDeviceOnly`.
     case alwaysThisDeviceOnly

@@ -1,7 +1,7 @@
 public import Foundation
 public import KeychainCore
 
-/// When an item's secret can be read, and who must approve it.
+/// The accessibility of an item's secret, and the approval that each read requires.
 public typealias SecAccessControl = KeychainCore.SecAccessControl
 
 /// The attributes of an item, with its secret and the references to it. Attributes that the item does not have are nil.
@@ -29,11 +29,11 @@ public struct Attributes {
 
     /// The value of a `kSecAttrAccessible…` constant.
     public var accessible: String? { text(SecKey.accessible) }
-    /// When the secret can be read, and who must approve it.
+    /// The accessibility of the secret, and the approval that each read requires.
     public var accessControl: SecAccessControl? { attributes[SecKey.accessControl] as? SecAccessControl }
     /// The access group; empty for the default one.
     public var accessGroup: String? { text(SecKey.accessGroup) }
-    /// Whether the item is meant to be synchronized.
+    /// True if the item is meant to be synchronized.
     public var synchronizable: Bool? { attributes[SecKey.synchronizable] as? Bool }
     /// The creation date.
     public var creationDate: Date? { attributes[SecKey.creationDate] as? Date }
@@ -49,9 +49,9 @@ public struct Attributes {
     public var type: String? { textOrDigits(SecKey.type) }
     /// The display name.
     public var label: String? { text(SecKey.label) }
-    /// Whether the item should not be shown.
+    /// True if the item should not be shown.
     public var isInvisible: Bool? { attributes[SecKey.isInvisible] as? Bool }
-    /// Whether the item deliberately has no password.
+    /// True if the item deliberately has no password.
     public var isNegative: Bool? { attributes[SecKey.isNegative] as? Bool }
     /// The account, which `Keychain` calls the key.
     public var account: String? { text(SecKey.account) }

@@ -6,7 +6,7 @@ public struct AuthenticationRequest {
     public let place: String
     /// The key.
     public let key: String
-    /// Who must approve.
+    /// The required approval.
     public let policy: AuthenticationPolicy
     /// The `authenticationPrompt` of the `Keychain` that reads it.
     public let prompt: String?

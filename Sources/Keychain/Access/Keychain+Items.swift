@@ -4,7 +4,7 @@ internal import KeychainCore
 extension Keychain {
     // MARK: reading
 
-    /// Returns the secret for the given key as text, or nil if there is none.
+    /// Returns the secret for the given key as text, or nil if it does not exist.
     ///
     /// - Parameters:
     ///   - key: The account of the item.
@@ -16,7 +16,7 @@ extension Keychain {
         try getString(key, ignoringAttributeSynchronizable: ignoringAttributeSynchronizable)
     }
 
-    /// Returns the secret for the given key as text, or nil if there is none. See `get`.
+    /// Returns the secret for the given key as text, or nil if it does not exist. See `get`.
     public func getString(_ key: String, ignoringAttributeSynchronizable: Bool = true) throws -> String? {
         guard let data = try getData(key, ignoringAttributeSynchronizable: ignoringAttributeSynchronizable) else {
             return nil
@@ -25,7 +25,7 @@ extension Keychain {
         return text
     }
 
-    /// Returns the secret for the given key, or nil if there is none.
+    /// Returns the secret for the given key, or nil if it does not exist.
     ///
     /// - Throws: `Status.interactionNotAllowed` if the vault is locked, or the user must be asked and cannot be;
     ///   `authFailed` if the vault's slot does not grant the access group, the vault does not open, or the program's
@@ -53,7 +53,7 @@ extension Keychain {
         return handler(found.map { Attributes($0) })
     }
 
-    /// Returns whether there is an item for the given key. The user is not asked, whatever the item's policy is.
+    /// Returns whether there is an item for the given key. The user is not asked, regardless of the item's policy.
     ///
     /// - Parameters:
     ///   - key: The account of the item.
@@ -97,8 +97,8 @@ extension Keychain {
         }
     }
 
-    /// Removes the item for the given key; it is not an error if there is none. The encrypted data stays in the file
-    /// until it is compacted.
+    /// Removes the item for the given key; it is not an error if the item does not exist. The encrypted data stays in
+    /// the file until it is compacted.
     public func remove(_ key: String, ignoringAttributeSynchronizable: Bool = true) throws {
         try remove(matching: query(ignoringAttributeSynchronizable, key))
     }
@@ -114,10 +114,11 @@ extension Keychain {
 
     // MARK: subscripts
 
-    // The original's subscripts hide errors, so these must, too; `lastFailure` and the notice handler report them.
+    // The original's subscripts hide errors, so these must do so as well; `lastFailure` and the notice handler report
+    // them.
 
-    /// The secret for the given key as text; nil if there is none or it cannot be read. Assigning nil removes the item.
-    /// Errors are reported only in `lastFailure`.
+    /// The secret for the given key as text; nil if the item does not exist or cannot be read. Assigning nil removes
+    /// the item. Errors are reported only in `lastFailure`.
     public subscript(key: String) -> String? {
         get { ignoringErrors { try get(key) } }
         set { ignoringErrors { if let newValue { try set(newValue, key: key) } else { try remove(key) } } }
@@ -129,14 +130,15 @@ extension Keychain {
         set { self[key] = newValue }
     }
 
-    /// The secret for the given key; nil if there is none or it cannot be read. Assigning nil removes the item. Errors
-    /// are reported only in `lastFailure`.
+    /// The secret for the given key; nil if the item does not exist or cannot be read. Assigning nil removes the item.
+    /// Errors are reported only in `lastFailure`.
     public subscript(data key: String) -> Data? {
         get { ignoringErrors { try getData(key) } }
         set { ignoringErrors { if let newValue { try set(newValue, key: key) } else { try remove(key) } } }
     }
 
-    /// The attributes of the item for the given key, including its secret; nil if there is none or it cannot be read.
+    /// The attributes of the item for the given key, including its secret; nil if the item does not exist or cannot be
+    /// read.
     public subscript(attributes key: String) -> Attributes? { ignoringErrors { try get(key) { $0 } } }
 
     private func ignoringErrors<T>(_ body: () throws -> T?) -> T? {

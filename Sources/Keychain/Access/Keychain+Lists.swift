@@ -3,14 +3,14 @@ internal import KeychainCore
 
 extension Keychain {
     /// Returns the keys of this keychain's items, in the vault's order. The array is empty if they cannot be read;
-    /// `lastFailure` says why.
+    /// `lastFailure` contains the reason.
     public func allKeys() -> [String] { items().compactMap { Self.text($0[SecKey.account]) } }
 
     /// Returns this keychain's items, with `class`, `service` or `server`, `key`, `accessGroup`, `protocol`,
     /// `authenticationType`, `accessibility`, `synchronizable`.
     ///
     /// Secrets are not included, as in the original library on macOS; on iOS, that library includes them as `value`.
-    /// The array is empty if the items cannot be read; `lastFailure` says why.
+    /// The array is empty if the items cannot be read; `lastFailure` contains the reason.
     public func allItems() -> [[String: Any]] { items().map { Self.readable($0, itemClass) } }
 
     /// Returns the service or server, and the key, of all items of a class.
@@ -42,7 +42,7 @@ extension Keychain {
         }
     }
 
-    /// Returns a value as text, which `SecItemAdd` may have been given as bytes.
+    /// Returns a value as text, even if it was passed to `SecItemAdd` as bytes.
     private static func text(_ value: Any?) -> String? {
         value as? String ?? (value as? Data).flatMap { String(data: $0, encoding: .utf8) }
     }

@@ -23,10 +23,10 @@ public final class Keychain: Sendable {
     // Passed only to the program's own authentication handler, on the reading thread.
     private nonisolated(unsafe) let context: AnyObject?
 
-    // MARK: making
+    // MARK: creating
 
-    /// Creates a keychain of this program's generic passwords. The service is the bundle's identifier or, if there is
-    /// none, as on Linux, the name of the program.
+    /// Creates a keychain of this program's generic passwords. The service is the bundle's identifier or, without a
+    /// bundle identifier, as on Linux, the name of the program.
     public convenience init() { self.init(service: Options.defaultService) }
 
     /// Creates a keychain of a service's generic passwords.
@@ -86,16 +86,16 @@ public final class Keychain: Sendable {
     /// The service of generic passwords; empty for internet passwords.
     public var service: String { options.service }
 
-    /// The access group. Nil searches all groups and puts new items into the default one.
+    /// The access group. If it is nil, all groups are searched and new items are added to the default group.
     public var accessGroup: String? { options.accessGroup }
 
-    /// The server of internet passwords. Traps for generic passwords, which have none.
+    /// The server of internet passwords. Traps for generic passwords, which have no server.
     public var server: URL {
         guard let server = options.server else { preconditionFailure("a Keychain of generic passwords has no server") }
         return server
     }
 
-    /// The protocol of internet passwords. Traps for generic passwords, which have none.
+    /// The protocol of internet passwords. Traps for generic passwords, which have no protocol.
     public var protocolType: ProtocolType {
         guard let type = options.protocolType else {
             preconditionFailure("a Keychain of generic passwords has no protocol")
@@ -106,13 +106,13 @@ public final class Keychain: Sendable {
     /// The authentication type of an internet password.
     public var authenticationType: AuthenticationType { options.authenticationType }
 
-    /// When the secrets of items that it stores can be read; `afterFirstUnlock` by default.
+    /// The accessibility of items that it stores; `afterFirstUnlock` by default.
     public var accessibility: Accessibility { options.accessibility }
 
-    /// Who must approve each read of an item that it stores; nil if no approval is required.
+    /// The approval that each read of an item that it stores requires; nil if no approval is required.
     public var authenticationPolicy: AuthenticationPolicy? { options.authenticationPolicy }
 
-    /// Whether items that it stores are meant to be synchronized. A vault does not synchronize anything by itself.
+    /// True if items that it stores are meant to be synchronized. A vault does not synchronize anything by itself.
     public var synchronizable: Bool { options.synchronizable }
 
     /// The label of items that it stores.
@@ -124,7 +124,7 @@ public final class Keychain: Sendable {
     /// The message shown when the user is asked for approval.
     public var authenticationPrompt: String? { options.authenticationPrompt }
 
-    /// Whether the user may be asked.
+    /// How to handle items that require asking the user.
     public var authenticationUI: AuthenticationUI { options.authenticationUI ?? .allow }
 
     /// The object passed to `Keychain.authenticate`: on Apple platforms an `LAContext`, here any object.
@@ -170,7 +170,7 @@ public final class Keychain: Sendable {
         with { $0.authenticationPrompt = authenticationPrompt }
     }
 
-    /// Returns a copy with this setting for whether the user may be asked.
+    /// Returns a copy that handles items that require asking the user in this way.
     public func authenticationUI(_ authenticationUI: AuthenticationUI) -> Keychain {
         with { $0.authenticationUI = authenticationUI }
     }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import KeychainCore
 
-/// The search criteria of a `Keychain`, and what it stores.
+/// The search criteria of a `Keychain`, and the settings of the items that it stores.
 struct Options: Sendable {
     var itemClass: ItemClass = .genericPassword
     var service = ""
@@ -66,7 +66,7 @@ struct Options: Sendable {
         switch itemClass {
         case .genericPassword: place[SecKey.service] = service
         case .internetPassword:
-            // A text without a scheme has no host, and means all servers to nobody.
+            // A text without a scheme has no host, and must not match all servers.
             place[SecKey.server] = server.map { $0.host ?? $0.absoluteString }
             place[SecKey.port] = server?.port
             place[SecKey.protocolType] = protocolType?.rawValue

@@ -1,10 +1,10 @@
 internal import KeychainCore
 
-/// Whether the user may be asked for approval.
+/// How to handle items that require asking the user.
 public enum AuthenticationUI: Sendable, CaseIterable {
-    /// The user may be asked.
+    /// Ask the user.
     case allow
-    /// If the user would have to be asked, fail with `Status.interactionNotAllowed`.
+    /// Fail with `Status.interactionNotAllowed` if the user would have to be asked.
     case fail
     /// Treat items for which the user would have to be asked as if they did not exist.
     case skip
@@ -28,8 +28,8 @@ public enum AuthenticationUI: Sendable, CaseIterable {
     }
 }
 
-/// Who must approve each read of an item's secret, with Apple's values. `Keychain.authenticate` decides how to
-/// interpret them.
+/// The approval that each read of an item's secret requires, with Apple's values. `Keychain.authenticate` decides how
+/// to interpret them.
 public struct AuthenticationPolicy: OptionSet, Sendable, Hashable {
     /// The value, as in Apple's access control flags.
     public let rawValue: UInt
@@ -37,7 +37,7 @@ public struct AuthenticationPolicy: OptionSet, Sendable, Hashable {
     /// Creates a policy from a number.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// The user, by whatever means.
+    /// The user, by any means.
     public static let userPresence = AuthenticationPolicy(rawValue: 1 << 0)
     /// Any enrolled finger or face.
     public static let biometryAny = AuthenticationPolicy(rawValue: 1 << 1)

@@ -2,10 +2,10 @@ public import Foundation
 internal import KeychainCore
 
 extension Status: CustomStringConvertible {
-    /// Creates the case with this code, or `unexpectedError` if there is none.
+    /// Creates the case with this code, or `unexpectedError` if no case has it.
     public init(status: OSStatus) { self = Status(rawValue: status) ?? .unexpectedError }
 
-    /// One sentence in English. `Keychain.lastFailure` says which vault failed, and why.
+    /// One sentence in English. `Keychain.lastFailure` contains the vault's path and the reason.
     public var description: String { StatusText.sentence(rawValue) ?? "status \(rawValue)" }
 }
 

@@ -17,7 +17,7 @@ extension Keychain {
         _ account: String, completion: @escaping (_ password: String?, _ error: (any Error)?) -> Void = { _, _ in }
     ) {}
 
-    /// Gives Safari a password for the server.
+    /// Stores a password for the server in Safari.
     @available(
         *, unavailable, message: "shared web credentials are available only on iOS; store the password with set(_:key:)"
     )

@@ -33,7 +33,7 @@ package enum AttributeValue: Sendable, Equatable {
         }
     }
 
-    /// Whether it equals a value of another type: text is compared as its UTF-8 bytes.
+    /// Returns whether it equals a value of another type: text is compared as its UTF-8 bytes.
     func hasSameBytes(as other: AttributeValue) -> Bool {
         guard let left = rawBytes, let right = other.rawBytes else { return self == other }
         return left == right

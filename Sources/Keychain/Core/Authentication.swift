@@ -4,7 +4,7 @@ internal import VaultStore
 package enum Authentication {
     /// The request to approve.
     package struct Question {
-        /// The service of a generic password, the server of an internet password, or nothing.
+        /// The service of a generic password or the server of an internet password; empty for other classes.
         package let place: String
         package let account: String
         /// The flags of the item's access control.

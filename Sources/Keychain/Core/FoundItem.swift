@@ -1,11 +1,11 @@
 package import Foundation
 internal import VaultFmt
 
-/// An item found by a request, with the parts to be returned.
+/// An item found by a request, with the requested parts.
 package struct FoundItem {
     private let item: Item
     private let reference: ItemReference
-    /// The secret, if it was asked for.
+    /// The secret, if it was requested.
     package let secret: Data?
 
     init(_ item: Item, in vault: Vault, secret: Data?) {
@@ -18,7 +18,7 @@ package struct FoundItem {
     package var attributes: [String: Any] { ItemAttributes.dictionary(item) }
 
     /// Returns the result in the form of Apple's API: the requested part, a dictionary if several parts were requested,
-    /// or nil if none was.
+    /// or nil if no part was requested.
     package func result(_ returns: ItemRequest.Returns) -> Any? {
         switch returns {
         case []: return nil

@@ -10,7 +10,7 @@ package struct ItemChanges: Sendable {
     private var control: SecAccessControl?
     package var secret: Data?
 
-    /// Changes nothing.
+    /// Creates an empty set of changes.
     package init() {}
 
     /// Parses a dictionary that contains only attributes and a secret. Throws `noSuchAttribute`, or `param` if a value
@@ -80,7 +80,7 @@ package struct ItemChanges: Sendable {
     /// The flags of the access control, if one is given.
     var policy: UInt? { control?.flags }
 
-    /// When the secret can be read, if this is given.
+    /// The accessibility of the secret, if it is given.
     var accessibility: Accessibility? {
         if let control { return Accessibility(code: control.protection) }
         guard case .text(let code) = values[SecKey.accessible] else { return nil }

@@ -60,8 +60,8 @@ struct ItemMatcher {
         return true
     }
 
-    /// Returns a value in the form in which an item that was added with it has it: a protocol or an authentication type
-    /// given as the vault's word becomes its code.
+    /// Returns a value in the form in which a matching item stores it: a protocol or an authentication type given as
+    /// the vault's word becomes its code.
     private static func asStored(_ value: AttributeValue, _ row: AttributeTable.Row) -> AttributeValue {
         guard case .key(let field) = row.place, let coded = field.codedText, case .text(let text) = value else {
             return value
@@ -87,7 +87,7 @@ struct ItemMatcher {
 }
 
 extension Item {
-    /// Whether the item has the attribute of a row, whose value may not have been read.
+    /// Returns whether the item has the attribute of a row, whose value may not have been read.
     fileprivate func isListed(_ row: AttributeTable.Row) -> Bool {
         guard case .attribute(let name) = row.place else { return true }
         return attributes.attribute(name) != nil

@@ -4,7 +4,7 @@ internal import VaultLocal
 
 /// A parsed request dictionary: the items to find or the item to add, and the parts to return.
 package struct ItemRequest {
-    /// Whether synchronizable items are searched.
+    /// Selects items by whether they are synchronizable.
     package enum Synchronizable: Sendable {
         /// Not specified: only items that are not synchronizable.
         case unsaid
@@ -135,7 +135,7 @@ package struct ItemRequest {
             guard let prompt = value as? String else { throw KeychainFailure(.param, "a prompt must be a string") }
             interaction.prompt = prompt
         case SecKey.useAuthenticationContext: interaction.context = value as AnyObject
-        // This selects one of macOS's two keychains; a vault behaves like the one requested.
+        // This key selects one of macOS's two keychains; a vault behaves like the selected keychain.
         case SecKey.useDataProtectionKeychain: _ = try Self.flag(name, value)
         default: return false
         }

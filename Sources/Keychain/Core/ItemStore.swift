@@ -14,8 +14,8 @@ package enum ItemStore {
         }
     }
 
-    /// Returns the matching items, up to the limit of the request, which is one by default; throws `itemNotFound` if
-    /// there are none.
+    /// Returns the matching items, up to the limit of the request, which is one by default; throws `itemNotFound` if no
+    /// item matches.
     ///
     /// Throws `interactionNotAllowed` if the vault is locked, `authFailed` if the secret is in a group that the vault's
     /// slot does not grant, `dataNotAvailable` if it belongs to another device, or `decode` if it is damaged.
@@ -45,7 +45,7 @@ package enum ItemStore {
         return try vaultCall { () throws(VaultError) in
             let wantsAll = request.returns.contains(.attributes)
             guard let opened = wantsAll ? try vault.whole(item.key) : try vault.get(item.key) else { return nil }
-            // Otherwise, an empty password would look like one.
+            // Otherwise, an item without a password would appear to have an empty one.
             guard !opened.item.lacksSecret else { throw VaultError(.noSecret, "the item has no secret") }
             return FoundItem(opened.item, in: vault, secret: opened.secret.withUnsafeBytes { Data($0) })
         }
@@ -57,7 +57,8 @@ package enum ItemStore {
         return try readable(item) { () throws(VaultError) in try vault.whole(item.key)?.item }
     }
 
-    /// Returns what `open` returns; the item itself if it is gone, or if the key of its secret is not available.
+    /// Returns the result of `open`; returns the item itself if it no longer exists, or if the key of its secret is not
+    /// available.
     private static func readable(
         _ item: Item, _ open: () throws(VaultError) -> Item?
     ) throws(KeychainFailure) -> Item {
@@ -131,13 +132,13 @@ package enum ItemStore {
         }
     }
 
-    /// Whether changes lift the access control of items that have one, while their secrets stay.
+    /// Returns whether changes remove the access control of items without replacing their secrets.
     private static func liftsPolicy(_ changes: ItemChanges) -> Bool {
         changes.secret == nil && changes.accessibility != nil
     }
 
-    /// Asks for the approval that the access control of matching items requires, if it is to be lifted, and returns
-    /// these items. No lock is held during this, because the handler waits for a person and may use the vault.
+    /// Requests the approval that the access control of matching items requires, if it is to be removed, and returns
+    /// these items. No lock is held during this, because the handler waits for the user and may use the vault.
     private static func approved(
         _ request: ItemRequest, _ changes: ItemChanges
     ) throws(KeychainFailure) -> Set<ItemID> {
@@ -159,7 +160,8 @@ package enum ItemStore {
     private static let mustBeAsked = KeychainFailure(
         .interactionNotAllowed, "the user must be asked before this item's protection is changed")
 
-    /// Refuses an item that got its access control in the meantime, which would be lifted without approval.
+    /// Throws an error if an item received its access control in the meantime, because it would be removed without
+    /// approval.
     private static func requireApproval(
         of key: ItemKey, _ changes: ItemChanges, _ approved: Set<ItemID>, _ transaction: Transaction
     ) throws(KeychainFailure) {
@@ -177,10 +179,11 @@ package enum ItemStore {
         }
     }
 
-    /// Changes the items that match, or adds the one described by `new`, atomically, even if other processes do the
+    /// Changes the items that match, or adds the item described by `new`, atomically, even if other processes do the
     /// same at the same time.
     ///
-    /// If both a synchronizable item and one that is not match, only the one that agrees with `changes` is changed.
+    /// If both a synchronizable item and a non-synchronizable item match, only the item that agrees with `changes` is
+    /// changed.
     package static func set(_ request: ItemRequest, _ changes: ItemChanges, orAdd new: ItemChanges)
         throws(KeychainFailure)
     {
@@ -250,7 +253,7 @@ package enum ItemStore {
     }
 
     /// Runs a change on the keys of the items that match. Throws `itemNotFound`, without acquiring the writer's lock,
-    /// if there are none.
+    /// if no item matches.
     private static func changeMatching(
         _ request: ItemRequest, _ body: ([ItemKey], Transaction) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
@@ -296,7 +299,7 @@ package enum ItemStore {
         var failure: KeychainFailure?
         do throws(KeychainFailure) {
             try writing { (vault) throws(VaultError) in
-                // This may be the second attempt.
+                // This call may be the second attempt.
                 failure = nil
                 try vault.transaction { (transaction) throws(VaultError) in
                     do throws(KeychainFailure) { try body(vault, transaction) } catch {
@@ -308,7 +311,7 @@ package enum ItemStore {
         } catch { throw failure ?? error }
     }
 
-    /// Runs a change, creating this machine's device if that is all that is missing.
+    /// Runs a change. If it fails only because this machine has no device, creates the device and repeats the change.
     private static func writing<R>(_ body: (Vault) throws(VaultError) -> R) throws(KeychainFailure) -> R {
         let vault = try VaultInUse.refreshed()
         if case .scoped(let groups) = vault.access {
@@ -328,6 +331,6 @@ package enum ItemStore {
 }
 
 extension KeychainFailure {
-    /// Whether a device-only item could not be stored because there is no device.
+    /// True if a device-only item could not be stored because there is no device.
     fileprivate var isDeviceMissing: Bool { status == Code.dataNotAvailable.rawValue }
 }

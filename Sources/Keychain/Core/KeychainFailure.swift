@@ -1,8 +1,8 @@
 internal import Foundation
 package import VaultFmt
 
-/// The reason a call to one of the Keychain APIs failed: Apple's status code, and one line that names the vault and the
-/// reason.
+/// The reason why a call to one of the Keychain APIs failed: Apple's status code, and one line that names the vault and
+/// the reason.
 package struct KeychainFailure: Error, Sendable {
     package let status: Int32
     /// The operation that failed, without the vault's path. It may contain names, but never a secret.
@@ -38,7 +38,7 @@ package struct KeychainFailure: Error, Sendable {
         case decode = -26275
     }
 
-    /// Whether it is an ordinary outcome rather than a failure, and needs no notice.
+    /// True if it is an ordinary outcome rather than a failure, and needs no notice.
     package var isPlainOutcome: Bool { status == Code.itemNotFound.rawValue || status == Code.duplicateItem.rawValue }
 
     package static let itemNotFound = KeychainFailure(.itemNotFound, "no item matches")

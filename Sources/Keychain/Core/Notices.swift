@@ -3,7 +3,7 @@ internal import Glibc
 internal import VaultLocal
 internal import VaultStore
 
-/// The notices that these APIs show to the user: which files were created on first use, and why a call failed.
+/// The notices that these APIs show to the user about files created on first use and about failed calls.
 package enum Notices {
     private struct State {
         var handler: (@Sendable (String) -> Void)?
@@ -33,8 +33,8 @@ package enum Notices {
         write(Array("vaultfmt: \(line)\n".utf8))
     }
 
-    /// Writes to standard error, which can be closed, full, or a pipe that nobody reads. In that case, the notice is
-    /// lost, but the program is not killed by SIGPIPE, whose handler belongs to it.
+    /// Writes to standard error, which can be closed, full, or a pipe without a reader. In that case, the notice is
+    /// lost, but SIGPIPE does not kill the program, to which its handler belongs.
     private static func write(_ bytes: [UInt8]) {
         var (signal, before) = (sigset_t(), sigset_t())
         sigemptyset(&signal)
@@ -66,7 +66,7 @@ package enum Notices {
         lines.forEach(say)
     }
 
-    /// Records why a call on this thread failed, and writes a notice unless that is an ordinary outcome.
+    /// Records why a call on this thread failed, and writes a notice unless the failure is an ordinary outcome.
     package static func report(_ failure: KeychainFailure, vault: String?) {
         let place = vault.map { "the vault \(TerminalText.path($0)): " } ?? ""
         let line = "\(place)\(TerminalText.singleLine(failure.reason)) (\(failure.status))"

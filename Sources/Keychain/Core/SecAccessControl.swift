@@ -1,10 +1,10 @@
 internal import VaultFmt
 
-/// When an item's secret can be read, and who must approve each read.
+/// The accessibility of an item's secret, and the approval that each read requires.
 ///
 /// A file cannot ask for a fingerprint or a passcode, so the program must ask for approval, through
-/// `Keychain.authenticate` or `SecItemVault.setAuthentication`. This is only honored by programs that use these APIs;
-/// it is not enforced by encryption.
+/// `Keychain.authenticate` or `SecItemVault.setAuthentication`. Only programs that use these APIs honor this;
+/// encryption does not enforce it.
 public final class SecAccessControl: Sendable, Hashable {
     /// One of the `kSecAttrAccessible…` constants.
     public let protection: String

@@ -7,7 +7,7 @@ internal import VaultStore
 package enum VaultInUse {
     private struct State {
         var vault: Vault?
-        /// Whether it was set by the program.
+        /// True if it was set by the program.
         var isGiven = false
         /// The path most recently opened or attempted, for messages.
         var path: String?
@@ -97,8 +97,8 @@ package enum VaultInUse {
         }
     }
 
-    /// `mayCreate`: Whether the default vault is created if it does not exist. A vault that was in use may be back in a
-    /// moment, and must not be replaced with an empty one.
+    /// `mayCreate`: Whether the default vault is created if it does not exist. A vault that was in use may reappear
+    /// soon, and must not be replaced with an empty one.
     private static func open(
         _ state: inout State, _ notices: inout [String], mayCreate: Bool = true
     ) throws(KeychainFailure) -> Vault {

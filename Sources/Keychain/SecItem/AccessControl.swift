@@ -1,11 +1,11 @@
 public import Foundation
 public import KeychainCore
 
-/// When an item's secret can be read, and who must approve it.
+/// The accessibility of an item's secret, and the approval that each read requires.
 public typealias SecAccessControl = KeychainCore.SecAccessControl
 
-/// Who must approve each read of an item's secret, by Apple's names and values. A vault cannot ask the user, so the
-/// program must, through `SecItemVault.setAuthentication`.
+/// The approval that each read of an item's secret requires, by Apple's names and values. A vault cannot ask the user,
+/// so the program must do so, through `SecItemVault.setAuthentication`.
 public struct SecAccessControlCreateFlags: OptionSet, Sendable {
     /// The value, as on Apple platforms.
     public let rawValue: UInt
@@ -13,7 +13,7 @@ public struct SecAccessControlCreateFlags: OptionSet, Sendable {
     /// Creates flags from a number.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// The user, by whatever means.
+    /// The user, by any means.
     public static let userPresence = SecAccessControlCreateFlags(rawValue: 1 << 0)
     /// Any enrolled finger or face.
     public static let biometryAny = SecAccessControlCreateFlags(rawValue: 1 << 1)
@@ -59,11 +59,11 @@ public func SecAccessControlCreateWithFlags(
 
 /// A request to approve reading an item's secret.
 public struct SecItemAuthenticationRequest {
-    /// The service of a generic password, the server of an internet password, or nothing.
+    /// The service of a generic password or the server of an internet password; empty for other classes.
     public let place: String
     /// The account.
     public let account: String
-    /// Who must approve.
+    /// The required approval.
     public let flags: SecAccessControlCreateFlags
     /// The value of `kSecUseOperationPrompt` in the query.
     public let prompt: String?

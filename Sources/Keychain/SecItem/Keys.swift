@@ -5,13 +5,14 @@ internal import KeychainCore
 
 /// The class of an item: one of the `kSecClass…` constants.
 public nonisolated(unsafe) let kSecClass = SecKey.itemClass as CFString
-/// When the secret can be read: one of the `kSecAttrAccessible…` constants.
+/// The accessibility of the secret: one of the `kSecAttrAccessible…` constants.
 public nonisolated(unsafe) let kSecAttrAccessible = SecKey.accessible as CFString
-/// When the secret can be read, and who must approve it: a `SecAccessControl`.
+/// The accessibility of the secret, and the approval that each read requires: a `SecAccessControl`.
 public nonisolated(unsafe) let kSecAttrAccessControl = SecKey.accessControl as CFString
 /// The access group: a compartment of the vault with its own keys.
 public nonisolated(unsafe) let kSecAttrAccessGroup = SecKey.accessGroup as CFString
-/// Whether the item is meant to be synchronized: a `Bool`, or in a search also `kSecAttrSynchronizableAny`.
+/// A `Bool` that indicates whether the item is meant to be synchronized; in a search, it may be
+/// `kSecAttrSynchronizableAny`.
 public nonisolated(unsafe) let kSecAttrSynchronizable = SecKey.synchronizable as CFString
 /// The creation date of the item: a `Date`. It cannot be changed.
 public nonisolated(unsafe) let kSecAttrCreationDate = SecKey.creationDate as CFString
@@ -27,9 +28,9 @@ public nonisolated(unsafe) let kSecAttrCreator = SecKey.creator as CFString
 public nonisolated(unsafe) let kSecAttrType = SecKey.type as CFString
 /// The item's display name.
 public nonisolated(unsafe) let kSecAttrLabel = SecKey.label as CFString
-/// Whether the item should not be shown: a `Bool`.
+/// A `Bool` that indicates whether the item should not be shown.
 public nonisolated(unsafe) let kSecAttrIsInvisible = SecKey.isInvisible as CFString
-/// Whether the item deliberately has no password: a `Bool`.
+/// A `Bool` that indicates whether the item deliberately has no password.
 public nonisolated(unsafe) let kSecAttrIsNegative = SecKey.isNegative as CFString
 /// The account of a generic or internet password.
 public nonisolated(unsafe) let kSecAttrAccount = SecKey.account as CFString
@@ -67,11 +68,11 @@ public nonisolated(unsafe) let kSecAttrCertificateEncoding = SecKey.certificateE
 public nonisolated(unsafe) let kSecAttrKeyClass = SecKey.keyClass as CFString
 /// The identifier by which a key is found: `Data`, by convention the SHA-1 of the public key's bits.
 public nonisolated(unsafe) let kSecAttrApplicationLabel = SecKey.applicationLabel as CFString
-/// Whether a key is stored permanently: a `Bool`.
+/// A `Bool` that indicates whether a key is stored permanently.
 public nonisolated(unsafe) let kSecAttrIsPermanent = SecKey.isPermanent as CFString
-/// Whether a key is private: a `Bool`.
+/// A `Bool` that indicates whether a key is private.
 public nonisolated(unsafe) let kSecAttrIsPrivate = SecKey.isPrivate as CFString
-/// Whether a key's attributes may be changed: a `Bool`.
+/// A `Bool` that indicates whether a key's attributes may be changed.
 public nonisolated(unsafe) let kSecAttrIsModifiable = SecKey.isModifiable as CFString
 /// The program's own name for a key, as `Data`.
 public nonisolated(unsafe) let kSecAttrApplicationTag = SecKey.applicationTag as CFString
@@ -85,39 +86,39 @@ public nonisolated(unsafe) let kSecAttrEffectiveKeySize = SecKey.effectiveKeySiz
 public nonisolated(unsafe) let kSecAttrStartDate = SecKey.startDate as CFString
 /// The date until which a key may be used: a `Date`.
 public nonisolated(unsafe) let kSecAttrEndDate = SecKey.endDate as CFString
-/// Whether a key can only be exported wrapped: a `Bool`.
+/// A `Bool` that indicates whether a key can only be exported wrapped.
 public nonisolated(unsafe) let kSecAttrIsSensitive = SecKey.isSensitive as CFString
-/// Whether a key has always been sensitive: a `Bool`.
+/// A `Bool` that indicates whether a key has always been sensitive.
 public nonisolated(unsafe) let kSecAttrWasAlwaysSensitive = SecKey.wasAlwaysSensitive as CFString
-/// Whether a key can be exported: a `Bool`.
+/// A `Bool` that indicates whether a key can be exported.
 public nonisolated(unsafe) let kSecAttrIsExtractable = SecKey.isExtractable as CFString
-/// Whether a key has never been exportable: a `Bool`.
+/// A `Bool` that indicates whether a key has never been exportable.
 public nonisolated(unsafe) let kSecAttrWasNeverExtractable = SecKey.wasNeverExtractable as CFString
-/// Whether a key may encrypt: a `Bool`.
+/// A `Bool` that indicates whether a key may encrypt.
 public nonisolated(unsafe) let kSecAttrCanEncrypt = SecKey.canEncrypt as CFString
-/// Whether a key may decrypt: a `Bool`.
+/// A `Bool` that indicates whether a key may decrypt.
 public nonisolated(unsafe) let kSecAttrCanDecrypt = SecKey.canDecrypt as CFString
-/// Whether a key may derive keys: a `Bool`.
+/// A `Bool` that indicates whether a key may derive keys.
 public nonisolated(unsafe) let kSecAttrCanDerive = SecKey.canDerive as CFString
-/// Whether a key may sign: a `Bool`.
+/// A `Bool` that indicates whether a key may sign.
 public nonisolated(unsafe) let kSecAttrCanSign = SecKey.canSign as CFString
-/// Whether a key may verify signatures: a `Bool`.
+/// A `Bool` that indicates whether a key may verify signatures.
 public nonisolated(unsafe) let kSecAttrCanVerify = SecKey.canVerify as CFString
-/// Whether a key may sign with recovery: a `Bool`.
+/// A `Bool` that indicates whether a key may sign with recovery.
 public nonisolated(unsafe) let kSecAttrCanSignRecover = SecKey.canSignRecover as CFString
-/// Whether a key may verify with recovery: a `Bool`.
+/// A `Bool` that indicates whether a key may verify with recovery.
 public nonisolated(unsafe) let kSecAttrCanVerifyRecover = SecKey.canVerifyRecover as CFString
-/// Whether a key may wrap keys: a `Bool`.
+/// A `Bool` that indicates whether a key may wrap keys.
 public nonisolated(unsafe) let kSecAttrCanWrap = SecKey.canWrap as CFString
-/// Whether a key may unwrap keys: a `Bool`.
+/// A `Bool` that indicates whether a key may unwrap keys.
 public nonisolated(unsafe) let kSecAttrCanUnwrap = SecKey.canUnwrap as CFString
 /// The references to search among, in an array.
 public nonisolated(unsafe) let kSecMatchItemList = SecKey.matchItemList as CFString
-/// Whether to ignore case when matching text: a `Bool`.
+/// A `Bool`: true to ignore case when matching text.
 public nonisolated(unsafe) let kSecMatchCaseInsensitive = SecKey.matchCaseInsensitive as CFString
-/// Whether to ignore accents when matching text: a `Bool`.
+/// A `Bool`: true to ignore accents when matching text.
 public nonisolated(unsafe) let kSecMatchDiacriticInsensitive = SecKey.matchDiacriticInsensitive as CFString
-/// Whether to ignore character width when matching text: a `Bool`.
+/// A `Bool`: true to ignore character width when matching text.
 public nonisolated(unsafe) let kSecMatchWidthInsensitive = SecKey.matchWidthInsensitive as CFString
 /// The maximum number of items: `kSecMatchLimitOne`, `kSecMatchLimitAll` or a number.
 public nonisolated(unsafe) let kSecMatchLimit = SecKey.matchLimit as CFString
@@ -125,13 +126,13 @@ public nonisolated(unsafe) let kSecMatchLimit = SecKey.matchLimit as CFString
 public nonisolated(unsafe) let kSecMatchLimitOne = SecKey.matchLimitOne as CFString
 /// All items that match.
 public nonisolated(unsafe) let kSecMatchLimitAll = SecKey.matchLimitAll as CFString
-/// Whether to return the secret: a `Bool`.
+/// A `Bool`: true to return the secret.
 public nonisolated(unsafe) let kSecReturnData = SecKey.returnData as CFString
-/// Whether to return the attributes: a `Bool`.
+/// A `Bool`: true to return the attributes.
 public nonisolated(unsafe) let kSecReturnAttributes = SecKey.returnAttributes as CFString
-/// Whether to return a reference: a `Bool`. Here it is the same `Data` as the persistent one.
+/// A `Bool`: true to return a reference. Here it is the same `Data` as the persistent one.
 public nonisolated(unsafe) let kSecReturnRef = SecKey.returnReference as CFString
-/// Whether to return a persistent reference: a `Bool`.
+/// A `Bool`: true to return a persistent reference.
 public nonisolated(unsafe) let kSecReturnPersistentRef = SecKey.returnPersistentReference as CFString
 /// The secret, as `Data`.
 public nonisolated(unsafe) let kSecValueData = SecKey.valueData as CFString
@@ -143,7 +144,7 @@ public nonisolated(unsafe) let kSecValuePersistentRef = SecKey.valuePersistentRe
 public nonisolated(unsafe) let kSecUseOperationPrompt = SecKey.useOperationPrompt as CFString
 /// The older spelling of `kSecUseAuthenticationUIFail`: a `Bool`.
 public nonisolated(unsafe) let kSecUseNoAuthenticationUI = SecKey.useNoAuthenticationUI as CFString
-/// Whether the user may be asked: one of the `kSecUseAuthenticationUI…` constants.
+/// Determines whether the user may be asked: one of the `kSecUseAuthenticationUI…` constants.
 public nonisolated(unsafe) let kSecUseAuthenticationUI = SecKey.useAuthenticationUI as CFString
 /// An object that is passed to the program's own authentication handler.
 public nonisolated(unsafe) let kSecUseAuthenticationContext = SecKey.useAuthenticationContext as CFString
@@ -153,7 +154,7 @@ public nonisolated(unsafe) let kSecUseAuthenticationUIAllow = SecKey.useAuthenti
 public nonisolated(unsafe) let kSecUseAuthenticationUIFail = SecKey.useAuthenticationUIFail as CFString
 /// Skip items for which the user would have to be asked.
 public nonisolated(unsafe) let kSecUseAuthenticationUISkip = SecKey.useAuthenticationUISkip as CFString
-/// Selects one of macOS's two keychains. A vault behaves like the one selected by `true`, whatever the value.
+/// Selects one of macOS's two keychains. A vault always behaves like the keychain selected by `true`.
 public nonisolated(unsafe) let kSecUseDataProtectionKeychain = SecKey.useDataProtectionKeychain as CFString
 /// Searches all items, synchronizable or not.
 public nonisolated(unsafe) let kSecAttrSynchronizableAny = SecKey.synchronizableAny as CFString

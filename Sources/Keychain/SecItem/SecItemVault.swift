@@ -14,7 +14,7 @@ public enum SecItemVault {
 
     /// Locks the vault: secrets that are accessible only when it is unlocked are refused, and nothing can be changed.
     ///
-    /// A vault that has not been opened yet is opened first. Returns `errSecSuccess`, or the reason it could not be
+    /// A vault that has not been opened yet is opened first. Returns `errSecSuccess`, or the reason why it could not be
     /// opened.
     @discardableResult
     public static func lock() -> OSStatus { status { () throws(KeychainFailure) in try VaultInUse.lock() } }

@@ -12,17 +12,17 @@ public nonisolated(unsafe) let kSecClassCertificate: CFString = "cert"
 public nonisolated(unsafe) let kSecClassKey: CFString = "keys"
 /// A certificate with its private key.
 public nonisolated(unsafe) let kSecClassIdentity: CFString = "idnt"
-/// While the vault is unlocked.
+/// Readable while the vault is unlocked.
 public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlocked: CFString = "ak"
-/// After the vault has been unlocked once.
+/// Readable after the vault has been unlocked once.
 public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlock: CFString = "ck"
-/// Always; in a vault, after it has been unlocked once.
+/// Always readable; in a vault, after it has been unlocked once.
 public nonisolated(unsafe) let kSecAttrAccessibleAlways: CFString = "dk"
-/// While the vault is unlocked, only on this device.
+/// Readable while the vault is unlocked, only on this device.
 public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlockedThisDeviceOnly: CFString = "aku"
-/// After the vault has been unlocked once, only on this device.
+/// Readable after the vault has been unlocked once, only on this device.
 public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
-/// Always, only on this device; in a vault, after it has been unlocked once.
+/// Always readable, only on this device; in a vault, after it has been unlocked once.
 public nonisolated(unsafe) let kSecAttrAccessibleAlwaysThisDeviceOnly: CFString = "dku"
 /// The same as `kSecAttrAccessibleWhenUnlockedThisDeviceOnly`: a vault has no passcode.
 public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: CFString = "akpu"

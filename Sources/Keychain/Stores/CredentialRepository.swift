@@ -34,12 +34,12 @@ where Credential: CaseIterable & RawRepresentable & Sendable, Credential.RawValu
         logging("store", type) { try keychain.set(string, key: type.rawValue) } != nil
     }
 
-    /// Returns the credential of the given type, or nil if there is none or it cannot be read.
+    /// Returns the credential of the given type, or nil if it does not exist or cannot be read.
     public func getCredential(_ type: Credential) -> String? {
         logging("get", type) { try keychain.get(type.rawValue) } ?? nil
     }
 
-    /// Removes the credential of the given type. Returns true even if there was none, and false if it cannot be
+    /// Removes the credential of the given type. Returns true even if it did not exist, and false if it cannot be
     /// removed.
     @discardableResult
     public func delete(_ type: Credential) -> Bool {

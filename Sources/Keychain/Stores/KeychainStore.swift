@@ -3,17 +3,17 @@ internal import KeychainCore
 public import Logging
 internal import SecItem
 
-/// When the items of a `KeychainStore` can be read.
+/// The conditions under which the items of a `KeychainStore` can be read.
 public enum KeychainAccesibility: Sendable, CaseIterable {
-    /// While the vault is unlocked.
+    /// Readable while the vault is unlocked.
     case whenUnlocked
-    /// After the vault has been unlocked once (recommended).
+    /// Readable after the vault has been unlocked once (recommended).
     case afterFirstUnlock
     /// The same as `whenUnlockedThisDeviceOnly`: a vault has no passcode.
     case whenPasscodeSetThisDeviceOnly
-    /// While the vault is unlocked, only on this device.
+    /// Readable while the vault is unlocked, only on this device.
     case whenUnlockedThisDeviceOnly
-    /// After the vault has been unlocked once, only on this device.
+    /// Readable after the vault has been unlocked once, only on this device.
     case afterFirstUnlockThisDeviceOnly
 
     var constant: CFString {
@@ -61,8 +61,7 @@ public enum KeychainSecurityClass: Sendable, CaseIterable {
     }
 }
 
-/// A key-value store of bytes, each value being an item in the vault that the process uses (`SecItemVault`,
-/// `Keychain`).
+/// A key-value store of bytes. Each value is an item in the vault that the process uses (`SecItemVault`, `Keychain`).
 ///
 /// Calls and failures are logged with key, service and status, but never with a secret.
 public struct KeychainStore: KeyValueStore, Sendable {
@@ -110,15 +109,15 @@ public struct KeychainStore: KeyValueStore, Sendable {
         return succeeds("save", key, status)
     }
 
-    /// Replaces the value of a key. Returns false if there is none or it cannot be replaced.
+    /// Replaces the value of a key. Returns false if it does not exist or cannot be replaced.
     public func update(data: Data, key: String) -> Bool {
         succeeds("update", key, SecItemUpdate(item(key) as CFDictionary, changes(data) as CFDictionary))
     }
 
-    /// Removes a key and its value. Returns false if there is none or it cannot be removed.
+    /// Removes a key and its value. Returns false if it does not exist or cannot be removed.
     public func delete(key: String) -> Bool { succeeds("delete", key, SecItemDelete(item(key) as CFDictionary)) }
 
-    /// Returns the value of a key, or nil if there is none or it cannot be read.
+    /// Returns the value of a key, or nil if it does not exist or cannot be read.
     public func fetch(key: String) -> Data? {
         var query = item(key)
         query[kSecReturnData] = true

@@ -23,14 +23,14 @@ public protocol CodableKeyValueStore {
     /// encoder's errors.
     func save<Element: Encodable>(element: Element, key: String) throws -> Bool
 
-    /// Replaces the value of a key. Returns false if there is none or it cannot be replaced. Rethrows the encoder's
+    /// Replaces the value of a key. Returns false if it does not exist or cannot be replaced. Rethrows the encoder's
     /// errors.
     func update<Element: Encodable>(element: Element, key: String) throws -> Bool
 
-    /// Removes a key and its value. Returns false if there is none or it cannot be removed.
+    /// Removes a key and its value. Returns false if it does not exist or cannot be removed.
     func delete(key: String) -> Bool
 
-    /// Returns the value of a key, or nil if there is none or it cannot be read. Rethrows the decoder's errors.
+    /// Returns the value of a key, or nil if it does not exist or cannot be read. Rethrows the decoder's errors.
     func fetch<Element: Decodable>(key: String, type: Element.Type) throws -> Element?
 }
 
@@ -67,10 +67,10 @@ public struct ObjectKeyValueStore: CodableKeyValueStore {
         store.update(data: try encoder.encode(element), key: key)
     }
 
-    /// Removes a key and its value. Returns false if there is none or it cannot be removed.
+    /// Removes a key and its value. Returns false if it does not exist or cannot be removed.
     public func delete(key: String) -> Bool { store.delete(key: key) }
 
-    /// Returns the value of a key, or nil if there is none or it cannot be read. See the requirement.
+    /// Returns the value of a key, or nil if it does not exist or cannot be read. See the requirement.
     public func fetch<Element: Decodable>(key: String, type: Element.Type) throws -> Element? {
         try store.fetch(key: key).map { try decoder.decode(type, from: $0) }
     }

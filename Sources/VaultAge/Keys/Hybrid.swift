@@ -93,8 +93,8 @@ public final class HybridIdentity: NativeIdentity {
         return try FileKey(secret)
     }
 
-    /// Returns nil if the body does not open: HPKE cannot distinguish a stanza for another recipient from one that was
-    /// altered.
+    /// Decrypts the body; returns nil if it does not open. HPKE cannot distinguish a stanza for another recipient from
+    /// an altered stanza.
     private static func opened(_ key: XWingMLKEM768X25519.PrivateKey, _ share: [UInt8], _ body: [UInt8]) -> Data? {
         do {
             var recipient = try HPKE.Recipient(

@@ -96,7 +96,8 @@ public enum RecipientText: Sendable {
 
 /// The names of plugins.
 public enum PluginName {
-    /// Whether a plugin can have this name. It becomes part of a program's name, so it must not lead to another folder.
+    /// Returns whether a plugin can have this name. It becomes part of a program's name, so it must not lead to another
+    /// folder.
     public static func isValid(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count)
             && name.utf8.allSatisfy {

@@ -1,17 +1,18 @@
 public import VaultCrypto
 
-/// Relays a plugin's questions to the person at the terminal.
+/// Relays a plugin's questions to the user at the terminal.
 ///
-/// The texts come from a plugin, or from whoever created the file that it reads, so escape them before showing them.
+/// The texts come from a plugin or from the author of a file that it reads, so they must be escaped before they are
+/// shown.
 public protocol PluginDialogue: Sendable {
     /// Shows a message, such as "touch the key"; returns whether it could be shown.
     func show(_ message: String, from plugin: String) -> Bool
 
-    /// Asks the person to choose between two answers. `no` is nil if the plugin offers only one.
-    /// - Returns: Whether the answer was `yes`; nil if there is no one to ask, or no answer.
+    /// Asks the user to choose between two answers. `no` is nil if the plugin offers only one.
+    /// - Returns: True if the answer was `yes`; nil if no one can be asked, or did not answer.
     func confirm(_ message: String, yes: String, no: String?, from plugin: String) -> Bool?
 
-    /// Asks for a line of text, without echo if it is secret. Returns nil if there is no one to ask, or no answer.
+    /// Asks for a line of text, without echo if it is secret. Returns nil if no one can be asked, or did not answer.
     func ask(_ message: String, isSecret: Bool, from plugin: String) -> Secret?
 }
 

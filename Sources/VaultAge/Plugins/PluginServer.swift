@@ -2,8 +2,8 @@ public import VaultCrypto
 
 /// The plugin's side of the protocol (C2SP age-plugin.md), for a program that is started as `age-plugin-NAME`.
 ///
-/// The plugin's identities refer to identities that are stored elsewhere. It has no recipients of its own: files are
-/// encrypted to the recipients of the stored identities.
+/// The plugin's identities refer to identities that are stored elsewhere. The plugin does not have recipients: files
+/// are encrypted to the recipients of the stored identities.
 public struct PluginServer: ~Copyable {
     /// Finds the stored identities that the data of a plugin identity refers to. If it throws an error, the error's
     /// detail is shown to the user.
@@ -26,8 +26,9 @@ public struct PluginServer: ~Copyable {
         client = PluginClient(reading: reading, writing: writing)
     }
 
-    /// Communicates with age until everything is done. If a file key cannot be wrapped or unwrapped, age is told and
-    /// reports it to the user; an error is thrown only if age violates the protocol or closes the connection.
+    /// Communicates with age until everything is done. If a file key cannot be wrapped or unwrapped, the failure is
+    /// reported to age, which reports it to the user; an error is thrown only if age violates the protocol or closes
+    /// the connection.
     public mutating func run(_ find: Finder) throws(AgeError) {
         var told = Told()
         while try told.note(try client.receive()) {}
@@ -104,7 +105,7 @@ public struct PluginServer: ~Copyable {
                     }
                 }
             }
-            // A file with a malformed stanza is not opened at all.
+            // A file with a malformed stanza is not opened.
             if let flaw {
                 try client.report(["stanza", file.index, String(flaw.position)], flaw.detail)
             } else if let key = found {
@@ -123,7 +124,7 @@ public struct PluginClient: ~Copyable {
     init(reading: Int32, writing: Int32) { stream = PluginStream(reading: reading, writing: writing) }
 
     /// Asks the user for a secret.
-    /// - Returns: The secret, or nil if there is no one to ask or no answer.
+    /// - Returns: The secret, or nil if no one can be asked, or did not answer.
     public mutating func askForSecret(_ question: String) throws(AgeError) -> Secret? {
         try send(["request-secret"], Secret(text: question))
         let answer = try receive()
@@ -133,7 +134,7 @@ public struct PluginClient: ~Copyable {
     /// Shows a message to the user, if that is possible.
     public mutating func show(_ message: String) throws(AgeError) { try command(["msg"], Secret(text: message)) }
 
-    /// Reports an error. After an error is reported for an identity or file, nothing else is sent for it.
+    /// Reports an error. After an error is reported for an identity or file, nothing else about it is sent.
     fileprivate mutating func report(_ what: [String], _ detail: String) throws(AgeError) {
         try command(["error"] + what, Secret(text: detail))
     }
@@ -175,7 +176,7 @@ public struct PluginClient: ~Copyable {
 
 /// The commands that a plugin receives in phase 1.
 private struct Told {
-    /// Only their number matters.
+    /// The number of recipients. Their contents are not needed.
     private(set) var recipients = 0
     /// Identities as text, because their data is not secret.
     private(set) var identities: [String] = []

@@ -9,8 +9,7 @@ struct PluginSession: ~Copyable {
     private var stream: PluginStream
     /// The first error that the plugin reported.
     private(set) var reported: AgeError?
-    /// What happened to a question that did not get the answer that the plugin needs; nil if there was no such
-    /// question.
+    /// The reason why a question was not answered as the plugin needs; nil if all questions were.
     private var refusal: String?
     private var questions = 0
 
@@ -27,7 +26,7 @@ struct PluginSession: ~Copyable {
         self.process = process
     }
 
-    /// Phase 1: tells the plugin what to do.
+    /// Phase 1: sends the commands to the plugin.
     mutating func tell(_ text: borrowing PluginText) throws(AgeError) {
         do throws(PluginStreamFailure) { try stream.send(text) } catch { throw failure(error) }
     }
@@ -55,7 +54,7 @@ struct PluginSession: ~Copyable {
         _ = process.finish()
     }
 
-    // MARK: what it asks
+    // MARK: requests
 
     /// Relays a message that is meant for the person; returns false for any other message.
     private mutating func converse(_ message: borrowing PluginMessage, _ reply: inout PluginText) throws(AgeError)
@@ -105,7 +104,7 @@ struct PluginSession: ~Copyable {
         guard questions <= Self.mostQuestions else { throw malformed("sent too many messages") }
     }
 
-    // MARK: what goes wrong
+    // MARK: failures
 
     /// Records an error that the plugin reports; only the first one is kept.
     private mutating func note(_ message: borrowing PluginMessage) {

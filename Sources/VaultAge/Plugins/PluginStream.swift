@@ -209,7 +209,7 @@ package struct PluginStream: ~Copyable {
         }
     }
 
-    /// Reads what is available on the plugin's standard error.
+    /// Reads the available output on the plugin's standard error.
     private mutating func readErrors() {
         let descriptor = errors
         let new = [UInt8](unsafeUninitializedCapacity: 4096) { room, count in

@@ -18,8 +18,8 @@ public struct AgeSlot: Sendable {
         recipients = try slot.providerData.map(OwnersRecipients.decode)
     }
 
-    /// Whether the slot is safe from quantum computers, so that none of its stanzas can be opened by one; nil if that
-    /// depends on a plugin and no other stanza is classical.
+    /// True if the slot is safe from quantum computers because they can open none of its stanzas; nil if that depends
+    /// on a plugin and no other stanza is classical.
     public var isPostQuantum: Bool? {
         if stanzaTypes.contains(where: Self.classical.contains) { return false }
         return !stanzaTypes.isEmpty && stanzaTypes.allSatisfy(Self.postQuantum.contains) ? true : nil

@@ -32,7 +32,7 @@ public struct AgeError: Error, Equatable, CustomStringConvertible, Sendable {
         case timedOut = 14
         /// A plugin needs a device that is absent.
         case noDevice = 15
-        /// A passphrase is needed, but there is no one to ask for it.
+        /// A passphrase is needed, but no one can be asked for it.
         case passphraseNeeded = 16
     }
 

@@ -2,7 +2,7 @@ public import VaultCrypto
 
 /// A file key, which stanzas wrap: 16 secret bytes.
 public struct FileKey: ~Copyable, Sendable {
-    /// Its length in bytes.
+    /// The length of a file key in bytes.
     public static let size = 16
 
     /// The 16 bytes.

@@ -90,7 +90,7 @@ public enum RecipientKind: Sendable, Hashable {
         }
     }
 
-    /// Whether recipients of this kind are safe from quantum computers; nil if only the plugin knows.
+    /// True if recipients of this kind are safe from quantum computers; nil if that depends on the plugin.
     public var isPostQuantum: Bool? {
         switch self {
         case .x25519, .sshEd25519: false

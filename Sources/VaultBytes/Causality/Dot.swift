@@ -2,7 +2,7 @@
 /// restart of the vector left below the floor.
 package typealias ReplicaID = UInt64
 
-/// The name of one change: its revision, and the id under which it was made (section 8.1). Dots are compared by
+/// Identifies one change: its revision, and the id under which it was made (section 8.1). Dots are compared by
 /// revision, then by id.
 package struct Dot: Hashable, Comparable, Sendable {
     package let revision: UInt64
@@ -32,7 +32,7 @@ package struct StoredDot: Hashable, Sendable {
         self.position = position
     }
 
-    /// Reads a dot. The vector shows whether it is possible.
+    /// Reads a dot. Only the vector determines whether the dot is possible.
     @inline(__always)
     package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         revision = try cursor.u64(bytes)
@@ -45,7 +45,8 @@ package struct StoredDot: Hashable, Sendable {
         out.append(varint: UInt64(position))
     }
 
-    /// Returns whether a state with this clock and floor may contain the dot. The vector shows the rest.
+    /// Returns whether a state with this clock and floor may contain the dot. A full check also needs
+    /// the vector.
     package func isPossible(clock: UInt64, floor: UInt64) -> Bool {
         revision <= clock && (position == 0) == (revision <= floor)
     }

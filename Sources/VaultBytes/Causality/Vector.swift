@@ -4,7 +4,7 @@ package struct Vector: Equatable, Sendable {
     package struct Row: Hashable, Sendable {
         package let id: ReplicaID
         package var revision: UInt64
-        /// Whether two writers used the id, so that nothing can be inferred from its revision.
+        /// True if two writers used the id; its revision is then unreliable.
         package var isSplit: Bool
 
         package init(_ id: ReplicaID, _ revision: UInt64, isSplit: Bool = false) {
@@ -14,14 +14,14 @@ package struct Vector: Equatable, Sendable {
         }
     }
 
-    /// Every revision up to it is seen, whatever its id; 0 until a rotation restarts the vector.
+    /// The state includes every revision up to this one, for any id; 0 until a rotation restarts the vector.
     package let floor: UInt64
     /// The rows, in the order of their positions.
     package private(set) var rows: [Row]
-    /// The indices of the rows, if there are too many to search.
+    /// The index of each id's row; empty while a linear search is fast enough.
     private var places: [ReplicaID: Int] = [:]
 
-    /// The number of rows up to which a search is as fast as a table.
+    /// The maximum number of rows for which a linear search is as fast as a table.
     private static let searched = 16
 
     package init(floor: UInt64 = 0) {
@@ -46,7 +46,7 @@ package struct Vector: Equatable, Sendable {
         left.floor == right.floor && left.rows == right.rows
     }
 
-    /// The greatest of the floor and all revisions.
+    /// The maximum of the floor and all revisions.
     package var clock: UInt64 { rows.reduce(floor) { max($0, $1.revision) } }
 
     // MARK: rows by id
@@ -75,18 +75,18 @@ package struct Vector: Equatable, Sendable {
 
     // MARK: changes
 
-    /// Raises the row of an id to a revision, or adds it as the last.
+    /// Raises the row of an id to a revision, or appends a row for the id.
     package mutating func include(_ id: ReplicaID, _ revision: UInt64) {
         guard let index = index(of: id) else { return add(Row(id, revision)) }
         rows[index].revision = max(rows[index].revision, revision)
     }
 
-    /// Records that two writers used an id. An id without a row has made no change here, and needs no mark.
+    /// Records that two writers used an id. An id without a row has no changes in this state and does not need a mark.
     package mutating func split(_ id: ReplicaID) {
         if let index = index(of: id) { rows[index].isSplit = true }
     }
 
-    /// Includes every change of another vector. Positions of this vector stay.
+    /// Includes every change of another vector. The positions of existing rows do not change.
     package mutating func join(_ other: Vector) {
         for row in other.rows {
             include(row.id, row.revision)
@@ -117,7 +117,7 @@ package struct Vector: Equatable, Sendable {
             ? Dot(revision: stored.revision, replica: row.id) : nil
     }
 
-    /// Returns a dot as frames of this state store it, or nil if the state does not include it.
+    /// Returns the stored form of a dot in frames of this state, or nil if the state does not include the dot.
     package func stored(_ dot: Dot) -> StoredDot? {
         guard dot.replica != 0 else { return dot.revision <= floor ? StoredDot(dot.revision, 0) : nil }
         guard let index = index(of: dot.replica), dot.revision <= rows[index].revision, dot.revision > floor else {

@@ -35,8 +35,8 @@ package enum Format {
     package static let recordOverhead = sealOverhead + locatorSize
     package static let pageStep = 256
     package static let pageTarget = 2048
-    /// An inner page accepts this many children, no matter how long their separators are. If it accepted fewer, long
-    /// keys could make a tree of unlimited height.
+    /// The number of children that an inner page always accepts, regardless of the length of their separators. Without
+    /// this minimum, long keys could make a tree of unlimited height.
     package static let leastChildren = 4
     package static let commitSize = 512
     package static let commitAlignment: UInt64 = 512
@@ -56,7 +56,7 @@ package enum Format {
     package static let revisionsOfID = 4096
     /// The exclusive upper bound of the random part of a new revision.
     package static let revisionSpread: UInt64 = 32_768
-    /// The number of dots under which equal earlier values of an item are kept (section 6.4).
+    /// The maximum number of equal earlier values of an item that are kept under different dots (section 6.4).
     package static let equalValues = 8
     /// The offset of the byte that a writer locks (section 7.4).
     package static let lockOffset: UInt64 = 1 << 48
@@ -65,7 +65,7 @@ package enum Format {
     package enum Limit {
         package static let fileSize: UInt64 = 1 << 48
         package static let headerSize = 1 << 20
-        /// The maximum number of zeros after the newest commit.
+        /// The maximum number of zero bytes after the newest commit.
         package static let reserve: UInt64 = 262_144
         package static let slots = 64
         package static let slotSize = 65_536
@@ -89,32 +89,32 @@ package enum Format {
         package static let attributeInItemRecord = 4096
         package static let attributeValue = 16 << 20
         package static let itemKey = 8176
-        /// The maximum length of an item's key in a page, which an item id may follow.
+        /// The maximum length of an item's key in a page, excluding an item id after it.
         package static let pageKey = 8192
         package static let field = 4096
         package static let fieldsOfReservedClass = 16
         package static let pageFrame = 65_536
         package static let pageEntries = 4096
         package static let level: UInt8 = 15
-        /// The maximum number of dots in an entry besides its own.
+        /// The maximum number of dots in an entry, not counting its own.
         package static let fieldDots = 67
         package static let pastFrame = 2 << 20
         package static let pastDots = 4352
         package static let pastValues = 4096
         package static let siblings = 256
-        /// The maximum of the setting for how many earlier values an item keeps.
+        /// The maximum number of earlier values that a vault can be set to keep per item.
         package static let earlierValues = 50
         package static let keyringFrame = 4 << 20
         package static let groups = 1024
         package static let compartments = 8192
         package static let handOvers = 16
         package static let vectorFrame = 4 << 20
-        /// The maximum number of rows of its own in a vector frame with a base.
+        /// The maximum number of rows that a vector frame with a base stores itself.
         package static let rowsOnBase = 64
         /// The maximum number of rows of a vector.
         package static let rows = 262_000
-        /// The range of times, in milliseconds since 1970. The difference between any of them and a revision's fits in
-        /// a zigzag.
+        /// The range of times, in milliseconds since 1970. The difference between any such time and the time of a
+        /// revision fits in a zigzag varint.
         package static let time: ClosedRange<Int64> = -(1 << 61)...(1 << 61 - 1)
         /// The maximum value of a generation, revision, clock, group number or compartment number.
         package static let number: UInt64 = 1 << 63 - 1

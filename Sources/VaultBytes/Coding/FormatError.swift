@@ -6,9 +6,9 @@ package struct FormatError: Error, Equatable, Sendable {
         case unsupportedCritical
         case headerInvalid
         case structureInvalid
-        /// A record has a form that this version does not know, or that does not match its reference.
+        /// A record has an unknown form, or a form that does not match its reference.
         case unsupportedForm
-        /// A writer was asked to exceed the format's limits. Readers never fail with this.
+        /// A write would exceed the format's limits. Reading never throws this error.
         case limitExceeded
     }
 

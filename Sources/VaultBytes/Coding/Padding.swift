@@ -1,4 +1,4 @@
-/// Padded sizes, which reveal less than the exact length.
+/// Padded sizes, which hide exact lengths.
 package enum Padding {
     /// Returns `pad(n)`, the smallest step of at least `length` bytes (section 5.1).
     package static func record(_ length: Int) -> Int {

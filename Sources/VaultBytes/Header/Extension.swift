@@ -1,9 +1,9 @@
 /// A named value that this version of the format does not define (section 3.3).
 package struct Extension: Equatable, Sendable {
     package let name: String
-    /// A reader that does not know the extension refuses the file.
+    /// True if a reader that does not know the extension must refuse the file.
     package let isCritical: Bool
-    /// A writer that does not know the extension must not change the file.
+    /// True if a writer that does not know the extension must not change the file.
     package let isReadOnly: Bool
     package let value: [UInt8]
 
@@ -61,8 +61,8 @@ package struct Extension: Equatable, Sendable {
         return all
     }
 
-    /// Refuses a critical extension, since this version knows none. Called after all other checks of the
-    /// structure have passed.
+    /// Refuses any critical extension, because this version does not support any. Called after all other
+    /// checks of the structure have passed.
     package static func refuseUnknownCritical(_ extensions: [Extension], at offset: UInt64) throws(FormatError) {
         guard let unknown = extensions.first(where: \.isCritical) else { return }
         throw FormatError(

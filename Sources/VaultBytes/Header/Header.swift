@@ -1,5 +1,4 @@
-/// The file's header: ids, slots and extensions (section 3). Its hash and MAC are checked by the code that has the
-/// keys.
+/// The file's header: ids, slots and extensions (section 3). The code that holds the keys checks the hash and the MAC.
 package struct Header: Equatable, Sendable {
     package var id: Bytes16
     package var epoch: Bytes32
@@ -116,6 +115,6 @@ package struct Header: Equatable, Sendable {
 }
 
 extension Header {
-    /// Whether commits must be signed, because someone other than an owner may be able to open the vault.
+    /// True if commits must be signed, because someone other than an owner may be able to open the vault.
     package var isSigned: Bool { slots.contains { $0.isOpaque || $0.kind != .full } }
 }

@@ -2,19 +2,19 @@
 ///
 /// Slots of unknown kinds and factors have the same layout, and are preserved unchanged.
 package struct Slot: Equatable, Sendable {
-    /// The kind of a slot, which determines what the slot opens. Format 1 defines two kinds; all others are opaque.
+    /// The kind of a slot, which determines the keys that it grants. Format 1 defines two kinds; all others are opaque.
     package struct Kind: RawRepresentable, Hashable, Sendable {
         package let rawValue: UInt8
 
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Opens the vault key.
+        /// Grants the vault key.
         package static let full = Kind(rawValue: 0x01)
-        /// Opens the index key, the owners' public key and the keys of some groups.
+        /// Grants the index key, the owners' public key and the keys of some groups.
         package static let scoped = Kind(rawValue: 0x82)
 
         package var isKnown: Bool { self == .full || self == .scoped }
-        /// Whether the payload must be sealed again when the epoch changes.
+        /// True if the payload must be sealed again when the epoch changes.
         package var dependsOnEpoch: Bool { rawValue & 0x80 != 0 }
     }
 
@@ -44,7 +44,7 @@ package struct Slot: Equatable, Sendable {
         owner = [UInt8](repeating: 0, count: ownerPart)
     }
 
-    /// Whether the kind or the factors are unknown to this version, which never tries such a slot.
+    /// True if the kind or the factors are unknown to this version, which never tries such a slot.
     package var isOpaque: Bool { known == nil }
 
     package init(_ bytes: Span<UInt8>, _ parent: inout Cursor) throws(FormatError) {

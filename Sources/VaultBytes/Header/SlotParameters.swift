@@ -10,10 +10,10 @@ package struct SlotFactors: OptionSet, Hashable, Sendable {
     package static let rawKey = SlotFactors(rawValue: 0x08)
     package static let externalKey = SlotFactors(rawValue: 0x10)
 
-    /// Whether a slot of format 1 can have these factors.
+    /// True if a slot of format 1 can have these factors.
     package var isKnown: Bool { [0x01, 0x02, 0x03, 0x04, 0x05, 0x08, 0x10, 0x11].contains(rawValue) }
 
-    /// Whether any of the factors is stretched with Argon2id.
+    /// True if any of the factors is stretched with Argon2id.
     package var isStretched: Bool { !isDisjoint(with: [.passphrase, .otherKeyFile]) }
 }
 

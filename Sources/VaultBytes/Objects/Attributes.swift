@@ -1,10 +1,10 @@
-/// The properties of an attribute, and where its value is stored (section 6.2).
+/// The properties of an attribute and the storage location of its value (section 6.2).
 package struct AttributeFlags: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// The value is as secret as the item's secret.
+    /// The value is protected in the same way as the item's secret.
     package static let sealed = AttributeFlags(rawValue: 0x01)
     /// The value is shown only on request.
     package static let concealed = AttributeFlags(rawValue: 0x02)
@@ -12,7 +12,7 @@ package struct AttributeFlags: OptionSet, Hashable, Sendable {
     package static let binary = AttributeFlags(rawValue: 0x04)
     /// The value is stored in the item's record.
     package static let inItemRecord = AttributeFlags(rawValue: 0x10)
-    /// The value is stored in a record of its own.
+    /// The value is stored in a separate record.
     package static let inOwnRecord = AttributeFlags(rawValue: 0x20)
 
     private static let places: AttributeFlags = [.inItemRecord, .inOwnRecord]
@@ -129,7 +129,7 @@ package enum PageAttributes {
         try walk(bytes, &cursor) { entry throws(FormatError) in try start.checkText(bytes, entry.name) }
     }
 
-    /// Checks R-6.3 (as far as the page allows) and, and that revisions and compartments are in range.
+    /// Checks, the part of that the page alone determines, and the ranges of revisions and compartments.
     package static func walk(
         _ bytes: Span<UInt8>, _ cursor: inout Cursor, _ body: (Entry) throws(FormatError) -> Void
     ) throws(FormatError) {

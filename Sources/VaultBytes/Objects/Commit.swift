@@ -1,5 +1,5 @@
-/// The part of a core that a walk over past commits needs (section 7.2). The chain value covers the rest of the core,
-/// so nothing else is checked.
+/// The part of a core that is needed to walk over past commits (section 7.2). The rest of the core is not checked,
+/// because the chain value authenticates it.
 package struct CommitLink: Equatable, Sendable {
     package let generation: UInt64
     package let predecessor: Commit.Predecessor
@@ -16,7 +16,7 @@ package struct CommitLink: Equatable, Sendable {
     }
 }
 
-/// A commit's core: the whole state of the vault at one generation (section 5.6).
+/// A commit's core, which describes the whole state of the vault at one generation (section 5.6).
 package struct Commit: Equatable, Sendable {
     package struct Root: Equatable, Sendable {
         package let ref: ObjectRef
@@ -39,7 +39,7 @@ package struct Commit: Equatable, Sendable {
         }
     }
 
-    /// The row of the vector that a change raised.
+    /// The vector row that the commit's change raised.
     package struct OwnRow: Hashable, Sendable {
         package let id: ReplicaID
         package let revision: UInt64
@@ -54,15 +54,15 @@ package struct Commit: Equatable, Sendable {
     package var predecessor: Predecessor?
     package var offset: UInt64
     package var start: UInt64
-    /// The greatest of the floor and all rows of the vector.
+    /// The maximum of the floor and all revisions of the vector.
     package var clock: UInt64
-    /// Every revision up to it is seen, whatever its id; 0 until a rotation restarts the vector.
+    /// The state includes every revision up to this one, for any id; 0 until a rotation restarts the vector.
     package var floor: UInt64
-    /// Whether the appended data was synced before the commit was written (flag 1).
+    /// True if the appended data was synced before the commit was written (flag 1).
     package var wasSyncedFirst: Bool
     package var root: Root?
     package var keyring: ObjectRef
-    /// The frame with the vector, in which `own` replaces one row.
+    /// The frame that contains the vector; `own` replaces one of its rows.
     package var vector: ObjectRef
     /// The header hash stored in the header.
     package var header: Bytes32

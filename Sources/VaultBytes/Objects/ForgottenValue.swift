@@ -6,7 +6,7 @@ package enum FieldKind: UInt8, Sendable {
     case place = 3
 }
 
-/// A secret or a value of an attribute that was forgotten: the key of an entry whose value is empty (section 6.5).
+/// A forgotten secret or attribute value, stored as the key of an entry with an empty value (section 6.5).
 package struct ForgottenValue: Hashable, Sendable {
     package let dot: Dot
     package let kind: FieldKind
@@ -21,7 +21,8 @@ package struct ForgottenValue: Hashable, Sendable {
 
     private static let dotSize = 8 + 8
 
-    /// Reads a key in a state with this clock and floor. The vector shows whether the state has seen the dot.
+    /// Reads a key in a state with this clock and floor. Only the vector determines whether the state includes
+    /// the dot.
     package init(
         key bytes: Span<UInt8>, clock: UInt64, floor: UInt64, at offset: UInt64
     ) throws(FormatError) {
@@ -56,13 +57,13 @@ package struct ForgottenValue: Hashable, Sendable {
     }
 }
 
-/// The keys of items in pages. An item that does not have its key plain, because another item with a smaller id has the
-/// same key, is listed under a key that ends with its id (section 5.2).
+/// The keys of items in pages. If several items have the same key, only the one with the smallest id is listed under
+/// the plain key; the others are listed under keys that end with their ids (section 5.2).
 package enum PageKey {
-    /// The bit of the last field that an item id follows.
+    /// The bit in the last field's terminator that marks a following item id.
     private static let idBit: UInt8 = 0x02
 
-    /// Returns the key in a page of an item that does not have its key plain.
+    /// Returns the key under which a page lists an item whose plain key is taken by another item.
     package static func second(_ key: [UInt8], _ item: Bytes16) -> [UInt8] {
         var out = key
         if let last = out.popLast() { out.append(last | idBit) }
@@ -70,7 +71,7 @@ package enum PageKey {
         return out
     }
 
-    /// Returns whether a page's key of this item ends with the item's id.
+    /// Returns whether the key under which a page lists this item ends with the item's id.
     package static func isSecond(_ key: Span<UInt8>, _ item: Bytes16) -> Bool {
         let sync = key.count - Format.idSize - 1
         guard sync >= 1, key[sync] & ~1 == idBit else { return false }

@@ -1,10 +1,10 @@
-/// An owner's statement that another key succeeds theirs after the state with a certain vector (section 7.3).
+/// An owner's signed statement that a new key replaces theirs after the state with a certain vector (section 7.3).
 package struct HandOver: Hashable, Sendable {
     /// The owners' public key that is replaced.
     package let publicKey: Bytes32
     /// The owners' public key that replaces it.
     package let next: Bytes32
-    /// The frame with the vector of the last state under the replaced key.
+    /// The frame that contains the vector of the last state under the replaced key.
     package var vector: ObjectRef
     /// The floor of that state.
     package let floor: UInt64

@@ -1,4 +1,4 @@
-/// The value of an item in a leaf, without its attributes (section 6.3).
+/// An item's value in a leaf, without its attributes (section 6.3).
 package struct ItemEntry: Equatable, Sendable {
     /// The item's record; its offset, length and hash are zero if the item has neither a secret nor attributes in its
     /// record.
@@ -10,13 +10,13 @@ package struct ItemEntry: Equatable, Sendable {
     package var compartment: UInt64
     package var created: Int64
     package var modified: Int64
-    /// Whether the item has open values that it does not show.
+    /// True if the item has open values that it does not show.
     package var hasConflicts: Bool
-    /// Whether the item lacks a secret, which then has no dot.
+    /// True if the item lacks a secret, which then has no dot.
     package var lacksSecret: Bool
-    /// The frame with what the item keeps besides what it shows.
+    /// The frame with the item's values that are not shown, such as earlier ones.
     package var past: ObjectRef?
-    /// The dots of fields whose dots differ from the entry's; empty for an item that never changed.
+    /// The dots of those fields whose dot differs from the entry's; empty for an item that has never changed.
     package var further: [FieldDots]
 
     package init(
@@ -48,7 +48,7 @@ package struct ItemEntry: Equatable, Sendable {
     private static let pastFlag: UInt8 = 0x04
     private static let noSecretFlag: UInt8 = 0x08
 
-    /// Reads an entry up to its attributes; `finish` reads what follows them. References are checked when they are
+    /// Reads an entry up to its attributes; `finish` reads the part after them. References are checked when they are
     /// followed.
     package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         record = try ObjectRef(bytes, &cursor)
@@ -67,16 +67,16 @@ package struct ItemEntry: Equatable, Sendable {
         guard record.isZero ? lacksSecret && recordRevision == 0 : recordRevision > 0 else {
             throw cursor.error("an item lacks a record, or a record's revision is out of range")
         }
-        // The created time is relative to the least dot, which may be one that follows.
+        // The creation time is stored relative to the least dot, which may be one of the dots read later.
         let hasFurther = flags & Self.furtherFlag != 0
         created = hasFurther ? sinceLeast : try cursor.time(sinceLeast, after: dot)
         further = hasFurther ? FieldDots.toBeRead : []
     }
 
-    /// Whether the item has a record.
+    /// True if the item has a record.
     package var hasRecord: Bool { !record.isZero }
 
-    /// Reads what follows the attributes, and checks that nothing follows that.
+    /// Reads the part after the attributes, and checks that no bytes follow it.
     @inline(__always)
     package mutating func finish(
         _ bytes: Span<UInt8>, _ cursor: inout Cursor, attributes: Int
@@ -94,7 +94,7 @@ package struct ItemEntry: Equatable, Sendable {
     /// The least dot of the entry.
     package var least: StoredDot { further.last.map { StoredDot($0.revision(dot), $0.position) } ?? dot }
 
-    /// Appends everything that precedes the attributes.
+    /// Appends the part before the attributes.
     package func encode(into out: inout [UInt8]) {
         record.encode(into: &out)
         out.append(id)
@@ -109,7 +109,7 @@ package struct ItemEntry: Equatable, Sendable {
         past?.encode(into: &out)
     }
 
-    /// Appends what follows the attributes.
+    /// Appends the part after the attributes.
     package func encodeEnd(into out: inout [UInt8], attributes: Int) {
         if !further.isEmpty { FieldDots.encode(further, into: &out, attributes: attributes) }
     }
@@ -136,10 +136,10 @@ package struct FieldDots: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// Returns the revision of this dot; reading has checked that it is not 0 or less.
+    /// Returns the revision of this dot; decoding has checked that it is positive.
     package func revision(_ entry: StoredDot) -> UInt64 { entry.revision - min(difference, entry.revision) }
 
-    /// Stands for dots that were announced and not read yet.
+    /// A placeholder for dots that the entry's flags announce and that have not been read yet.
     fileprivate static let toBeRead = [FieldDots(difference: 0, position: 0, fields: FieldSet())]
 
     fileprivate static func list(
@@ -184,7 +184,7 @@ package struct FieldDots: Hashable, Sendable {
     }
 }
 
-/// A set of an item's fields: the key, the place, the secret, and the attributes in the order of the entry.
+/// A set of an item's fields. The order is: the key, the place, the secret, and the attributes as in the entry.
 package struct FieldSet: Hashable, Sendable {
     package static let key = 0
     package static let place = 1

@@ -1,4 +1,5 @@
-/// Encodes the fields of an item key so that order is preserved and each has exactly one encoding (section 6.1).
+/// Encodes the fields of an item key. The encoding preserves order, and each field has exactly one encoding (section
+/// 6.1).
 package enum KeyFields {
     /// Appends a field. Each `00` becomes `00 FF`; `00 00` ends the field.
     package static func append(_ field: [UInt8], to out: inout [UInt8]) {

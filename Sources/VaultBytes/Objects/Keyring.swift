@@ -35,7 +35,7 @@ package struct Keyring: Equatable, Sendable {
         package var isDeviceBound: Bool { device != .zero }
     }
 
-    /// The setting for how many earlier values an item keeps.
+    /// The number of earlier values that each item keeps, and the change that set it.
     package struct Keeping: Equatable, Sendable {
         /// The number of values, 0 to 50.
         package var count: Int
@@ -57,7 +57,7 @@ package struct Keyring: Equatable, Sendable {
     package static let deviceWrappedKeySize = wrappedKeySize + Format.nonceSize + Format.tagSize
 
     package var keeping: Keeping
-    /// The rotation that made the vault key, or the vault's creation.
+    /// The dot of the rotation that made the vault key, or of the vault's creation.
     package var vaultKey: StoredDot
     /// The groups, in ascending order of number.
     package var groups: [Group] = []
@@ -74,8 +74,8 @@ package struct Keyring: Equatable, Sendable {
         self.vaultKey = vaultKey
     }
 
-    /// Reads a body and checks what the keyring alone shows, and then that it has no unknown critical extension.
-    /// Checks that take the header and the vector come later.
+    /// Reads a body and makes all checks that need only the keyring; an unknown critical extension is checked
+    /// for last. Checks against the header and the vector are made later.
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         keeping = try Keyring.keeping(bytes, &cursor)

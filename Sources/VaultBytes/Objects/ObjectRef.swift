@@ -12,7 +12,7 @@ package struct ObjectRef: Hashable, Sendable {
         self.hash = hash
     }
 
-    /// The reference of an item that has no record.
+    /// The reference in an item without a record.
     package static let zero = ObjectRef(offset: 0, length: 0, hash: .zero)
 
     package var isZero: Bool { offset == 0 && length == 0 && hash == .zero }

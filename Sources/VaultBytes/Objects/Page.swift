@@ -1,4 +1,5 @@
-/// The positions of keys and values in a page's body, which has been checked (section 5.2). The caller keeps the bytes.
+/// The positions of keys and values in a page's body, which has been checked (section 5.2). The caller stores the
+/// bytes.
 package struct PageLayout: Sendable {
     /// One entry of a leaf (rest of the key, value) or one child of an inner page (separator before it, child
     /// reference).
@@ -150,7 +151,8 @@ package struct PageLayout: Sendable {
         self.entries = entries
     }
 
-    /// In a leaf, returns the index of the first entry whose key is not less than `key`, and whether the two are equal.
+    /// In a leaf, returns the index of the first entry whose key is not less than `key`, and whether that key equals
+    /// `key`.
     package func lowerBound(_ key: Span<UInt8>, _ bytes: Span<UInt8>) -> (index: Int, isEqual: Bool) {
         switch position(of: key, bytes) {
         case .before: return (0, false)
@@ -194,7 +196,7 @@ package struct PageLayout: Sendable {
         case within(Range<Int>)
     }
 
-    /// Compares a key with the keys that start with the prefix.
+    /// Compares a key with the range of keys that start with the prefix.
     private func position(of key: Span<UInt8>, _ bytes: Span<UInt8>) -> Place {
         let common = min(prefix.count, key.count)
         let order = ByteOrder.compare(bytes, prefix.lowerBound..<prefix.lowerBound + common, key, 0..<common)

@@ -22,14 +22,14 @@ package struct PageBuilder {
         frameLength(keys: keys.count + 1, content: contentSize + size(of: key, value), prefix: sharedPrefix(with: key))
     }
 
-    /// Returns whether a writer adds this entry to the page rather than starting another page (section 5.2).
+    /// Returns whether this entry belongs on the page; if not, a writer starts another page (section 5.2).
     package func accepts(_ key: [UInt8], _ value: [UInt8]) -> Bool {
         guard keys.count >= (level == 0 ? 1 : Format.leastChildren) else { return true }
         return keys.count < Format.Limit.pageEntries && frameLength(adding: key, value) <= Format.pageTarget
     }
 
-    /// Computes the frame length: exact if all keys have fewer than 128 bytes, otherwise too large by at most a few
-    /// bytes.
+    /// Computes the frame length: exact if all keys are shorter than 128 bytes, otherwise a few bytes too large at
+    /// most.
     private func frameLength(keys count: Int, content: Int, prefix: Int) -> Int {
         let keyed = level == 0 ? count : max(count - 1, 0)
         let head = 1 + VarintSize.of(keyed) + VarintSize.of(prefix) + (keyed > 0 ? prefix : 0)

@@ -1,4 +1,5 @@
-/// The part of an item that is not shown: values, and the siblings in which concurrent changes left it (section 5.3).
+/// The part of an item that is not shown: its other values, and the siblings that concurrent changes created (section
+/// 5.3).
 package struct Past: Equatable, Sendable {
     /// The properties of a value.
     package struct Flags: OptionSet, Hashable, Sendable {
@@ -6,13 +7,13 @@ package struct Past: Equatable, Sendable {
 
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Nobody who saw the value has replaced it.
+        /// No later change has replaced the value.
         package static let open = Flags(rawValue: 0x01)
-        /// The item's only sibling keeps the value as an earlier one; used only if siblings are not listed.
+        /// The value is an earlier value of the item's only sibling; used only if siblings are not listed.
         package static let earlier = Flags(rawValue: 0x02)
-        /// The item's entry has the value.
+        /// The value is stored in the item's entry.
         package static let shown = Flags(rawValue: 0x04)
-        /// The value was forgotten, so nothing has it.
+        /// The value was forgotten and is not stored anywhere.
         package static let forgotten = Flags(rawValue: 0x08)
     }
 
@@ -31,15 +32,15 @@ package struct Past: Equatable, Sendable {
         }
     }
 
-    /// The bytes of a value, or the record that has them.
+    /// The bytes of a value, or the record that contains them.
     package enum Content: Equatable, Sendable {
-        /// The item's entry has the value, or nothing has it.
+        /// The value is stored in the item's entry, or was forgotten.
         case absent
-        /// The record that has the secret, and the item's attributes of that time, without sealed ones.
+        /// The record that contains the secret, and the unsealed attributes that the item had at that time.
         case secret(RecordRef, [PageAttribute])
-        /// The value of an attribute that a page can have.
+        /// An attribute value that may be stored in a page.
         case attribute([UInt8])
-        /// The record that has an attribute: of form 0 (flag 10) or of form 1 (flag 20).
+        /// The record that contains an attribute: of form 0 (flag 10) or of form 1 (flag 20).
         case attributeInRecord(RecordRef)
         /// An item key whose group is empty.
         case key([UInt8])
@@ -55,7 +56,7 @@ package struct Past: Equatable, Sendable {
         package var attribute: AttributeFlags
         package var dot: StoredDot
         package var flags: Flags
-        /// The time at which the value ceased to be current; 0 if it is open, or if the time is not known.
+        /// The time at which the value was replaced; 0 if it is open or the time is unknown.
         package var replaced: Int64
         package var content: Content
 
@@ -72,13 +73,13 @@ package struct Past: Equatable, Sendable {
             self.content = content
         }
 
-        /// Whether the value is a secret or a sealed attribute.
+        /// True if the value is a secret or a sealed attribute.
         package var isProtected: Bool { kind == .secret || attribute.contains(.sealed) }
 
         /// The records that the value refers to.
         package var records: [RecordRef] { itemRecords + largeRecords }
 
-        /// The record of an item that has the value.
+        /// The item's record that contains the value, if there is one.
         package var itemRecords: [RecordRef] {
             switch content {
             case .secret(let own, _): [own]
@@ -87,7 +88,7 @@ package struct Past: Equatable, Sendable {
             }
         }
 
-        /// The records that each have one attribute.
+        /// The attribute records that contain the value.
         package var largeRecords: [RecordRef] {
             switch content {
             case .secret(_, let attributes): attributes.compactMap(\.record)
@@ -111,7 +112,7 @@ package struct Past: Equatable, Sendable {
         }
     }
 
-    /// The item as one change left it.
+    /// The version of an item that one change produced.
     package struct Sibling: Equatable, Sendable {
         /// The change.
         package var dot: StoredDot
@@ -134,8 +135,8 @@ package struct Past: Equatable, Sendable {
     package var item: Bytes16
     /// The values, in strictly ascending order of kind, name and dot.
     package var values: [Value]
-    /// The siblings, in strictly ascending order of dot; empty if there is only one, its fields are those of the entry,
-    /// and all of them are open.
+    /// The siblings, in strictly ascending order of dot; empty if there is only one sibling, which has the entry's
+    /// fields, and all of them are open.
     package var siblings: [Sibling]
 
     package init(item: Bytes16, values: [Value], siblings: [Sibling] = []) {
@@ -144,7 +145,8 @@ package struct Past: Equatable, Sendable {
         self.siblings = siblings
     }
 
-    /// Reads a body, and checks what it alone shows. `check` compares it with the item's entry.
+    /// Reads a body, and makes the checks that need only the body. `check` compares it with the
+    /// item's entry.
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         item = try cursor.bytes16(bytes)

@@ -1,4 +1,4 @@
-/// The rules that a past must satisfy, alone and together with the item's entry.
+/// The rules for a past, by itself and in combination with the item's entry.
 extension Past {
     /// Checks the flags of the values.
     func checkFlags(_ cursor: Cursor) throws(FormatError) {
@@ -30,7 +30,7 @@ extension Past {
         guard kinds.count(where: { $0 == .key }) == 1, kinds.count(where: { $0 == .place }) == 1 else {
             throw cursor.error("a sibling does not have exactly one key and one place")
         }
-        // Values of one field are neighbours.
+        // Values of the same field are adjacent.
         for (index, next) in zip(sibling.fields, sibling.fields.dropFirst())
         where values[index].isOfSameField(as: values[next]) {
             throw cursor.error("a sibling has two values of one field")
@@ -43,7 +43,7 @@ extension Past {
         }
     }
 
-    /// Checks that the past is that of an item with this entry and these attributes.
+    /// Checks that the past belongs to an item with this entry and these attributes.
     package func check(_ entry: ItemEntry, _ attributes: [PageAttribute], at offset: UInt64) throws(FormatError) {
         func refuse(_ what: String) -> FormatError { FormatError(.structureInvalid, what, at: offset) }
         guard item == entry.id else { throw refuse("a past belongs to another item") }
@@ -68,7 +68,7 @@ extension Past {
         guard !isPlain(greatest) else { throw refuse("a past lists a sibling without need") }
     }
 
-    /// Returns whether the item has only this sibling, whose fields are those of the entry, and all of them are open.
+    /// Returns whether this is the item's only sibling, has the entry's fields, and all of them are open.
     private func isPlain(_ sibling: Sibling) -> Bool {
         siblings.count == 1 && sibling.fields == values.indices.filter { values[$0].flags.contains(.shown) }
             && sibling.fields.allSatisfy { values[$0].flags.contains(.open) }

@@ -1,4 +1,4 @@
-/// One value in a past, and the bytes of each kind.
+/// Encodes and decodes one value in a past; the contents depend on its kind.
 extension Past.Value {
     init(_ bytes: Span<UInt8>, _ cursor: inout Cursor, _ dots: inout PastDots) throws(FormatError) {
         dot = try dots.dot(bytes, &cursor)
@@ -120,7 +120,7 @@ extension Past.Sibling {
         earlier = try Past.Sibling.bitmap(bytes, &cursor, values)
     }
 
-    /// Reads the indices of the values that a bitmap names.
+    /// Reads a bitmap of values and returns their indices.
     private static func bitmap(
         _ bytes: Span<UInt8>, _ cursor: inout Cursor, _ count: Int
     ) throws(FormatError) -> [Int] {

@@ -30,7 +30,7 @@ package struct RecordLayout: Sendable {
         try cursor.padding(bytes, to: bytes.count)
     }
 
-    /// Returns the form that a body claims to have, or nil if the form is unknown or the body is empty.
+    /// Returns the form stated in a body, or nil if the form is unknown or the body is empty.
     package static func form(_ bytes: Span<UInt8>) -> Form? { bytes.isEmpty ? nil : Form(rawValue: bytes[0]) }
 
     private static func item(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> Content {

@@ -1,4 +1,4 @@
-/// The changes from which a slot of the header and its grants result (section 5.4).
+/// The dots of the changes that made or changed a slot and its grants (section 5.4).
 package struct SlotDots: Equatable, Sendable {
     /// The grant of one group.
     package struct Grant: Hashable, Sendable {
@@ -13,7 +13,7 @@ package struct SlotDots: Equatable, Sendable {
     }
 
     package let id: Bytes16
-    /// The change that made the slot; it decides in a merge whether the slot stays.
+    /// The change that made the slot; a merge uses it to decide whether the slot is kept.
     package var made: StoredDot
     /// The last change of its name, factors or provider's data.
     package var changed: StoredDot

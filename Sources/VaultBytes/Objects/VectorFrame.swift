@@ -1,4 +1,4 @@
-/// The rows of a vector as one frame stores them: all of them, or those that differ from a base's (section 5.5).
+/// The rows of a vector that one frame stores: all rows, or those that differ from a base frame's (section 5.5).
 package struct VectorFrame: Equatable, Sendable {
     /// A row of the base that has a different revision here.
     package struct Change: Hashable, Sendable {
@@ -14,9 +14,9 @@ package struct VectorFrame: Equatable, Sendable {
         }
     }
 
-    /// The frame that has the other rows and does not have a base itself; nil if this frame has all rows.
+    /// The frame that contains the other rows and must not have a base itself; nil if this frame contains all rows.
     package var base: ObjectRef?
-    /// The rows of the base that change, in ascending order of position.
+    /// The rows that differ from the base's, in ascending order of position.
     package var changes: [Change]
     /// The rows that follow those of the base.
     package var further: [Vector.Row]
@@ -32,7 +32,7 @@ package struct VectorFrame: Equatable, Sendable {
     private static let changeSize = 1 + 8
     private static let rowSize = 8 + 8
 
-    /// Reads a body. `vector` checks the rest.
+    /// Reads a body and makes the checks that do not need the base; `vector` makes the others.
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         let hasBase = try cursor.u8(bytes)
@@ -112,7 +112,8 @@ package struct VectorFrame: Equatable, Sendable {
         return rows + further
     }
 
-    /// Returns the frame that stores these rows on a base, which has the first of them, possibly with other revisions.
+    /// Returns a frame that stores these rows relative to a base. The base's rows are the first of them, possibly with
+    /// other revisions.
     package init(_ rows: [Vector.Row], on base: (ref: ObjectRef, rows: [Vector.Row])? = nil) {
         guard let base else {
             self.init(further: rows)
@@ -125,10 +126,10 @@ package struct VectorFrame: Equatable, Sendable {
         self.init(base: base.ref, changes: changes, further: Array(rows.dropFirst(base.rows.count)))
     }
 
-    /// The number of rows that the frame itself has.
+    /// The number of rows that the frame itself stores.
     package var ownRows: Int { changes.count + further.count }
 
-    /// Whether the frame has an allowed number of rows.
+    /// True if the frame has an allowed number of rows.
     package var isPossible: Bool {
         (1...(base == nil ? Format.Limit.rows : Format.Limit.rowsOnBase)).contains(ownRows)
     }

@@ -72,8 +72,8 @@ struct BackupRestore {
 
     // MARK: checking
 
-    /// Refuses a backup of another vault. A vault whose header can no longer be read is replaced without this check,
-    /// because that is what a backup is for.
+    /// Throws an error for a backup of another vault. If the vault's header can no longer be read, the vault is
+    /// replaced without this check, because restoring it is the purpose of a backup.
     private func requireSameVault(_ opened: Vault) throws {
         if let writer = try Machine.writer(of: path) {
             throw CommandFailure(
@@ -95,9 +95,9 @@ struct BackupRestore {
                 + "to use it, give --vault \(TerminalText.path(backup))")
     }
 
-    /// Requires that a backup has the owners of the vault, although it can be older than the state that this machine
-    /// remembers. Someone with a factor from before a rotation could have changed it, and anyone can make a vault with
-    /// this id for a public recipient.
+    /// Requires that a backup has the owners of the vault. The backup can be older than the state that this machine
+    /// remembers: someone with a factor from before a rotation could have changed it, and anyone can create a vault
+    /// with this id for a public recipient.
     private func requireOwners(of opened: Vault) throws {
         let machine = try ThisMachine.current()
         do throws(VaultError) { try machine.checkBackup(opened, for: path) } catch {
@@ -127,8 +127,8 @@ struct BackupRestore {
         return Int(clamping: report.items)
     }
 
-    /// Warns of the slots that will open the vault again as they did at the time of the backup, because the current
-    /// vault does not have them, or has them with other keys, factors or groups.
+    /// Warns about the slots that will open the vault again after the restore, because the current vault does not have
+    /// them, or has them with other keys, factors or groups.
     private func nameSlots(of opened: Vault, isThere: Bool) throws {
         let today: [SlotID: [UInt8]]
         let then: [SlotID: [UInt8]]
@@ -147,8 +147,8 @@ struct BackupRestore {
         }
     }
 
-    /// Warns of all slots of a backup, because a missing or damaged file does not show which of them have been removed
-    /// or changed since.
+    /// Warns about all slots of a backup, because a missing or damaged file does not show which of them have been
+    /// removed or changed since.
     private func warnOfSlots(of opened: Vault) throws(VaultError) {
         let slots = try opened.slots().map { SlotText.short($0) }.joined(separator: ", ")
         Terminal.warning(
@@ -189,7 +189,7 @@ struct BackupRestore {
         guard let kept else { return try new.finish() }
         let today = try lockToday()
         defer { close(today) }
-        // The permissions of the file do not change: nobody gains or loses access to it.
+        // The file keeps its permissions, so access to it does not change.
         try Machine.copyAttributes(from: today, path, to: new.descriptor, path)
         // This can take a long time, and a second name keeps the vault from being rewritten.
         try new.sync()
@@ -200,7 +200,7 @@ struct BackupRestore {
         }
     }
 
-    /// Refuses a copy that differs from what was verified, because the backup may have been replaced since.
+    /// Throws an error if a copy differs from the verified backup, because the backup may have been replaced since.
     private func requireCopied(_ opened: Vault, to copy: String?) throws {
         guard let copied = try copy.flatMap({ try access.openCopy($0, of: opened) }), copied.state == opened.state
         else {
@@ -216,7 +216,7 @@ struct BackupRestore {
         guard today >= 0 else {
             throw CommandFailure(system: -today, "cannot open \(TerminalText.path(path)) to replace it")
         }
-        // Whoever had the lock until now may have replaced the file.
+        // The previous holder of the lock may have replaced the file.
         guard vault_lock_exclusive(today) == 0, isVault(today) else {
             close(today)
             throw CommandFailure(.busy, "\(TerminalText.path(path)) is being changed by another process; try again")
@@ -224,7 +224,7 @@ struct BackupRestore {
         return today
     }
 
-    /// Whether an open file is the one that has the vault's name.
+    /// Returns whether an open file is the file at the vault's path.
     private func isVault(_ descriptor: Int32) -> Bool {
         var (own, found) = (vault_status(), vault_status())
         return vault_status_of_open(descriptor, &own) == 0 && vault_status_of(path, false, &found) == 0
@@ -271,8 +271,8 @@ struct BackupRestore {
         }
     }
 
-    /// Whether the current file opens with the key that opened its backup, and continues the state that this machine
-    /// remembers. Only then is the file accepted under its new name without 'vaultfmt anchor --accept'.
+    /// Returns whether the current file opens with the key that opened its backup, and continues the state that this
+    /// machine remembers. Only then is the file accepted under its new name without 'vaultfmt anchor --accept'.
     private func isKnown(_ opened: Vault) -> Bool {
         do {
             guard let today = try access.openCopy(path, of: opened) else { return false }
@@ -281,7 +281,7 @@ struct BackupRestore {
         } catch { return false }
     }
 
-    /// Makes this machine remember the state of a file for the file's place.
+    /// Records the state of a file as the state that this machine remembers for its path.
     private func accept(_ opened: Vault, at path: String) throws {
         guard let restored = try access.openCopy(path, of: opened) else {
             throw CommandFailure(

@@ -89,7 +89,7 @@ struct Create: ParsableCommand {
         )
     }
 
-    /// Refuses to create a vault that would be lost along with its recipients' keys, unless this was explicitly
+    /// Throws an error if the vault would be lost along with its recipients' keys, unless this was explicitly
     /// requested.
     private func checkRecovery() throws {
         guard recipients.isAnyGiven, !noRecovery else { return }
@@ -113,7 +113,7 @@ struct Create: ParsableCommand {
             }
             return
         }
-        // The key file is created first: a vault or a slot without it would look as if it could be recovered.
+        // The key file is created first: a vault or slot without it would appear to be recoverable.
         let key = KeyFile.generate()
         try NewFile.create(recoveryKeyFile, what: "key file", key)
         var isCreated = false
@@ -129,7 +129,7 @@ struct Create: ParsableCommand {
                     "\(TerminalText.path(path)) was created, but it is unknown whether its recovery key opens it: "
                         + "\(failure.message)", code: failure.code)
             }
-            // The file opens nothing, and must not be kept as if it did.
+            // The key file does not open anything, so it must not be kept.
             unlink(recoveryKeyFile)
             guard isCreated else { throw failure }
             throw CommandFailure(

@@ -77,7 +77,7 @@ struct Forget: ParsableCommand {
         return try Prompt.confirm("Forget \(what) of \(ItemText.summary(item.key))?", instead: "give --yes")
     }
 
-    /// Returns the values to forget; nil for all values of the item.
+    /// Returns the values to remove; nil for all values of the item.
     private func chosenValues(_ item: Item, _ vault: Vault) throws -> [EarlierValue]? {
         guard let field else { return try all ? nil : [choice.value(of: item, in: vault)] }
         let known = try EarlierValues.newestFirst(of: item, in: vault).filter { $0.attribute == field }

@@ -61,7 +61,8 @@ struct Inspect: ParsableCommand {
         }
     }
 
-    /// Writes what can be read without a key, whatever factors are given: the page may be meant for others.
+    /// Writes only the parts that can be read without a key, even if factors are given, because the page may be meant
+    /// for others.
     private func writePage(_ output: String, _ path: String) throws {
         try ExportFile.check(output)
         let outline = try Progress.during("reading") { try PageOutline(of: path) }

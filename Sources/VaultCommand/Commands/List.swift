@@ -92,8 +92,8 @@ struct List: ParsableCommand {
                 : "\(what); notes are sealed and were not searched: add --notes to search them, or see 'vaultfmt list'")
     }
 
-    /// Calls `body` with the items in the requested order. If none is requested, each item is passed on as it is read
-    /// and is not kept in memory.
+    /// Calls `body` with the items in the requested order. Without a requested order, each item is passed on as it is
+    /// read and is not kept in memory.
     private func forEach(
         in opened: Vault, _ query: Query, _ filter: ItemFilter, _ body: (Item) throws -> Void
     ) throws {
@@ -103,7 +103,7 @@ struct List: ParsableCommand {
         for item in reverse ? sorted.reversed() : sorted { try body(item) }
     }
 
-    /// Passes each item of a vault that should be listed to a function.
+    /// A function that passes each listed item of a vault to a closure.
     private typealias Source = (Vault, (Item) throws -> Void) throws -> Void
     private typealias Searched = [(path: String, vault: Vault)]
 

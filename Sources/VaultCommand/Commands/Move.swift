@@ -128,7 +128,7 @@ struct Move: ParsableCommand {
     private static let nothingToChange = CommandFailure(
         .usage, "nothing to change; give --to-service, --to-account, --to-folder or a similar option, or a new name")
 
-    /// Refuses two words that together name an item, because no new name is given.
+    /// Throws an error if two words together name an item, because the command has no new name.
     private func requireNoAccount(_ name: String, in opened: Vault, _ criteria: ItemCriteria) throws {
         let whole = try ItemName.of(chosen.names.first, name, chosen.fields)
         guard try whole.findAll(in: opened, criteria).isEmpty else { throw Self.nothingToChange }
@@ -185,7 +185,7 @@ struct Move: ParsableCommand {
         return AttributeChanges(set: [AttributeName.folder: path])
     }
 
-    /// Refuses names that are already in use or that two items would share.
+    /// Throws an error for names that are already in use or that two items would share.
     private func requireFree(_ steps: [Step], in opened: Vault) throws {
         var taken: Set<ItemKey> = []
         for step in steps {

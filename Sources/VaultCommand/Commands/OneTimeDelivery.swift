@@ -5,7 +5,7 @@ import VaultLocal
 
 /// Prints or copies the current one-time code of an item.
 struct OneTimeDelivery {
-    /// Whether to wait for the next code if the current one is about to expire.
+    /// True to wait for the next code if the current one is about to expire.
     var waitsForFresh = false
     /// The number of seconds after which the clipboard is cleared; nil for standard output.
     var clip: Int?

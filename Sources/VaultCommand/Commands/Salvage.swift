@@ -75,7 +75,7 @@ struct Salvage: ParsableCommand {
         )
     }
 
-    /// Names everything that the new vault lacks or that is not proven.
+    /// Reports the contents that the new vault lacks, and the contents that are not proven.
     private func tell(_ report: SalvageReport) {
         for note in report.notes { Terminal.note(note) }
         for key in report.withoutIndex { Terminal.note("recovered without its attributes: \(ItemText.summary(key))") }

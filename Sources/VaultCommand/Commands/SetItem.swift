@@ -113,7 +113,7 @@ struct SetItem: ParsableCommand {
                 Terminal.note("stored \(stored) of \(item); its secret is unchanged")
             }
         } else {
-            // Scripts are told too, because the old secret was replaced without confirmation.
+            // Scripts see this message too, because the old secret was replaced without confirmation.
             let which = isOther ? "\(item), the only item with that name" : item
             Terminal.note("replaced the secret of \(which); 'vaultfmt undo' restores the old one")
         }

@@ -42,7 +42,7 @@ struct SlotRemove: ParsableCommand {
         if wasUnlocked { Terminal.note("the vault is locked; unlock it with 'vaultfmt unlock'") }
     }
 
-    /// Asks before someone is locked out. A slot that cannot be removed at all needs no confirmation.
+    /// Asks for confirmation if someone would lose access. A slot that cannot be removed needs no confirmation.
     private func mayRemove(_ slot: SlotInfo, of slots: [SlotInfo]) throws -> Bool {
         let isLast = slot.isFull && !slots.contains { $0.isFull && $0.isKnown && $0.id != slot.id }
         if yes || isLast { return true }

@@ -77,10 +77,10 @@ struct StatusView {
         }
     }
 
-    /// Whether `unlock` keeps the vault unlocked.
+    /// The lock state of the vault, depending on whether `unlock` keeps its key.
     enum Lock {
         case locked
-        /// The time at which it expires, in seconds since 1970.
+        /// The vault is unlocked until this time, in seconds since 1970.
         case unlocked(until: UInt64)
         /// The system has no kernel keyring.
         case cannotTell

@@ -116,8 +116,8 @@ struct UndoOptions: ParsableArguments {
         Terminal.note("\(done); 'vaultfmt \(way)' \(back) the change")
     }
 
-    /// Whether the file still has the states that lead back: a change that narrows who can read an item rewrites the
-    /// file.
+    /// Returns whether the file still contains the states that the step needs: a change that narrows who can read an
+    /// item rewrites the file.
     private func canBeReverted(_ vault: Vault, _ machine: Machine, _ done: String) throws -> Bool {
         let plan = done == "undone" ? try machine.planRedo(of: vault) : try machine.planUndo(of: vault, steps: 1)
         if case .step = plan { return true }

@@ -70,7 +70,8 @@ struct Lock: ParsableCommand {
 
     func run() throws {
         let path = all ? nil : try VaultPath.resolve(name.given)
-        // The key that 'unlock' keeps is dropped first, even if the agent fails; it would open the vault with that key.
+        // The key that 'unlock' keeps is dropped first, even if the agent fails, because the agent would open the vault
+        // with it.
         let dropped = Result { try dropKept() }
         let agent = Result { try RunningAgent.lock(path) }
         var wasOpen = false
@@ -81,7 +82,7 @@ struct Lock: ParsableCommand {
         }
         if wasOpen { Terminal.note("the agent has forgotten the vault's keys") }
         do { try dropped.get() } catch let failure as CommandFailure {
-            // Without a keyring, or if the file is gone, only the agent had the keys.
+            // Without a keyring, or if the file no longer exists, only the agent had the keys.
             guard wasOpen, [.unavailable, .noSuchFile].contains(failure.status) else { throw failure }
         }
         _ = try agent.get()

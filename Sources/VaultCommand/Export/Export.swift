@@ -107,7 +107,7 @@ struct Export: ParsableCommand {
                 + (format == .pem ? "this format cannot contain them" : "no export can contain them"))
     }
 
-    /// Writes a page that opens vaults. Nothing is opened for it.
+    /// Writes a page that opens vaults, without opening a vault.
     private func writePage() throws {
         guard !isFiltered, !newFactors.sources.isAnyGiven, !cost.isGiven else {
             throw CommandFailure(
@@ -136,10 +136,10 @@ struct Export: ParsableCommand {
         Terminal.note("wrote \(what), SHA-256 \(hash)")
     }
 
-    /// Whether options select items.
+    /// True if options select items.
     private var isFiltered: Bool { fields.isAnyGiven || filters.isAnyGiven || place.isAnyGiven }
 
-    /// Refuses a file named like another format if no format is given: JSON is not encrypted, but KDBX is.
+    /// Throws an error for a file with another format's name if no format is given: JSON is not encrypted, but KDBX is.
     private func requireMeant() throws {
         guard format == nil, let output, let ending = output.split(separator: ".").last,
             let meant = ExportFormat(rawValue: ending.lowercased()), meant != .json
@@ -161,7 +161,7 @@ struct Export: ParsableCommand {
         }
     }
 
-    /// 64 MiB, which phones can afford, with more passes to compensate.
+    /// A cost of 64 MiB, which is affordable on phones, with more passes to compensate.
     private static let usualCost = KDFCost(memoryKiB: 64 << 10, passes: 10, lanes: 1)
 
     private func kdbxTarget() throws -> KDBXTarget {
@@ -228,8 +228,8 @@ struct Export: ParsableCommand {
         return leftOut
     }
 
-    /// Opens the matching items one at a time and reports those that no export can contain. Returns how many were left
-    /// out.
+    /// Opens the matching items one at a time and reports those that no export can contain. Returns the number of
+    /// omitted items.
     private func forEach(
         _ vault: Vault, _ progress: Progress?, _ pause: () throws -> Void,
         _ body: (borrowing OpenedItem) throws -> Void

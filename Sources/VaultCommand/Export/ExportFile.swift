@@ -18,7 +18,7 @@ struct ExportFile: ~Copyable {
         self.file = file
     }
 
-    /// Refuses a path that already exists, before prompting for a passphrase.
+    /// Throws an error if a path already exists, before prompting for a passphrase.
     static func check(_ path: String) throws { try NewFile.check(path, what: "export") }
 
     /// Throws if a signal has asked the process to end.

@@ -7,8 +7,8 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// Writes the page that opens a vault in a browser (`Docs/page.md`). It contains the bytes of a vault, still encrypted,
-/// or what anyone can see of a vault, or no vault.
+/// Writes the page that opens a vault in a browser (`Docs/page.md`). The page contains the encrypted bytes of a vault,
+/// only the parts of a vault that anyone can see, or no vault.
 struct PageExport {
     /// The largest vault that a page can hold: browsers limit the length of its text, and of text in scripts.
     private static let longest = 256 << 20
@@ -22,7 +22,7 @@ struct PageExport {
 
     /// Writes the page.
     ///
-    /// - `vault`: The path of the vault to put into it; nil for none.
+    /// - `vault`: The path of the vault to include; nil for a page without a vault.
     /// - `pause`: Called between the parts; throws if a signal has asked the process to end.
     /// - Returns: The page's SHA-256, in hexadecimal digits.
     mutating func write(_ vault: String?, pause: () throws -> Void) throws -> String {
@@ -73,8 +73,8 @@ struct PageExport {
         }
     }
 
-    /// Escapes a text for an attribute in quotes, code point by code point: a quote with a combining mark must be
-    /// escaped, too.
+    /// Escapes a text for an attribute in quotes, code point by code point, because a quote with a combining mark must
+    /// also be escaped.
     private static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { out, scalar in
             switch scalar {
@@ -89,7 +89,7 @@ struct PageExport {
     }
 
     /// A vault's file. Only the bytes that it had when it was opened are read, without the zeros that a writer reserves
-    /// at the end: a change that begins meanwhile is written over those.
+    /// at the end, because a change that begins in the meantime overwrites these zeros.
     private final class VaultBytes {
         let name: String
         let count: Int
@@ -97,7 +97,7 @@ struct PageExport {
         private let path: String
 
         init(_ path: String) throws {
-            // Refuses a file that is not a vault.
+            // Throws an error if the file is not a vault.
             _ = try Vault.id(at: path)
             self.path = path
             name = Self.name(path)
@@ -105,7 +105,7 @@ struct PageExport {
             guard descriptor >= 0 else {
                 throw CommandFailure(system: -descriptor, "cannot open \(TerminalText.path(path))")
             }
-            // Measures the open file, even if another one has been given its name meanwhile.
+            // Measures the open file, even if its name now belongs to another file.
             let opened = "/proc/self/fd/\(descriptor)"
             count = Int(clamping: try whileOpening { try Vault.contentEnd(at: opened) })
             guard count <= PageExport.longest else {

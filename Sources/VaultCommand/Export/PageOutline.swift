@@ -1,8 +1,8 @@
 import VaultFmt
 import VaultLocal
 
-/// The outline of a vault for a page that does not contain it: what the file reveals to anyone, without anything that
-/// is sealed.
+/// The outline of a vault for a page that does not contain it: the parts of the file that anyone can see, without
+/// sealed data.
 struct PageOutline {
     private let inspection: Inspection
     /// The kind of each stretch of the file, by its number in `Sources/Page/layout.js`, and its length in bytes.

@@ -4,13 +4,13 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// A file in memory that has no path, for a secret that another program must read from a file or write to one. It is
-/// gone when the last process that has it open ends, even if it is killed. The system may swap such memory out.
+/// A file in memory that has no path, for a secret that another program must read from or write to a file. The file is
+/// deleted when the last process that has it open exits, even if it is killed. The system may swap such memory out.
 struct MemoryFile: ~Copyable {
     let descriptor: Int32
     private static let what = "file in memory"
 
-    /// The path at which a program that was started with the file as its kept descriptor finds it.
+    /// The path of the file in a program that was started with the file as its kept descriptor.
     static let pathForChild = descriptors + "/3"
     private static let descriptors = "/proc/self/fd"
 

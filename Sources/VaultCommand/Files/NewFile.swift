@@ -4,9 +4,9 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// A new file with mode 0600 that is given its name only once all of it is on disk. A process that is killed therefore
-/// leaves behind nothing, or only a temporary file, which the next writer removes. An existing file is replaced only on
-/// request.
+/// A new file with mode 0600 that gets its name only after its contents are on disk. If the process is killed, it
+/// leaves nothing behind except possibly a temporary file, which the next writer removes. An existing file is replaced
+/// only on request.
 struct NewFile: ~Copyable {
     /// The descriptor to write to.
     let descriptor: Int32
@@ -18,7 +18,7 @@ struct NewFile: ~Copyable {
 
     /// - `what`: A description for messages, such as "key file".
     /// - `replaces`: Whether an existing file with this name is replaced.
-    /// - `isNamed`: Whether it has a temporary name in any case, so that it can be read.
+    /// - `isNamed`: Whether the file always has a temporary name, so that it can be read.
     init(_ path: String, what: String, replaces: Bool = false, isNamed: Bool = false) throws {
         self.path = path
         self.what = what
@@ -34,8 +34,8 @@ struct NewFile: ~Copyable {
         }
     }
 
-    /// Creates a temporary file with a name, for file systems and kernels that need one. Its lock shows that its writer
-    /// is alive.
+    /// Creates a temporary file with a name, for file systems and kernels that need one. Its lock indicates that its
+    /// writer is still running.
     private static func named(beside path: String, _ what: String) throws -> (Int32, String) {
         let message = "cannot create \(what) \(TerminalText.path(path))"
         for _ in 0..<100 {
@@ -47,7 +47,8 @@ struct NewFile: ~Copyable {
                     ? CommandFailure(.io, "\(message): the folder does not exist")
                     : CommandFailure(system: -descriptor, message)
             }
-            // Before the lock, another process may have mistaken the file for a dead writer's and removed it.
+            // Before it was locked, another process may have mistaken the file for that of a dead writer and removed
+            // it.
             var (own, found) = (vault_status(), vault_status())
             if vault_lock_exclusive(descriptor) == 0, vault_status_of_open(descriptor, &own) == 0,
                 vault_status_of(temporary, false, &found) == 0, own.number == found.number, own.device == found.device
@@ -64,7 +65,7 @@ struct NewFile: ~Copyable {
         if let temporary { unlink(temporary) }
     }
 
-    /// Refuses a path that exists.
+    /// Throws an error if a path exists.
     static func check(_ path: String, what: String) throws {
         var status = vault_status()
         guard vault_status_of(path, false, &status) == 0 else {
@@ -83,7 +84,7 @@ struct NewFile: ~Copyable {
 
     /// Syncs the contents, then the name.
     ///
-    /// `isPrivate`: whether it warns if others can read the file.
+    /// `isPrivate`: whether to warn if others can read the file.
     consuming func finish(isPrivate: Bool = true) throws {
         try sync()
         let result = nameIt()

@@ -3,7 +3,7 @@ import VaultFmt
 import VaultLocal
 
 /// Decrypts OpenSSH private keys with `ssh-keygen`, because no usable library implements their key derivation,
-/// bcrypt_pbkdf. It rewrites the key in a file in memory that has no path, so nothing is left when both processes are
+/// bcrypt_pbkdf. It rewrites the key in a file in memory that has no path, so nothing remains if both processes are
 /// killed.
 enum SSHKeygen {
     /// Returns a key file with its encryption removed, or nil if the passphrase does not open it or it is damaged.

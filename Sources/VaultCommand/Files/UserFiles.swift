@@ -4,7 +4,7 @@ import VaultLocal
 
 /// User-supplied paths of files that a command will write.
 enum UserFiles {
-    /// Whether anything exists at a path, including a dangling link.
+    /// Returns whether anything exists at a path, including a dangling link.
     static func exists(_ path: String) throws -> Bool {
         var status = vault_status()
         if vault_status_of(path, false, &status) == 0 { return true }

@@ -12,10 +12,10 @@ struct ItemFilter {
     var attributes: [(name: String, value: [UInt8])] = []
     /// Words to search for.
     var words: [String] = []
-    /// Whether to search the notes too, which requires opening each item that has notes.
+    /// True to search the notes as well, which requires opening each item that has notes.
     var searchesNotes = false
 
-    /// Whether the filter accepts every item.
+    /// True if the filter accepts every item.
     var isEmpty: Bool { folder == nil && tags.isEmpty && attributes.isEmpty && words.isEmpty }
 
     /// Returns the matching items of a vault, sorted by key.
@@ -50,7 +50,7 @@ struct ItemFilter {
             search = SearchWords(filter.words)
         }
 
-        /// Whether an item meets all conditions.
+        /// Returns whether an item meets all conditions.
         func matches(_ item: Item) throws -> Bool {
             guard !filter.isEmpty else { return true }
             guard isInFolder(item), hasTags(item),
@@ -63,15 +63,15 @@ struct ItemFilter {
             }
         }
 
-        /// Whether an item has an attribute with this value; of several addresses, one per line, any may match.
+        /// Returns whether an item has an attribute with this value; of several addresses, one per line, any may match.
         private func has(_ item: Item, _ name: String, _ value: [UInt8]) -> Bool {
             guard let own = item.attributes[name] else { return false }
             guard own != value, name == AttributeName.address else { return own == value }
             return own.split(separator: 0x0A).contains { $0.elementsEqual(value) }
         }
 
-        /// An item's notes; nil if it has none, or if they can be opened only elsewhere. They are searched as a
-        /// `String`, because folding case and accents requires one.
+        /// Returns an item's notes; nil if it has no notes, or if this slot or device cannot open them. They are
+        /// searched as a `String`, because folding case and accents requires one.
         private func notes(of item: Item) throws -> String? {
             do throws(VaultError) {
                 return try vault.attribute(AttributeName.notes, of: item)?.withUnsafeBytes {
@@ -83,7 +83,7 @@ struct ItemFilter {
             }
         }
 
-        /// An empty folder name matches items without a folder.
+        /// Returns whether the item is in the folder. An empty folder name matches items without a folder.
         private func isInFolder(_ item: Item) -> Bool {
             guard filter.folder != nil else { return true }
             let names = ItemPlace.folder(of: item)
@@ -99,11 +99,11 @@ struct ItemFilter {
 }
 
 extension ItemFilter {
-    /// Refuses a folder, tag or group that no item has: it is probably a mistake, and a list of the existing names is
-    /// more helpful than an empty result.
+    /// Throws an error for a folder, tag or group that no item has: it is probably a mistake, and a list of the
+    /// existing names is more helpful than an empty result.
     func requireKnown(in vaults: Vault..., group: String?) throws { try requireKnown(in: vaults, group: group) }
 
-    /// Whether the folder of this filter, or the group, exists.
+    /// Returns whether the folder of this filter, or the group, exists.
     func isKnown(in vault: Vault, group: String? = nil) throws -> Bool {
         do { try requireKnown(in: vault, group: group) } catch let failure as CommandFailure {
             guard failure.status == .noSuchItem else { throw failure }

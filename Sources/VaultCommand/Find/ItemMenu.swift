@@ -4,13 +4,12 @@ import VaultLocal
 
 /// Lets the user choose one of several items.
 enum ItemMenu {
-    /// Whether the user can choose. A script, whose output is redirected, must get the same result every time.
+    /// True if the user can choose. A script, whose output is redirected, must get the same result every time.
     static var isPossible: Bool {
         Terminal.inputIsTerminal && Terminal.outputIsTerminal && Terminal.errorIsTerminal && Prompt.isPossible
     }
 
-    /// Shows the items and waits for a choice.
-    /// It throws `ExitStatus.ambiguous` if none is chosen.
+    /// Shows the items and waits for a choice. It throws `ExitStatus.ambiguous` if the user does not choose an item.
     static func choose(_ items: [Item], title: String) throws -> Item {
         let rows = items.map { item in
             (ItemText.name(item.key) + [item.attributes.label ?? "", FolderPath.text(ItemPlace.folder(of: item))])

@@ -24,7 +24,8 @@ enum ItemPlace {
         return tags
     }
 
-    /// Whether an item in these folders is in the given folder or one of its subfolders, ignoring case and accents.
+    /// Returns whether an item in these folders is in the given folder or one of its subfolders, ignoring case and
+    /// accents.
     static func isFolder(_ names: [String], within folder: [String]) -> Bool {
         names.count >= folder.count
             && zip(names, folder).allSatisfy { TextFolding.folded($0) == TextFolding.folded($1) }

@@ -35,7 +35,7 @@ struct ItemTable {
     /// One of several listed vaults: shown as a heading on a terminal, and as the first cell for programs.
     struct Place {
         var path: String
-        /// Whether another table precedes this one.
+        /// True if another table precedes this one.
         var isLater: Bool
     }
 

@@ -16,7 +16,7 @@ enum ListColumn: Equatable {
 
     /// The default columns for scripts.
     static let machineReadable: [ListColumn] = fields([.class, .name, .account, .label, .group, .modified])
-    /// The default columns on a terminal; empty ones are left out.
+    /// The default columns on a terminal; empty columns are omitted.
     static let people: [ListColumn] = fields([
         .name, .account, .label, .folder, .tags, .group, .otp, .class, .modified,
     ])
@@ -55,7 +55,7 @@ enum ListColumn: Equatable {
         }
     }
 
-    /// Whether the column is never truncated, because part of it would be meaningless.
+    /// True if the column is never truncated, because part of it would be meaningless.
     var isFixed: Bool {
         switch self {
         case .field(.modified), .field(.created), .field(.otp), .field(.port), .field(.class): true

@@ -1,7 +1,7 @@
 import VaultFmt
 import VaultLocal
 
-/// A pattern for the names of items, in which `*` stands for any characters; case and accents do not matter.
+/// A pattern for the names of items, in which `*` matches any characters; case and accents are ignored.
 struct NamePattern {
     /// The folded parts between the stars.
     private let parts: [String]
@@ -10,7 +10,7 @@ struct NamePattern {
         parts = text.split(separator: "*", omittingEmptySubsequences: false).map { TextFolding.folded(String($0)) }
     }
 
-    /// Whether an item's service, server or label matches.
+    /// Returns whether an item's service, server or label matches.
     func matches(_ item: Item) -> Bool {
         [item.key.service ?? item.key.server, item.attributes.label].contains { $0.map(matches) ?? false }
     }

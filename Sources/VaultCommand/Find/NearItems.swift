@@ -88,7 +88,7 @@ extension NearItems {
         return try ItemMenu.choose(found, title: "\(found.count) items match \(shown):")
     }
 
-    /// "; did you mean 'github private' or 'github work'?", or nothing.
+    /// The text "; did you mean 'github private' or 'github work'?", or an empty text.
     var question: String {
         let most = 5
         let items = found.isEmpty ? misspelled : found
@@ -103,7 +103,7 @@ extension NearItems {
         return "; did you mean \(others.isEmpty ? last : others + (rest.isEmpty ? " or " : ", ") + last)\(rest)?"
     }
 
-    /// The item's name on the command line, followed by its label if that says more.
+    /// Returns the item's name on the command line, followed by its label if that adds information.
     private static func words(_ key: ItemKey, _ label: String?) -> String {
         if key.service == nil, key.server == nil, let label, !label.isEmpty { return TerminalText.quoted(label) }
         let words = ItemText.name(key).filter { !$0.isEmpty }.map { TerminalText.quoted($0) }.joined(separator: " ")

@@ -1,7 +1,7 @@
 import VaultExchange
 import VaultFmt
 
-/// Words to search for in an item's index entry and, if asked, in its notes; never in a secret.
+/// Words to search for in an item's index entry and, if requested, in its notes; never in a secret.
 struct SearchWords {
     /// The folded words, all of which must be found.
     private let words: [String]
@@ -11,7 +11,7 @@ struct SearchWords {
         self.words = words.map { TextFolding.folded(Self.host(of: $0) ?? $0) }.filter { !$0.isEmpty }
     }
 
-    /// Whether each word is part of one of the item's texts.
+    /// Returns whether each word is part of one of the item's texts.
     func matches(_ item: Item, label: String?) -> Bool { matches(item, label: label) { nil } }
 
     /// Also searches the item's notes, which are read only if a word is not found anywhere else.

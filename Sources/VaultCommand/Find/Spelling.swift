@@ -3,8 +3,8 @@ enum Spelling {
     /// The maximum length of words to compare, because the work grows with both lengths.
     static let longest = 64
 
-    /// Whether a few changes turn one word into the other: one for every four letters, but at least one and at most
-    /// three.
+    /// Returns whether a few changes turn one word into the other: one for every four letters, but at least one and at
+    /// most three.
     static func isClose(_ word: String, _ other: String) -> Bool {
         let most = min(3, max(1, word.count / 4))
         guard word.count > 1, word.count <= longest, abs(word.count - other.count) <= most else { return false }

@@ -18,8 +18,8 @@ enum NewSSHKey {
         return text
     }
 
-    /// Adds what the agent needs to offer an item with a new key: its public key and its use, unless a use is given or
-    /// the item already has one.
+    /// Adds the attributes that the agent needs for an item with a new key: the public key and the use, unless a use is
+    /// given or the item already has a use.
     /// - Returns: The public key, as a note for people.
     static func describe(
         _ secret: borrowing Secret, in values: inout Attributes, of key: ItemKey, _ item: Item?
@@ -35,7 +35,7 @@ enum NewSSHKey {
 
     /// Renews the copy of the public key in an item whose secret is replaced.
     /// - `removed`: The attributes that are removed on request.
-    /// - Returns: The names of the attributes to remove: that of the copy if the new secret is not a key.
+    /// - Returns: The names of the attributes to remove, which include the copy if the new secret is not a key.
     static func renew(_ secret: borrowing Secret, in values: inout Attributes, of item: Item?, removed: [String])
         -> [String]
     {

@@ -50,7 +50,7 @@ struct PasswordAlphabet {
     }
 }
 
-/// Generates passwords such that all possible ones are equally likely.
+/// Generates passwords; all possible passwords are equally likely.
 enum PasswordGenerator {
     /// The default length of a password.
     static let standardLength = 20

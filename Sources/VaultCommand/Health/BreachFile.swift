@@ -40,9 +40,9 @@ final class BreachFile {
     /// The number of lines that are compared to see whether the list is sorted.
     private static let probes: Int64 = 1024
 
-    /// Refuses files of any other kind, and lists that are not sorted by hash, in which a search would miss passwords.
-    /// If a list has up to about a thousand lines, every line is checked; otherwise, about a thousand evenly spaced
-    /// lines are checked.
+    /// Throws an error for files of any other kind, and for lists that are not sorted by hash, in which a search would
+    /// miss passwords. If a list has up to about a thousand lines, every line is checked; otherwise, about a thousand
+    /// evenly spaced lines are checked.
     private func requireOrder() throws {
         var (offset, last): (Int64, [UInt8]) = (0, [])
         while offset < size {

@@ -1,11 +1,11 @@
 import Glibc
 import SwiftASN1
 
-/// The end of an X.509 certificate's validity, read from its structure, whatever its key type.
+/// The end of an X.509 certificate's validity, read from its structure, regardless of its key type.
 enum CertificateExpiry {
     private struct Malformed: Error {}
 
-    /// The end in milliseconds since 1970; nil if the bytes are not a certificate.
+    /// Returns the end in milliseconds since 1970; nil if the bytes are not a certificate.
     static func milliseconds(_ der: [UInt8]) -> Int64? {
         do {
             return try DER.sequence(DER.parse(der), identifier: .sequence) { nodes in
@@ -18,7 +18,7 @@ enum CertificateExpiry {
                 }
             }
         } catch {
-            // It was stored as a certificate but is not one; the import has reported this.
+            // The item was stored as a certificate but is not one; the import has reported this.
             return nil
         }
     }

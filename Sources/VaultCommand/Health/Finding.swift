@@ -33,8 +33,8 @@ struct Finding {
     /// The vault or file that it concerns, if it is not about items.
     var place: String?
     let why: String
-    /// When the item's secret was set, and when it was due to be changed, in milliseconds since 1970, if the finding is
-    /// about that.
+    /// The times at which the item's secret was set and was due to be changed, in milliseconds since 1970, if the
+    /// finding concerns them.
     var changed: SecretDate?
     var due: Int64?
 

@@ -34,7 +34,7 @@ struct ListedChecks {
     private func address(_ item: Item) -> Finding? {
         var addresses = (item.attributes.string(AttributeName.address) ?? "").split(whereSeparator: \.isNewline)
             .map(String.init)
-        // The key says the same if it has the whole address.
+        // If the key has the whole address, it contains the same information.
         if let name = item.key[.protocol]?.text, let server = item.key.server {
             addresses.append("\(name)://\(server)")
         }
@@ -44,7 +44,7 @@ struct ListedChecks {
             why: "\(TerminalText.quoted(open)) sends the password in cleartext")
     }
 
-    /// Whether an address on the public network is used without encryption.
+    /// Returns whether an address on the public network is used without encryption.
     private static func isOpen(_ address: String) -> Bool {
         let address = address.lowercased()
         guard address.hasPrefix("http://") else { return false }

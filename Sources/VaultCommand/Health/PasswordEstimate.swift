@@ -2,8 +2,8 @@ import CInterchange
 import VaultExchange
 import VaultFmt
 
-/// Estimates how hard a password is to guess: with libzxcvbn, which knows words, names, dates and keyboard patterns, or
-/// roughly if it is not installed.
+/// Estimates the difficulty of guessing a password: with libzxcvbn, which recognizes words, names, dates and keyboard
+/// patterns, or roughly if it is not installed.
 struct PasswordEstimate {
     /// The strength threshold: ten billion guesses find any password with fewer bits.
     static let enough = 33.2
@@ -11,7 +11,7 @@ struct PasswordEstimate {
     /// quadratic in the length.
     private static let longest = 96
 
-    /// Whether libzxcvbn is installed.
+    /// True if libzxcvbn is installed.
     let isExact = interchange_load(INTERCHANGE_ZXCVBN, nil, 0) == INTERCHANGE_LOADED
 
     /// The package to install for better estimates.

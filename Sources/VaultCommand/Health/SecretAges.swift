@@ -3,7 +3,7 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// Findings from the age of secrets: those that are older than asked for, and those whose interval has passed.
+/// Findings about the age of secrets: secrets that are older than requested, and secrets whose interval has passed.
 struct SecretAges {
     /// Milliseconds since 1970.
     let now: Int64
@@ -16,7 +16,7 @@ struct SecretAges {
         self.oldest = oldest
     }
 
-    /// Notes an item, whose earlier values are read later.
+    /// Records an item; its earlier values are read later.
     mutating func look(at item: Item) {
         guard item.key.itemClass == .genericPassword || item.key.itemClass == .internetPassword else { return }
         let isOfAge = oldest != nil && !ItemKind.holdsNoPassword(item)

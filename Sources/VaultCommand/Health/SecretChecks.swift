@@ -3,8 +3,8 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// Findings from opened secrets: weak, reused and leaked ones, and expiring certificates. Each secret is borrowed for a
-/// single call; only its keyed hash is kept, and the key exists only as long as this value.
+/// Findings from opened secrets: weak, reused and leaked secrets, and expiring certificates. Each secret is borrowed
+/// for a single call; only its keyed hash is kept, and the key exists only as long as this value.
 final class SecretChecks {
     private let estimate = PasswordEstimate()
     private let breaches: BreachFile?
@@ -27,7 +27,7 @@ final class SecretChecks {
         self.soon = soon
     }
 
-    /// Whether passwords are estimated with libzxcvbn.
+    /// True if passwords are estimated with libzxcvbn.
     var isExact: Bool { estimate.isExact }
 
     /// Checks one item.
@@ -77,7 +77,7 @@ final class SecretChecks {
         if let finding { findings.append(finding) }
     }
 
-    /// Whether a secret is a password that a person types or a site checks, rather than a note or a file.
+    /// Returns whether a secret is a password that a person types or a site checks, rather than a note or a file.
     private static func isPassword(_ item: Item, _ bytes: UnsafeRawBufferPointer) -> Bool {
         guard item.key.itemClass == .genericPassword || item.key.itemClass == .internetPassword else { return false }
         guard !ItemKind.holdsNoPassword(item) else { return false }

@@ -139,7 +139,8 @@ struct CopyItems: ParsableCommand {
         Terminal.note("copied \(ItemText.summary(item.key)) as \(ItemText.summary(key))")
     }
 
-    /// Refuses the name of an attribute that no item has: a misspelling would give away what was meant to be left out.
+    /// Throws an error for an attribute name that no item has: a misspelling would disclose the attribute that was
+    /// meant to be omitted.
     private func requireKnown(_ names: [String], of items: [Item], in vault: Vault) throws {
         guard !names.isEmpty else { return }
         var known: Set<String> = []
@@ -204,7 +205,7 @@ private struct VaultSource: ImportSource {
     let copied: [Item]
     private let deviceOnly: [Item]
     private let hasHistory: Bool
-    /// The attributes that are left out.
+    /// The attributes to omit.
     private let without: Set<String>
 
     init(vault: Vault, items: [Item], hasHistory: Bool, without: Set<String>) {
@@ -236,7 +237,7 @@ private struct VaultSource: ImportSource {
             }
     }
 
-    /// The attributes with their values, for an item whose last change will have this time.
+    /// Returns the attributes with their values, for a copy whose last change will have this time.
     func attributes(of item: Item, lastChange: Int64) throws -> Attributes {
         var attributes = Attributes()
         for attribute in item.attributes.all where !without.contains(attribute.name) {

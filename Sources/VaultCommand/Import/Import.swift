@@ -79,8 +79,7 @@ struct Import: ParsableCommand {
         var opened = try format.open(reader, sourceOptions.access(vault.access))
         var session = ImportSession(policy: onDuplicate, group: groups.choice)
         let report = ImportReport(participle: "imported", isConfirmed: yes, mayAsk: !vault.access.noInput)
-        // The libraries and threads that the source needed have taken some of the memory that was free when it was
-        // read.
+        // The libraries and threads for the source have used some of the memory that was free when it was read.
         try SourceMemory.require(SourceMemory.base, for: TerminalText.quoted(source))
         let vault = try vault.openVault(writable: !dryRun)
         let progress =

@@ -2,15 +2,15 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// Asks for the confirmations that an import needs, and reports what it did and left out.
+/// Asks for the confirmations that an import needs, and reports the imported and omitted items.
 struct ImportReport {
     /// The verb for the items: "imported", "copied".
     let participle: String
-    /// Whether the user has confirmed everything in advance, and whether they can be asked.
+    /// `isConfirmed`: the user has confirmed everything in advance. `mayAsk`: the user can be asked.
     let isConfirmed: Bool
     let mayAsk: Bool
 
-    /// Refuses or asks about what `session` has put into a transaction.
+    /// Checks the changes that `session` has made in a transaction, and throws an error or asks for confirmation.
     func accept(_ session: borrowing ImportSession) throws {
         try refuseDuplicates(of: session)
         guard try warnOfExposed(in: session) else { return }
@@ -19,8 +19,8 @@ struct ImportReport {
         }
     }
 
-    /// Says what holders of scoped slots would be able to read; returns false if there is nothing to ask. Fails if
-    /// nobody can be asked.
+    /// Reports the values that holders of scoped slots would be able to read; returns false if no confirmation is
+    /// needed. Fails if the user cannot be asked.
     @discardableResult
     func warnOfExposed(in session: borrowing ImportSession) throws -> Bool {
         let exposed = session.exposed
@@ -50,7 +50,7 @@ struct ImportReport {
                 + "with --group or --group-from-folder")
     }
 
-    /// Writes a line about what an import would do to an item.
+    /// Writes a line that describes the effect of an import on an item.
     func write(_ rehearsed: ImportSession.Rehearsed, to output: Output) throws {
         let names = rehearsed.attributes.joined(separator: ", ")
         let remarks = rehearsed.remarks
@@ -82,8 +82,8 @@ struct ImportReport {
         try writer.finish()
     }
 
-    /// Fails if something in the source was lost although the rest was imported. Items left out because of an option do
-    /// not count as lost.
+    /// Fails if a part of the source was lost although the rest was imported. Items omitted because of an option do not
+    /// count as lost.
     func refuseLosses(in session: borrowing ImportSession, verb: String) throws {
         let lost = session.omissions.count { !$0.isIntended } + (session.tally.droppedEarlierValues > 0 ? 1 : 0)
         guard lost > 0 else { return }
@@ -135,7 +135,7 @@ struct ImportReport {
         Terminal.note(text)
     }
 
-    /// Says which earlier values the vault does not keep.
+    /// Reports the earlier values that the vault does not keep.
     private func warn(of tally: ImportTally) {
         if tally.droppedEarlierValues > 0 {
             Terminal.warning(

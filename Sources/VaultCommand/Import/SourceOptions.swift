@@ -45,7 +45,7 @@ struct SourceOptions: ParsableArguments {
     }
 }
 
-/// The factors of a source: files that options name, or a passphrase that is asked for.
+/// The factors of a source: files that options name, or a passphrase entered at a prompt.
 private struct GivenSourceFactors: SourceFactors {
     let passphraseFile: String?
     let keyFilePath: String?

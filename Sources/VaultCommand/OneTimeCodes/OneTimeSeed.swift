@@ -1,14 +1,14 @@
 import VaultExchange
 import VaultFmt
 
-/// A seed for one-time codes as a person enters it, checked and converted into the form that items store: an `otpauth:`
+/// A seed for one-time codes as entered by a user, checked and converted into the form that items store: an `otpauth:`
 /// address.
 struct OneTimeSeed: ~Copyable {
     let address: Secret
     /// The code that the address yields.
     let code: OneTimeCode
 
-    /// The longest text accepted as a seed, more than twice the capacity of a QR code.
+    /// The maximum length of a seed's text, which is more than twice the capacity of a QR code.
     static let longest = 8192
     /// The minimum of 80 bits, which sites with short keys use. RFC 4226 requires 128 bits.
     private static let shortestUsual = 10
@@ -40,7 +40,7 @@ struct OneTimeSeed: ~Copyable {
     /// The attribute that stores the seed in an item.
     var attribute: Attribute { Attribute(AttributeName.oneTimePassword, secret: address.copy(), flags: .sealed) }
 
-    /// Warns about a key that is shorter than those that sites use: something else may have been typed at the prompt by
+    /// Warns if a key is shorter than the keys that sites use: the user may have typed something else at the prompt by
     /// mistake.
     func warnIfShort() {
         guard code.key.count < Self.shortestUsual else { return }

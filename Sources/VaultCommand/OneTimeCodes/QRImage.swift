@@ -13,7 +13,7 @@ enum QRImage {
                 "reading a QR code requires zbarimg; install the Debian package 'zbar-tools', or give the address with --otp"
             )
         }
-        // A name that begins with a dash would be taken for an option.
+        // A name that begins with a dash would be interpreted as an option.
         let file = path.hasPrefix("/") ? path : "./" + path
         let found = try Subprocess.read(program, ["--quiet", "--raw", file], limit: 1 << 20)
         return try single(found ?? Secret(count: 0), path)

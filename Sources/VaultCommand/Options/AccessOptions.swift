@@ -88,7 +88,7 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// Opens a vault that was refused, if it may be a second copy and the user says that it is.
+    /// Opens a vault that was refused, if it may be a second copy and the user confirms that it is.
     private func secondCopy(
         _ path: String, _ failure: CommandFailure, _ options: (Machine) throws(VaultError) -> OpenOptions,
         _ open: () throws -> Vault?
@@ -101,7 +101,7 @@ struct AccessOptions: ParsableArguments {
         return again
     }
 
-    /// Calls `body` with the factors for a vault, asking for those that are not given; a wrong passphrase can be
+    /// Calls `body` with the factors for a vault, and prompts for those that are not given; a wrong passphrase can be
     /// retried twice.
     /// - `name`: The vault's name in the question, if it is not its path.
     /// - `unlessKept`: The result if the vault was unlocked while this process waited for its turn to ask.
@@ -122,7 +122,7 @@ struct AccessOptions: ParsableArguments {
             return try asking(sources, path, name, given, asks: asks, unlessKept, body)
         }
         if !given.isEmpty {
-            // Nobody is asked as long as the identity may open the vault.
+            // The user is not prompted as long as the identity may open the vault.
             do { return try asking(sources, path, name, given.copy(), asks: false, unlessKept, body) } catch {
                 guard error is PassphraseMissing || CommandFailure(error).code == .noSlotOpens else { throw error }
             }
@@ -134,7 +134,8 @@ struct AccessOptions: ParsableArguments {
         return try asking(sources, path, name, given, asks: asks, unlessKept, body)
     }
 
-    /// Calls `body` with the given factors, and asks for a passphrase if a slot needs one and none is given.
+    /// Calls `body` with the given factors, and prompts for a passphrase if a slot needs it and the user has not given
+    /// it.
     private func asking<R: ~Copyable>(
         _ sources: FactorSources, _ path: String, _ name: String? = nil, _ given: consuming GivenFactors,
         asks: Bool = true, _ unlessKept: () throws -> R? = { nil }, _ body: (borrowing GivenFactors) throws -> R
@@ -167,11 +168,10 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// Thrown where a passphrase would be asked for.
+    /// Thrown instead of prompting for a passphrase.
     struct PassphraseMissing: Error {}
 
-    /// Opens a vault with a kept key or with the factors that are given, and never asks. Returns nil if neither can
-    /// open it.
+    /// Opens a vault with a kept key or with the given factors, without prompting. Returns nil if neither can open it.
     func openAsGiven(_ path: String) throws -> Vault? {
         if let kept = try openUnlocked(path) { return kept }
         guard factors.isAnythingGiven else { return nil }
@@ -182,7 +182,7 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// Opens a second vault for writing, with factors of its own.
+    /// Opens a second vault for writing, with its own factors.
     func openOther(_ path: String, _ other: TargetFactorOptions) throws -> Vault {
         var access = self
         // The option names the owners of the first vault.
@@ -239,7 +239,7 @@ struct AccessOptions: ParsableArguments {
         return vault
     }
 
-    /// Whether this machine has opened a vault before, as far as its memory can be read.
+    /// Returns whether this machine has opened a vault before, according to its records.
     static func isRemembered(_ path: String, _ machine: Machine) throws -> Bool {
         try whileOpening {
             let id = try Vault.id(at: path)
@@ -261,7 +261,7 @@ struct AccessOptions: ParsableArguments {
         )
     }
 
-    /// Opens a vault with the key that `unlock` keeps; nil if there is none, or if factors are given.
+    /// Opens a vault with the key that `unlock` keeps; returns nil if there is no such key, or if factors are given.
     /// - `despiteFactors`: Whether the given factors are meant for another vault.
     func openUnlocked(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce,
@@ -335,15 +335,15 @@ struct OpenedWithFactors: ~Copyable {
     var factors: GivenFactors
 }
 
-/// Whether to use or create this machine's device.
+/// How a command uses this machine's device.
 enum DeviceNeed {
-    /// Use it if it exists.
+    /// Use the device if it exists.
     case ifThere
-    /// Create it if it does not exist, because a device-only item will be stored.
+    /// Create the device if it does not exist, because a device-only item will be stored.
     case create
 }
 
-/// The treatment of the state that this machine remembers of a vault.
+/// How to treat the state of a vault that this machine remembers.
 enum AnchorPolicy {
     /// Refuse a vault that does not continue the remembered state.
     case enforce

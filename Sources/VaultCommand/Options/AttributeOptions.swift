@@ -26,16 +26,16 @@ struct AttributeOptions: ParsableArguments {
     @Option("When the secret may be read, and whether on this device only.", value: "when")
     var accessible: AccessibilityName?
 
-    /// When the secret may be read, if given.
+    /// The accessibility of the secret, if given.
     var accessibility: Accessibility? { accessible?.value }
 
-    /// Whether the accessibility requires this machine's device.
+    /// True if the accessibility requires this machine's device.
     var deviceNeed: DeviceNeed { accessibility?.isThisDeviceOnly == true ? .create : .ifThere }
 
     /// The attributes that the options remove.
     var removed: [String] { rotateEvery == .never ? [AttributeName.changeInterval] : [] }
 
-    /// The attributes that are given.
+    /// The attributes that the options specify.
     func values() throws -> Attributes {
         var values = Attributes()
         for (name, value) in try named() {
@@ -92,7 +92,7 @@ struct AttributeOptions: ParsableArguments {
     /// The names and values given by --attribute.
     func named() throws -> [(name: String, value: [UInt8])] { try attribute.map(AttributeArgument.split) }
 
-    /// Refuses a value that has another meaning, or none, for an attribute that `check` reads: it would be ignored.
+    /// Throws an error if an attribute that `check` reads has an invalid value, because the value would be ignored.
     private static func check(_ name: String, _ value: String) throws {
         let isTime = Age(argument: value) != nil
         switch name {
@@ -135,7 +135,7 @@ struct ItemFilters: ParsableArguments {
     @Option("An attribute with this value; may be repeated.", value: "name=value")
     var attribute: [String] = []
 
-    /// Whether any filter is given.
+    /// True if any filter is given.
     var isAnyGiven: Bool { label != nil || accessible != nil || !attribute.isEmpty }
 
     /// The conditions that a query does not cover.
@@ -164,10 +164,10 @@ struct PlaceFilters: ParsableArguments {
     @Option("A tag; may be repeated.", completion: .custom(VaultCompletion.tags))
     var tag: [String] = []
 
-    /// Whether any filter is given.
+    /// True if any filter is given.
     var isAnyGiven: Bool { folder != nil || !tag.isEmpty }
 
-    /// The items that match.
+    /// The filter for these options.
     var filter: ItemFilter { ItemFilter(folder: folder, tags: tag) }
 }
 

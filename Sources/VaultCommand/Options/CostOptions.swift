@@ -43,10 +43,10 @@ struct CostOptions: ParsableArguments {
         }
     }
 
-    /// Whether any cost is given.
+    /// True if any cost is given.
     var isGiven: Bool { kdf != nil || kdfMemory != nil || kdfPasses != nil || kdfLanes != nil || kdfTime != nil }
 
-    /// Whether the writer's floor does not apply.
+    /// True if the writer's floor does not apply.
     var allowWeak: Bool { allowWeakKdf || kdf == .testing }
 
     /// Returns the measured cost, or the default if that is higher: on a busy machine, the measured cost would be too

@@ -2,7 +2,7 @@ import ArgumentParser
 import VaultExchange
 import VaultFmt
 
-/// Selects an earlier value of one field of an item: 1 is the one before the current value, 2 the one before that.
+/// Selects an earlier value of one field of an item: 1 is the value before the current one, 2 the value before that.
 struct EarlierOption: ParsableArguments {
     @Option(
         "The earlier value: 1 is the most recent; 'vaultfmt history' numbers them.",
@@ -13,8 +13,8 @@ struct EarlierOption: ParsableArguments {
         if let earlier { guard earlier >= 1 else { throw ValidationError("--earlier must be at least 1") } }
     }
 
-    /// Returns the value with the given number or, without a number, the most recently replaced one. It is a value
-    /// of the given attribute or attached file if there are any, and of the secret otherwise.
+    /// Returns the value with the given number or, without a number, the most recently replaced value. It is a value of
+    /// the given attribute or attached file if one has earlier values, and otherwise of the secret.
     func value(of item: Item, _ attribute: String? = nil, in vault: Vault) throws -> EarlierValue {
         let values = try EarlierValues.newestFirst(of: item, in: vault)
         let names = [attribute, attribute.map { AttributeName.filePrefix + $0 }, nil]

@@ -28,11 +28,11 @@ struct FactorOptions: ParsableArguments {
         }
     }
 
-    /// Whether any given factors take precedence over a key that `unlock` keeps. An identity in the environment does
+    /// True if any given factors take precedence over a key that `unlock` keeps. An identity in the environment does
     /// not, because it may require a touch, which `unlock` is meant to avoid.
     var isAnyGiven: Bool { sources.isAnyGiven || !identity.isEmpty }
 
-    /// Whether any given factor can open a vault without asking for a passphrase.
+    /// True if any given factor can open a vault without asking for a passphrase.
     var isAnythingGiven: Bool { isAnyGiven || Environment.nonEmpty(Self.identityVariable) != nil }
 
     private static let identityVariable = "VAULTFMT_IDENTITY"
@@ -85,7 +85,7 @@ struct FactorOptions: ParsableArguments {
     }
 }
 
-/// The factors of the copies that are merged, if they are not the vault's.
+/// The factors of the copies that are merged, if they differ from the vault's factors.
 struct OtherFactorOptions: ParsableArguments {
     @Option("Read the other copy's passphrase from a file.", isFile: true)
     var otherPassphraseFile: String?
@@ -124,8 +124,8 @@ struct NewFactorOptions: ParsableArguments {
     }
 }
 
-/// Refuses a descriptor that is not open for reading. This happens before any file is opened, because a file that this
-/// process opens could get that number.
+/// Throws an error if a descriptor is not open for reading. This check precedes opening any file, because a file that
+/// this process opens could get that number.
 private func requireOpen(_ descriptor: Int32?, option: String) throws {
     guard let descriptor, !Descriptor.isReadable(descriptor) else { return }
     throw ValidationError("\(option) \(descriptor): this descriptor is not open for reading; open it, or give a file")

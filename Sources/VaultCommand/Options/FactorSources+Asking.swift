@@ -1,10 +1,10 @@
 import VaultFmt
 import VaultLocal
 
-/// Whether a passphrase is needed in addition to the given factors.
+/// The need for a passphrase in addition to the given factors.
 enum PassphraseNeed {
     case no, yes
-    /// A slot may need nothing else, and is tried first.
+    /// A slot may not need a passphrase; such slots are tried first.
     case ifNothingElseOpens
 }
 
@@ -54,7 +54,7 @@ extension FactorSources {
         return given
     }
 
-    /// Asks twice for a new passphrase; an empty one is refused.
+    /// Asks twice for a new passphrase; an empty passphrase is rejected.
     private func askNew(_ question: String, mayAsk: Bool) throws -> Secret {
         guard mayAsk else {
             throw CommandFailure(.noAccess, "no factor is given, and --no-input forbids prompting; \(instead)")

@@ -59,7 +59,7 @@ struct GeneratorOptions: ParsableArguments {
 
     private var isForWords: Bool { words != nil || separator != nil || list != nil }
 
-    /// Whether any option is given.
+    /// True if any option is given.
     var isGiven: Bool { isForPassword || isForWords }
 
     /// Generates a password or a passphrase.
@@ -99,10 +99,10 @@ struct GeneratorOptions: ParsableArguments {
     }
 }
 
-/// A generated secret, and how it was drawn.
+/// A generated secret, and how it was generated.
 struct GeneratedSecret: ~Copyable {
     let secret: Secret
-    /// How the secret was drawn, such as "20 of 90 characters".
+    /// The method of generation, such as "20 of 90 characters".
     let description: String
     /// The entropy in bits.
     let bits: Double

@@ -12,14 +12,15 @@ struct ItemChoice: ParsableArguments {
     @OptionGroup(title: "Filters") var filters: ItemFilters
     @OptionGroup(title: "Filters") var place: PlaceFilters
 
-    /// Refuses a command that does not name an item, before any prompt.
+    /// Throws an error if the command does not name an item, before any prompt.
     func check() throws {
         guard name.isGiven || id != nil || filters.isAnyGiven || place.isAnyGiven else { throw ItemName.missing }
         _ = try criteria()
     }
 
     /// Finds the item; see `ItemName.find`.
-    /// - `mayAsk`: Whether a person at a terminal may be asked which item is meant. Part of its name is then enough.
+    /// - `mayAsk`: Whether the user at a terminal may be asked which item is meant. Part of its name is then
+    ///   sufficient.
     func find(in vault: Vault, mayAsk: Bool = false) throws -> Item {
         try name.find(in: vault, criteria(), mayAsk: mayAsk)
     }
@@ -63,8 +64,8 @@ struct ItemCriteria {
 
 extension ItemName {
     /// Finds the only item that has this name and meets the criteria.
-    /// - `mayAsk`: Whether a person at a terminal may be asked which item is meant. Part of its name or label is then
-    ///   enough, and the item that was chosen is shown. In a script, names must be exact.
+    /// - `mayAsk`: Whether the user at a terminal may be asked which item is meant. Part of its name or label is then
+    ///   sufficient, and the chosen item is shown. In a script, names must be exact.
     /// - Throws: `ExitStatus.noSuchItem`, with similar names; `ExitStatus.ambiguous`, after writing the matches to
     ///   standard error.
     func find(in vault: Vault, _ criteria: ItemCriteria, mayAsk: Bool) throws -> Item {
@@ -93,7 +94,8 @@ extension ItemName {
         )
     }
 
-    /// Says that a second word is the name of a field, if the first one alone would have found an item that has it.
+    /// Reports that a second word is the name of a field, if the first word alone would have found an item with that
+    /// field.
     private func refuseField(in vault: Vault, _ criteria: ItemCriteria) throws {
         guard let service, let account, !account.isEmpty else { return }
         let items = try ItemName.of(service, nil, fields).findAll(in: vault, criteria)
@@ -126,7 +128,8 @@ extension ItemName {
         }
     }
 
-    /// All certificates, keys and identities that have this label and meet the criteria: they have no other name.
+    /// Finds all certificates, keys and identities that have this label, which is their only name, and meet the
+    /// criteria.
     private func findLabelled(in vault: Vault, _ criteria: ItemCriteria) throws -> [Item] {
         guard let service, account == nil, fields.impliedClass == nil, criteria.label == nil else { return [] }
         var found: [Item] = []
@@ -138,7 +141,7 @@ extension ItemName {
         return found
     }
 
-    /// Returns a name with these words and the options that were given, or none.
+    /// Returns a name with these words and the given options; without words and options, the name is empty.
     static func of(_ service: String?, _ account: String? = nil, _ fields: ItemFields? = nil) throws -> ItemName {
         var name: ItemName
         do { name = try ItemName.parse([]) } catch {

@@ -92,14 +92,14 @@ struct ItemFields: ParsableArguments {
         }
     }
 
-    /// The given class, or the one implied by the other options; an account does not imply one.
+    /// The given class, or the class implied by the other options; an account does not imply a class.
     var impliedClass: ItemClass? {
         if let className { return className.value }
         let classes = given.keys.filter { $0 != .account }.map { $0.classes[0] }
         return [.internetPassword, .certificate, .key, .genericPassword].first { classes.contains($0) }
     }
 
-    /// Whether any option is given.
+    /// True if any option is given.
     var isAnyGiven: Bool { className != nil || !given.isEmpty || group != nil || synchronizable != nil }
 
     /// The items that match all options.

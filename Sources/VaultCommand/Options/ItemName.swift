@@ -27,7 +27,7 @@ struct ItemName: ParsableArguments {
         return item
     }
 
-    /// Returns the only item with this name, or nil if there is none.
+    /// Returns the only item with this name, or nil if no item has it.
     /// - Throws: `ExitStatus.ambiguous`, like `find`.
     func findOnly(in vault: Vault) throws -> Item? { try single(findAll(in: vault)) }
 
@@ -44,7 +44,7 @@ struct ItemName: ParsableArguments {
         return matches.first
     }
 
-    /// Returns what to add to the name to tell the items apart.
+    /// Returns the options that distinguish items with the same name.
     private static func differences(_ keys: [ItemKey]) -> String {
         let parts: [(String, (ItemKey) -> String)] = [
             ("the account", { $0.account ?? "" }), ("--class", { $0.itemClass.name }), ("--group", { $0.group }),
@@ -73,7 +73,7 @@ struct ItemName: ParsableArguments {
     /// The failure of a command that requires a name but was given none.
     static let missing = CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options")
 
-    /// Whether any option or argument narrows the search.
+    /// True if any option or argument narrows the search.
     var isGiven: Bool { service != nil || fields.isAnyGiven }
 
     /// The key of the named item, which need not exist; an omitted account is empty.
@@ -146,7 +146,7 @@ struct ItemName: ParsableArguments {
 
     private func accountGiven() throws -> String? { try one(account, fields.account, "account") }
 
-    /// Returns a value that can be given in either of two ways, but not in both.
+    /// Returns a value that can be given as an argument or as an option, but not as both.
     private func one(_ argument: String?, _ option: String?, _ name: String) throws -> String? {
         guard let argument, let option, argument != option else { return argument ?? option }
         throw CommandFailure(

@@ -23,15 +23,15 @@ struct ItemSelection: ParsableArguments {
     @Flag(name: [.short, .long], help: "Do not ask for confirmation.")
     var yes = false
 
-    /// Whether more than one item may be meant, so that confirmation is needed.
+    /// Returns whether more than one item may be meant, so that confirmation is needed.
     func maySelectSeveral(isFiltered: Bool = false) -> Bool {
         all || names.count > 2 || (names.isEmpty && (place.isAnyGiven || isFiltered))
     }
 
-    /// Whether nothing limits the selection but the command's own filters.
+    /// True if only the command's own filters limit the selection.
     var isEverything: Bool { all && names.isEmpty && !fields.isAnyGiven && id == nil && !place.isAnyGiven }
 
-    /// Refuses a command that does not name an item, before any prompt.
+    /// Throws an error if the command does not name an item, before any prompt.
     /// - `isFiltered`: Whether any of the command's own filters are given.
     func check(isFiltered: Bool = false) throws {
         guard !names.isEmpty || fields.isAnyGiven || id != nil || place.isAnyGiven || all || isFiltered else {
@@ -76,8 +76,8 @@ struct ItemSelection: ParsableArguments {
         return items
     }
 
-    /// Returns the items whose names match patterns such as `aws*`; nil if no word is a pattern, or if an item has that
-    /// very name.
+    /// Returns the items whose names match patterns such as `aws*`; nil if no word is a pattern, or if an item has
+    /// exactly that name.
     private func matches(in vault: Vault, _ criteria: ItemCriteria, mayAsk: Bool) throws -> [Item]? {
         guard names.contains(where: { $0.contains("*") }) else { return nil }
         if names.count == 2, try !name(names[0], names[1]).findAll(in: vault, criteria).isEmpty { return nil }
@@ -97,7 +97,7 @@ struct ItemSelection: ParsableArguments {
             found += items.filter { item in !found.contains { $0.key == item.key } }
         }
         guard usesPattern else { return nil }
-        // The command itself asks about several items.
+        // If there are several items, the command asks for confirmation.
         if found.count == 1, !yes {
             guard mayAsk, ItemMenu.isPossible else {
                 throw CommandFailure(
@@ -121,8 +121,8 @@ struct ItemSelection: ParsableArguments {
 }
 
 extension ItemSelection {
-    /// Fails if confirmation is needed and there is no terminal to ask on.
-    /// - `doing`: What the command does, such as "removing".
+    /// Fails if confirmation is needed and there is no terminal for the prompt.
+    /// - `doing`: A description of the action, such as "removing".
     func requireConsent(_ access: AccessOptions, doing: String) throws {
         guard !yes, access.noInput || !Prompt.isPossible else { return }
         throw CommandFailure(
@@ -159,7 +159,7 @@ extension ItemSelection {
         return ItemText.summary(item.key, label: item.attributes.label)
     }
 
-    /// Reports that a name that an item gave up now belongs to another item: two items can have the same name after a
+    /// Reports that a name released by an item now belongs to another item: two items can have the same name after a
     /// merge.
     static func noteNewHolder(of key: ItemKey, in vault: Vault) throws {
         guard try vault.item(key) != nil else { return }

@@ -8,7 +8,7 @@ enum KeptVersions {
         guard (0...50).contains(number) else { throw ValidationError("--keep must be between 0 and 50") }
     }
 
-    /// Sets the number, and reports what happens to earlier values that exceed it.
+    /// Sets the number, and reports the effect on earlier values that exceed it.
     static func set(_ number: Int, in vault: Vault) throws {
         let before = vault.keptVersions
         guard number != before else { return Terminal.note("each item still keeps \(words(number))") }

@@ -13,7 +13,7 @@ struct NarrowingOption: ParsableArguments {
             """)
     var later = false
 
-    /// Runs changes in one transaction, and reports what remains readable.
+    /// Runs changes in one transaction, and reports the old records that remain readable.
     func change(_ vault: Vault, _ body: (Transaction) throws(VaultError) -> Void) throws {
         let remnants = try Progress.during("writing") {
             try vault.transaction { (transaction) throws(VaultError) in
@@ -39,7 +39,7 @@ struct NarrowingOption: ParsableArguments {
 }
 
 extension Remnant {
-    /// Describes who can still open the record but should not.
+    /// Describes the users who can still open the record but should not.
     fileprivate var readers: String {
         var all: [String] = []
         if let group { all.append("with the slots of the group \(TerminalText.quoted(group))") }

@@ -4,7 +4,7 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// Where the seed of one-time codes comes from: a hidden prompt, a pipe, a file, or an image of a QR code, but never an
+/// The source of the seed of one-time codes: a hidden prompt, a pipe, a file, or an image of a QR code, but never an
 /// argument.
 struct OneTimeSource: ParsableArguments {
     @Flag(help: "Store one-time codes: ask for the key or otpauth: address, or read it from a pipe.")
@@ -22,10 +22,10 @@ struct OneTimeSource: ParsableArguments {
         }
     }
 
-    /// Whether one-time codes are to be stored.
+    /// True if one-time codes will be stored.
     var isGiven: Bool { otp || otpFile != nil || otpImage != nil }
 
-    /// Whether the seed is asked for on the terminal.
+    /// True if the user is prompted for the seed.
     var asks: Bool { otp && Terminal.inputIsTerminal }
 
     /// Fails before any prompt if there is no seed to read, or if it was given as an argument.
@@ -52,7 +52,7 @@ struct OneTimeSource: ParsableArguments {
         }
     }
 
-    /// Reads the seed of an item; nil if none is to be stored.
+    /// Reads the seed of an item; returns nil if the options do not request one.
     func read(for key: ItemKey, label: String?) throws -> Attribute? {
         guard isGiven else { return nil }
         let text = try text(for: ItemText.summary(key))
@@ -72,13 +72,13 @@ struct OneTimeSource: ParsableArguments {
         return try Prompt.secret("Key or otpauth: address for \(item)", instead: Self.instead)
     }
 
-    /// Whether the text is an address with a seed.
+    /// Returns whether the text is an address with a seed.
     static func isAddress(_ word: String) -> Bool {
         let start = word.prefix(10).lowercased()
         return start.hasPrefix("otpauth:") || start.hasPrefix("otpauth-") || start.hasPrefix("steam://")
     }
 
-    /// Whether the text is an address or can only be a key in Base32.
+    /// Returns whether the text is an address or can only be a key in Base32.
     private static func isSeed(_ word: String) -> Bool {
         isAddress(word)
             || word.utf8.count >= 16

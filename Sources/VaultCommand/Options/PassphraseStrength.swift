@@ -2,7 +2,7 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// An upper bound on how hard a passphrase is to guess, estimated without a dictionary of known passwords.
+/// An upper bound on the difficulty of guessing a passphrase, estimated without a dictionary of known passwords.
 enum PassphraseStrength {
     /// Passphrases with fewer bits cause a warning; five words from the generator's list have 64.
     static let enough = 45.0
@@ -53,7 +53,7 @@ enum PassphraseStrength {
         }
     }
 
-    /// Whether a character repeats the previous one, or is the next one up or down.
+    /// Returns whether a character repeats the previous one, or is the next one up or down.
     private static func follows(_ before: UInt8, _ byte: UInt8) -> Bool {
         before < 0x80 && byte < 0x80 && abs(Int(before) - Int(byte)) <= 1
     }

@@ -1,12 +1,12 @@
 import VaultFmt
 import VaultLocal
 
-/// A copy of a vault that this machine knows only at another place (specification, section 7.2).
+/// A copy of a vault that this machine remembers only at another path (specification, section 7.2).
 ///
-/// Such a copy may be older than the other one, or have diverged from it. The user says once that it is a second copy;
-/// from then on, it is compared with what this machine has seen of that copy.
+/// Such a copy may be older than the other one, or have diverged from it. The user confirms once that it is a second
+/// copy; after that, it is compared with the state that this machine remembers of that copy.
 enum SecondCopy {
-    /// Whether a vault was refused because this machine has seen another state of it elsewhere.
+    /// Returns whether a vault was refused because this machine has seen a different state of it at another path.
     static func isRefused(_ path: String, _ failure: CommandFailure) throws -> Bool {
         guard let code = failure.code, [.rolledBack, .forked].contains(code) else { return false }
         return try whileOpening {
@@ -17,12 +17,12 @@ enum SecondCopy {
         }
     }
 
-    /// Calls the library before a vault is open, as `whileOpening` does.
+    /// Calls the library before a vault is opened, like `whileOpening`.
     static func advising<R: ~Copyable>(_ path: String, _ call: () throws -> R) throws -> R {
         do { return try call() } catch let error as VaultError { throw try failure(error, path) }
     }
 
-    /// Returns the failure for an error, with the advice for a second copy if it is one.
+    /// Returns the failure for an error. If the vault may be a second copy, the failure includes advice.
     static func failure(_ error: VaultError, _ path: String) throws -> CommandFailure {
         let failure = CommandFailure(error)
         guard try isRefused(path, failure) else { return failure }
@@ -33,7 +33,7 @@ enum SecondCopy {
             code: failure.code)
     }
 
-    /// Asks whether a refused vault is a second copy, and remembers it as one.
+    /// Asks whether a refused vault is a second copy, and records it as one.
     static func accept(_ vault: Vault, _ refusal: CommandFailure) throws {
         Terminal.errorLine(refusal.message)
         guard

@@ -4,8 +4,8 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// Attributes that are as secret as an item's secret, such as the answer to a security question: their values are asked
-/// for or read from a pipe, but never given as an argument.
+/// Attributes that are as secret as an item's secret, such as the answer to a security question. Their values are
+/// entered at a prompt or read from a pipe, but never given as an argument.
 struct SecretAttributes: ParsableArguments {
     @Option(
         "Store a secret attribute: ask for its value, or read it from a pipe; may be repeated on a terminal.",
@@ -14,12 +14,12 @@ struct SecretAttributes: ParsableArguments {
 
     var isGiven: Bool { !secretAttribute.isEmpty }
 
-    /// Whether the values are asked for on the terminal.
+    /// True if the user is prompted for the values.
     var asks: Bool { isGiven && Terminal.inputIsTerminal }
 
     /// Fails before any prompt if there would be no value to read, or if a name has another meaning.
     /// - `others`: The attributes that are given by other options.
-    /// - `oneTime`: The seed of one-time codes, which may be read from standard input too.
+    /// - `oneTime`: The seed of one-time codes, which may also be read from standard input.
     func check(_ others: Attributes, _ oneTime: OneTimeSource, _ access: AccessOptions) throws {
         guard isGiven else { return }
         for (index, name) in secretAttribute.enumerated() {
@@ -54,7 +54,7 @@ struct SecretAttributes: ParsableArguments {
         }
     }
 
-    /// Asks for the values, or reads the only one. A line end at the end of a single line is not part of it.
+    /// Prompts for the values, or reads a single value. The line ending of a single line is not part of the value.
     func read(for item: String) throws -> [Attribute] {
         try secretAttribute.map { name in
             let value =

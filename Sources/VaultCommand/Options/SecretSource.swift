@@ -4,7 +4,7 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// Where a secret comes from: a file, a generator, a pipe, or a hidden prompt, but never an argument.
+/// The source of a secret: a file, a generator, a pipe, or a hidden prompt, but never an argument.
 struct SecretSource: ParsableArguments {
     @Option("Use the exact bytes of a file.", value: "file", isFile: true)
     var secretFile: String?
@@ -52,7 +52,7 @@ struct SecretSource: ParsableArguments {
         if let generate, !(1...4096).contains(generate) {
             throw ValidationError("the length for --generate must be between 1 and 4096")
         }
-        // At this point, --generate without a length has been given the standard length.
+        // At this point, --generate without a length has been replaced with the standard length.
         let isLengthGiven = generate.map { $0 != PasswordGenerator.standardLength } ?? false
         guard !isLengthGiven || (policy.length == nil && policy.words == nil) else {
             throw ValidationError("--generate=LENGTH cannot be combined with --length or --words; leave one out")
@@ -63,8 +63,8 @@ struct SecretSource: ParsableArguments {
     }
 
     /// Fails early if there would be no secret to read.
-    /// - `access`: The access options, because `--passphrase-fd` may use standard input too, and `--no-input` forbids
-    ///   asking.
+    /// - `access`: The access options, because `--passphrase-fd` may also use standard input, and `--no-input` forbids
+    ///   prompts.
     func check(_ access: AccessOptions) throws {
         guard !isStated else { return }
         guard access.factors.passphraseFd != STDIN_FILENO else {
@@ -77,23 +77,24 @@ struct SecretSource: ParsableArguments {
         }
     }
 
-    /// Whether an option says where the secret comes from.
+    /// True if an option specifies the source of the secret.
     var isStated: Bool { generates || generateIdentity || sshGenerate != nil || secretFile != nil }
 
-    /// Whether the secret is generated; any option of the generator implies this.
+    /// True if the secret is generated; any option of the generator implies this.
     private var generates: Bool { generate != nil || policy.isGiven }
 
-    /// Whether the secret is asked for on the terminal.
+    /// True if the user is prompted for the secret.
     var asks: Bool { !isStated && Terminal.inputIsTerminal }
 
-    /// Refuses a name without a service or a server unless it is allowed: in a script, it is usually a mistake.
+    /// Throws an error for a name without a service or a server unless it is allowed: in a script, it is usually a
+    /// mistake.
     func check(_ key: ItemKey) throws {
         guard !allowEmpty, let name = key.service ?? key.server, name.isEmpty else { return }
         throw CommandFailure(
             .usage, "the \(key.service == nil ? "server" : "service") is empty; name it, or give --allow-empty")
     }
 
-    /// Reads or generates the secret; an empty one is refused unless it is allowed.
+    /// Reads or generates the secret; an empty secret is rejected unless it is allowed.
     /// - `item`: A description of the item for people.
     func read(for item: String) throws -> Secret {
         let secret = try readAny(for: item)
@@ -127,8 +128,8 @@ struct SecretSource: ParsableArguments {
     }
 
     /// Adds the attributes that describe a generated SSH key.
-    /// - `item`: The item that gets the key; nil if it is new.
-    /// - Returns: What to say of the key when it is stored, if anything.
+    /// - `item`: The item that will hold the key; nil if it is new.
+    /// - Returns: A note about the key to show after it is stored, if any.
     func describe(
         _ secret: borrowing Secret, in values: inout Attributes, of key: ItemKey, _ item: Item? = nil
     ) throws -> String? {
@@ -136,7 +137,7 @@ struct SecretSource: ParsableArguments {
     }
 
     /// Removes the line ending of a single line, which a shell's `echo` adds. A secret of several lines is kept
-    /// unchanged, because it may be text that other programs expect back exactly, such as a private key.
+    /// unchanged, because it may be text that other programs need exactly, such as a private key.
     static func withoutLoneLineEnd(_ secret: consuming Secret) -> Secret {
         let lines = secret.withUnsafeBytes { bytes in bytes.count { $0 == 0x0A } }
         return lines == 1 ? FactorInput.withoutLineEnd(secret) : secret

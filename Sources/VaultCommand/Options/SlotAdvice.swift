@@ -3,13 +3,13 @@ import VaultFmt
 
 /// Advice for when the factors do not open any slot: which factors the slots need, and how to provide them.
 enum SlotAdvice {
-    /// If a failure means that no slot opens, adds advice on which factors to give.
+    /// If a failure means that no slot opens, adds advice on which factors to provide.
     static func added(to failure: CommandFailure, _ path: String) -> CommandFailure {
         guard failure.code == .noSlotOpens else { return failure }
         let reason = failure.message.prefix { $0 != ";" }
         do throws(VaultError) {
             let slots = try Vault.slots(at: path)
-            // A user whose passphrase was just refused knows that one is needed.
+            // A user whose passphrase was just rejected does not need to be told that a passphrase is needed.
             let needsOnlyThat = slots.allSatisfy { $0.factors == .passphrase && $0.isKnown }
             let advice = reason == "wrong passphrase" && needsOnlyThat ? "" : "; \(text(slots))"
             return CommandFailure(failure.status, "\(reason)\(advice)", code: failure.code)
@@ -18,7 +18,7 @@ enum SlotAdvice {
         }
     }
 
-    /// "it opens with a passphrase, or with a passphrase and a key file (--key-file)".
+    /// Returns text such as "it opens with a passphrase, or with a passphrase and a key file (--key-file)".
     static func text(_ slots: [SlotInfo]) -> String {
         var ways: [String] = []
         for slot in slots where slot.isKnown {
@@ -32,7 +32,7 @@ enum SlotAdvice {
         return "it opens with " + (ways.isEmpty ? last : ways.joined(separator: ", with ") + ", or with " + last)
     }
 
-    /// "it opens with a passphrase and a key file together", for a slot that was just made.
+    /// Returns text such as "it opens with a passphrase and a key file together", for a slot that was just created.
     static func words(_ slot: FactorKinds) -> String {
         let isBoth = slot.contains(.passphrase) && slot != .passphrase
         return "it opens with " + way(slot, withOptions: false) + (isBoth ? " together" : "")

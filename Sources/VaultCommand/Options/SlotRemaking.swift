@@ -12,12 +12,13 @@ struct SlotRemaking {
         factor = AgeFactor(resolver: resolve)
     }
 
-    /// Whether a slot needs only its recipients.
+    /// Returns whether a slot needs only its recipients.
     static func canRemake(_ slot: SlotInfo) -> Bool {
         slot.factors == .externalKey && slot.provider == AgeFactor.name
     }
 
-    /// Keeps such slots, and lists their recipients. A slot that cannot be recreated is reported and will be dropped.
+    /// Keeps the slots that can be recreated, and lists their recipients. A slot that cannot be recreated is reported
+    /// and will be dropped.
     /// - Returns: The number of slots kept.
     func apply(to rotation: inout Rotation) throws -> Int {
         var remade = 0

@@ -24,7 +24,7 @@ struct TargetFactorOptions: ParsableArguments {
 
     var isAnyGiven: Bool { sources.isAnyGiven || !toIdentity.isEmpty }
 
-    /// They never come from the environment, which provides the factors of the first vault.
+    /// The factors. They never come from the environment, which provides the factors of the first vault.
     var sources: FactorSources {
         FactorSources(
             passphraseFile: toPassphraseFile, keyFile: toKeyFile, rawKeyFile: toRawKeyFile, twin: .other)

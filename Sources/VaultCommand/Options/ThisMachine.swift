@@ -1,7 +1,7 @@
 import VaultFmt
 import VaultLocal
 
-/// This machine as the command uses it: its notices are written to standard error.
+/// This machine, with notices written to standard error.
 enum ThisMachine {
     static func current() throws -> Machine {
         try Machine(notices: say)

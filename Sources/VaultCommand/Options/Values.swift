@@ -56,7 +56,7 @@ struct BytesArgument: ExpressibleByArgument {
     }
 }
 
-/// The number of a key's class or type. The common ones have names.
+/// The number of a key's class or type. Common numbers have names.
 struct NamedNumber: ExpressibleByArgument {
     let value: UInt32
     /// Apple's constants for keys: classes 0 to 2; types as CSSM numbers them.

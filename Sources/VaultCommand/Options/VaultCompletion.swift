@@ -75,8 +75,8 @@ enum VaultCompletion {
             try VaultPath.resolve(vault(in: words)), options: OpenOptions(), place: machine.place)
     }
 
-    /// Whether every shell reads the name as a single plain word. Other names are not offered: bash expands
-    /// completions, and would run whatever a name contains between `$(` and `)`.
+    /// Returns whether every shell reads the name as a single plain word. Other names are not offered: bash expands
+    /// completions, and would run any command between `$(` and `)` in a name.
     private static func isPlainWord(_ name: String) -> Bool {
         guard let first = name.unicodeScalars.first, first != "-", first != "=" else { return false }
         return name.unicodeScalars.allSatisfy { scalar in
@@ -95,7 +95,7 @@ enum VaultCompletion {
             switch word {
             case "--": return nil
             case "-f", "--vault":
-                // bash treats the sign in --vault=FILE as a word of its own.
+                // bash treats the sign in --vault=FILE as a separate word.
                 guard next.first == "=" else { return next.first.map { withHome(unquoted($0), typed: $0) } }
                 return next.dropFirst().first.map { unquoted($0) }
             case _ where word.hasPrefix("--vault="): return unquoted(String(word.dropFirst("--vault=".count)))

@@ -86,7 +86,7 @@ struct VaultFileName: ParsableArguments {
     }
 }
 
-/// Refuses a second `--vault`: the command would use one of them and silently ignore the other.
+/// Throws an error for a second `--vault`: the command would use one of them and silently ignore the other.
 private func requireOne(_ vaults: [String]) throws {
     guard vaults.count <= 1 else {
         throw ValidationError("--vault is given twice, but this command uses only one; leave one out")

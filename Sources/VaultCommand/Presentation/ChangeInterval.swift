@@ -2,10 +2,10 @@ import ArgumentParser
 import VaultExchange
 import VaultFmt
 
-/// How often a secret is to be changed: an item's attribute `change-every`, a duration such as 90d.
+/// The interval at which a secret should be changed: an item's attribute `change-every`, a duration such as 90d.
 enum ChangeInterval: ExpressibleByArgument, Equatable {
     case never
-    /// As it was typed, and in milliseconds.
+    /// The interval as typed, and in milliseconds.
     case every(String, milliseconds: Int64)
 
     init?(argument: String) {

@@ -8,9 +8,9 @@ struct FileFacts {
     let bytes: UInt64
     /// Milliseconds since 1970.
     let modified: Int64
-    /// The file's mode, in the form that chmod takes.
+    /// The file's mode, in the form that chmod accepts.
     let mode: UInt32
-    /// The process that is writing to the file now, as "name (pid)" if known; nil if there is none.
+    /// The process that is writing to the file now, as "name (pid)" if known; nil if no process is writing.
     let writer: String?
 
     init(_ path: String) throws {
@@ -21,7 +21,7 @@ struct FileFacts {
         writer = try Machine.writer(of: path)
     }
 
-    /// Returns a file's permissions in the form that chmod takes.
+    /// Returns a file's permissions in the form that chmod accepts.
     static func mode(of path: String) throws -> UInt32 { try status(of: path).mode & 0o7777 }
 
     /// Calls the shim because, in the presence of Foundation, `struct stat` is sometimes Glibc's and sometimes
@@ -34,7 +34,7 @@ struct FileFacts {
         return status
     }
 
-    /// Whether anyone but the owner may read or write the file.
+    /// True if anyone but the owner may read or write the file.
     var isOpenToOthers: Bool { mode & 0o077 != 0 }
 
     /// The permissions with an explanation, such as "0600, for its owner only".

@@ -4,7 +4,7 @@ import VaultLocal
 
 /// A vault's description as human-readable text.
 enum InspectionText {
-    /// Describes what is known without a key.
+    /// Describes the parts of a vault that are visible without a key.
     static func outside(
         _ view: Inspection, _ facts: FileFacts, path: String, slots: [SlotInfo], isVerbose: Bool
     ) -> String {
@@ -33,7 +33,7 @@ enum InspectionText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Describes what only a key holder can see.
+    /// Describes the parts of a vault that only a key holder can see.
     static func inside(_ view: InsideView, isVerbose: Bool) -> String {
         let figures = view.statistics
         var lines = [

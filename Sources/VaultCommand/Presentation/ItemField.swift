@@ -20,7 +20,7 @@ enum ItemField {
         return value
     }
 
-    /// Whether a name means something that is shown only on request.
+    /// Returns whether a name means something that is shown only on request.
     static func isSecret(_ name: String, of item: Item) throws -> Bool {
         guard let field = try resolved(name, of: item) else { return false }
         let flags = item.attributes.attribute(field)?.flags ?? []
@@ -29,8 +29,8 @@ enum ItemField {
 
     private static let secret = "secret"
 
-    /// Returns the field or attribute that a name means; nil if the item has none. An attached file is found without
-    /// its prefix, and a field by the name that other programs give it.
+    /// Returns the field or attribute that a name means; nil if the item does not have it. An attached file is found
+    /// without its prefix, and a field by the name that other programs use.
     private static func resolved(_ name: String, of item: Item) throws -> String? {
         if name == secret { return name }
         if try listed(name, of: item) != nil { return name }
@@ -73,7 +73,7 @@ enum ItemField {
             .noSuchItem, "the item has no field \(TerminalText.quoted(name)); it has \(TerminalText.escaped(names))")
     }
 
-    /// Returns the value of a field, or of an attribute in the index; nil if the item has none with that name.
+    /// Returns the value of a field, or of an attribute in the index; nil if the item has no such field or attribute.
     static func listed(_ name: String, of item: Item) throws -> String? {
         switch name {
         case "class": return item.key.itemClass.name

@@ -4,7 +4,7 @@ import VaultLocal
 
 /// The recipients of an age slot as shown to people: owners see the recipients, everyone else sees only their types.
 enum RecipientList {
-    /// Returns what a slot reveals; nil for a slot of another provider, or if its data cannot be read.
+    /// Returns the contents of an age slot; nil for a slot of another provider, or if its data cannot be read.
     static func slot(_ slot: SlotInfo) -> AgeSlot? {
         do throws(AgeError) { return try AgeSlot(slot) } catch { return nil }
     }
@@ -20,7 +20,8 @@ enum RecipientList {
         return kinds.isEmpty ? "recipients" : "recipients of the kinds \(kinds.joined(separator: ", "))"
     }
 
-    /// Returns enough of a recipient to tell it from others: all of a short one, or the start and end of a long one.
+    /// Returns enough of a recipient to distinguish it from others: a short text unchanged, or the start and end of a
+    /// long one.
     static func short(_ text: String) -> String {
         let shown = TerminalText.escaped(text)
         return shown.count <= 96 ? shown : "\(shown.prefix(24))…\(shown.suffix(12))"

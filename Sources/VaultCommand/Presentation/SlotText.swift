@@ -18,8 +18,8 @@ enum SlotText {
         return parts.filter { !$0.isEmpty }.joined(separator: ", ")
     }
 
-    /// Describes what a slot opens, how much a guess at its factors costs, and whether that is enough; the date of the
-    /// slot's last change is included if known.
+    /// Describes the access that a slot grants, the cost of a guess at its factors, and whether that cost is enough;
+    /// the date of the slot's last change is included if known.
     static func verdict(_ slot: SlotInfo) -> String {
         let opens =
             switch slot.kind {

@@ -3,20 +3,20 @@ import VaultBytes
 import VaultExchange
 import VaultLocal
 
-/// Rows for standard output: columns with a heading on a terminal, tab-separated without one otherwise.
+/// Rows for standard output: columns with a heading on a terminal, tab-separated without a heading otherwise.
 ///
-/// On a terminal, every cell is escaped with `TerminalText`. Elsewhere, backslashes, tabs and line ends are written as
-/// `\\`, `\t`, `\n` and `\r`, and other control characters as `\xNN`, so that each row is one line, its cells can be
-/// told apart, and no label controls a terminal; everything else is exact.
+/// On a terminal, every cell is escaped with `TerminalText`. Elsewhere, backslashes, tabs and newlines are written as
+/// `\\`, `\t`, `\n` and `\r`, and other control characters as `\xNN`. Each row is then one line, its cells can be
+/// distinguished, and no label can control a terminal; everything else is exact.
 struct Table {
     let headings: [String]
     private var rows: [[String]] = []
-    /// Whether the output is a terminal.
+    /// True if the output is a terminal.
     let isForPeople: Bool
 
     /// Columns that are never truncated, such as dates.
     private let fixed: Set<Int>
-    /// Whether nothing is truncated, however narrow the terminal is.
+    /// True if nothing is truncated, even on a narrow terminal.
     private let isWide: Bool
 
     init(
@@ -54,8 +54,8 @@ struct Table {
         for row in rows { try output.line(Self.line(row, widths)) }
     }
 
-    /// Returns a cell as written in tab-separated output: backslashes and control characters are escaped, so that a
-    /// stranger's text neither breaks a row nor controls the terminal at the end of a pipe.
+    /// Returns a cell as written in tab-separated output: backslashes and control characters are escaped, so that
+    /// untrusted text cannot break a row or control the terminal at the end of a pipe.
     static func machineReadable(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x5C || $0 == 0x7F }) else { return text }
         var result = ""
@@ -87,7 +87,7 @@ struct Table {
         return line
     }
 
-    /// Returns the cell; if it is too wide, its middle is left out, because names often differ at their ends.
+    /// Returns the cell; if it is too wide, its middle is omitted, because names often differ at their ends.
     private static func cut(_ cell: String, to width: Int) -> String {
         guard TerminalText.width(cell) > width else { return cell }
         let tail = (width - 1) / 3

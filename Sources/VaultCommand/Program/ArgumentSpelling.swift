@@ -58,8 +58,8 @@ enum ArgumentSpelling {
                 : "a number after --generate may be a length or a name; write --generate=LENGTH, or put the name first")
     }
 
-    /// Whether the next word is the option's value: true for all options except those with `=` and the flags of these
-    /// commands.
+    /// Returns whether the next word is the option's value: true for all options except those with `=` and the flags of
+    /// these commands.
     private static func takesValue(_ word: String) -> Bool {
         guard word.hasPrefix("-"), !word.contains("=") else { return false }
         return ![

@@ -37,8 +37,8 @@ struct CommandDescription: Decodable {
         (arguments ?? []).filter { $0.shouldDisplay && !["help", "version"].contains($0.preferredName?.name) }
     }
 
-    /// Reads the description of a command, or of options that commands share. A command that stands for one of its
-    /// subcommands has the options of that one.
+    /// Reads the description of a command, or of options that commands share. A command that runs a default subcommand
+    /// has the options of that subcommand.
     init(of type: any ParsableArguments.Type) throws {
         struct Dump: Decodable { let command: CommandDescription }
         let own = try JSONDecoder().decode(Dump.self, from: Data(type._dumpHelp().utf8)).command
@@ -61,7 +61,7 @@ extension CommandDescription.Entry {
         return isValueOptional ? "\(all)[=\(value)]" : "\(all) \(value)"
     }
 
-    /// Whether the value may be omitted; if given, it follows an equals sign.
+    /// True if the value may be omitted; if given, it follows an equals sign.
     private var isValueOptional: Bool {
         guard let preferredName else { return false }
         return ArgumentSpelling.withOptionalValue.contains(preferredName.text)

@@ -61,13 +61,13 @@ enum CommandNames {
         return [path] + subcommands.flatMap { groups(below: path + [$0._commandName]) }
     }
 
-    /// Returns the aliases and synonyms of a group's commands, each with the path of the command that it stands for.
+    /// Returns the aliases and synonyms of a group's commands, each with the path of the corresponding command.
     /// - `group`: A path as in `groups`.
     static func otherNames(in group: [String]) -> [(name: String, path: [String])] {
         var paths: [String: [String]] = [:]
         for synonym in (Synonyms.commands[group.joined(separator: " ")] ?? [:]).keys {
             let path = Array(walk(withoutSynonym(group + [synonym])).path.dropFirst())
-            // A synonym may stand for an option, and names of commands come before synonyms.
+            // A synonym may represent an option, and names of commands precede synonyms.
             if path.count > group.count, path.last != synonym { paths[synonym] = path }
         }
         for command in CommandList.commands(of: walk(group).command) {
@@ -76,7 +76,7 @@ enum CommandNames {
         return paths.sorted { $0.key < $1.key }.map { (name: $0.key, path: $0.value) }
     }
 
-    /// Returns the message for arguments that name an unknown command; nil if they do not.
+    /// Returns the message for arguments that name an unknown command; nil if the command is known.
     /// - `others`: Other words that are allowed there.
     static func misspelling(in arguments: [String], others: [String] = []) -> String? {
         let (path, _, choices, rest) = walk(arguments)

@@ -1,11 +1,11 @@
 import ArgumentParser
 
-/// Adds to the argument parser's completion scripts what they do not know: the topics of `help`, aliases and synonyms
-/// of commands, and a vault that is named before the command.
+/// Extends the argument parser's completion scripts with the topics of `help`, aliases and synonyms of commands, and a
+/// vault that is named before the command.
 ///
 /// Everything is taken from the commands' configurations and from `Synonyms`.
 enum CompletionScript {
-    /// Whether the arguments ask for a script.
+    /// Returns whether the arguments request a script.
     static func isAsked(_ arguments: [String]) -> Bool {
         arguments.first?.hasPrefix("--generate-completion-script") ?? false
     }
@@ -81,7 +81,7 @@ enum CompletionScript {
 
     private static func zsh(_ script: String) -> String {
         let inGroup = "        '(-): :->command'\n"
-        // The signs say that a value may follow in the same word.
+        // The signs indicate that a value may follow in the same word.
         let vault = "{-f+,--vault=}'"
         let text =
             script

@@ -26,7 +26,7 @@ enum FailureReport {
         return failure.status
     }
 
-    /// Without a command, nothing is done: usage goes to standard error, and the exit code is not 0.
+    /// Reports a missing command: usage goes to standard error, and the exit code is not 0.
     private static func reportMissingCommand(_ arguments: [String]) -> ExitStatus {
         do {
             for line in try Help.page(arguments, isWhole: false, columns: Terminal.columns(of: STDERR_FILENO)) {

@@ -1,10 +1,10 @@
 import ArgumentParser
 import Glibc
 
-/// `vaultfmt help` and `--help`: the argument parser's own help knows only commands, and fills several screens.
+/// `vaultfmt help` and `--help`: the argument parser's own help covers only commands, and fills several screens.
 enum Help {
-    /// Returns the answer to arguments that ask for help or for the version without naming a command; nil if they ask
-    /// for something else.
+    /// Returns the answer to arguments that request help or the version without naming a command; nil for other
+    /// arguments.
     static func answer(to arguments: [String]) throws -> String? {
         if arguments == ["--version"] { return Release.version }
         guard arguments.first == "help" else { return nil }
@@ -21,7 +21,8 @@ enum Help {
         return try page(named, isWhole: isWhole(arguments) ?? false, columns: columns).joined(separator: "\n")
     }
 
-    /// Whether the arguments ask for help on every option, or for the help that fits a screen; nil for neither.
+    /// Returns true if the arguments request help on every option, false if they request the help that fits a screen,
+    /// and nil otherwise.
     static func isWhole(_ arguments: [String]) -> Bool? {
         let options = arguments.prefix { $0 != "--" }
         if options.contains("--help-hidden") || options.contains("--help-all") { return true }

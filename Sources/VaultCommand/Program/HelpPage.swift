@@ -20,7 +20,7 @@ struct HelpPage {
     private let path: String
     private let description: CommandDescription
     private let subcommands: [(name: String, abstract: String)]
-    /// Whether the command stands for one of its subcommands, whose options it has.
+    /// True if the command runs a default subcommand, whose options it has.
     private let hasDefault: Bool
     private let layout: HelpLayout
 

@@ -9,7 +9,7 @@ enum ProcessGuard {
     /// and inspection and sets signal actions.
     static func start() {
         let filled = vault_fill_standard_descriptors()
-        // There is no descriptor left on which to report the failure.
+        // No descriptor is left on which to report the failure.
         if filled < 0 { exit(ExitStatus.io.rawValue) }
         harden()
     }

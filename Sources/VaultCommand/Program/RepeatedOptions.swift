@@ -1,5 +1,5 @@
-/// Refuses an option that takes one value and is given twice: the argument parser would use the last value and silently
-/// ignore the others.
+/// Throws an error if an option that takes one value is given twice: the argument parser would use the last value and
+/// silently ignore the others.
 enum RepeatedOptions {
     /// The short forms of options that take a value.
     private static let short = ["-f": "--vault", "-o": "--output"]

@@ -153,7 +153,7 @@ enum Synonyms {
         "--outfile": "--output",
     ]
 
-    /// Options of other programs that have no counterpart here, and what to use instead.
+    /// Advice for options of other programs that have no counterpart here.
     static let optionAdvice: [String: String] = [
         "--all-fields": "'vaultfmt list WORD --notes' searches in notes too",
         "--access": group, "--groups": group, "--read": group, "--read-only": group,
@@ -197,7 +197,7 @@ enum Synonyms {
     private static let seed = "'vaultfmt get NAME --field otp' prints the key or address that the codes are made from"
     private static let group =
         "to add a read-only slot for a single group, use 'vaultfmt slot add --grant-group GROUP'"
-    /// Advice for an option of one command, keyed by both.
+    /// Advice for an option of one command, keyed by command and option.
     static let commandOptionAdvice: [String: String] = [
         "slot add --expires": slotEnd, "slot add --expires-in": slotEnd, "slot add --for": slotEnd,
         "slot add --until": slotEnd, "slot add --valid-for": slotEnd,

@@ -1,7 +1,7 @@
 import VaultAge
 
 extension CommandFailure {
-    /// Creates the failure for an error of age keys, with advice on what to do.
+    /// Creates the failure for an error of age keys, with advice for the user.
     init(_ error: AgeError, at place: String? = nil) {
         let text = place.map { "\($0): \(error.detail)" } ?? error.detail
         let advice = Self.advice(error.code)

@@ -9,7 +9,7 @@ enum ExitStatus: Int32, CaseIterable {
     case success = 0
     case noSuchItem = 1
     case ambiguous = 2
-    /// The command completed, but something is missing, not proven or left to settle.
+    /// The command completed, but a part is missing, unproven or unsettled.
     case incomplete = 3
     case usage = 64
     case damaged = 65
@@ -26,7 +26,7 @@ enum ExitStatus: Int32, CaseIterable {
     case interrupted = 130
 }
 
-/// The reason a command fails: an exit code and one line that says what went wrong and what to do.
+/// The reason why a command fails: an exit code, and one line that describes the problem and the remedy.
 struct CommandFailure: Error {
     let status: ExitStatus
     let message: String
@@ -77,7 +77,7 @@ extension ExitStatus {
 }
 
 extension CommandFailure {
-    /// Creates the failure for an error that ended a salvage: there is nothing left to try on this file.
+    /// Creates the failure for an error that ended a salvage, after which no other recovery of the file is possible.
     init(salvaging error: VaultError) {
         switch error.code {
         case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered:
@@ -89,7 +89,7 @@ extension CommandFailure {
         }
     }
 
-    /// Creates the failure for an error of the library, with advice on what to do.
+    /// Creates the failure for an error of the library, with advice for the user.
     init(_ error: VaultError) {
         let status = ExitStatus(error)
         self.init(status, "\(error.description); \(Self.advice(error, status))", code: error.code)
@@ -107,7 +107,7 @@ extension CommandFailure {
             "restore a backup; without one, 'vaultfmt salvage' recovers what still authenticates, and reports what is not proven"
         case .limitExceeded: "remove what is no longer needed, store less, or split it"
         case .tampered: "restore a copy you trust"
-        // The file does not end with the state that it opens at.
+        // The end of the file is not the state at which the vault opened.
         case .rolledBack where error.offset != nil:
             "nothing was changed; open a backup with '--vault BACKUP', go back to it with 'vaultfmt restore --from BACKUP', or recover "
                 + "what is intact with 'vaultfmt salvage'"
@@ -144,7 +144,7 @@ extension CommandFailure {
         }
     }
 
-    /// Creates the failure for a failed system call, with advice on what to do.
+    /// Creates the failure for a failed system call, with advice for the user.
     init(system number: Int32, _ what: String) {
         let advice =
             switch number {
@@ -159,8 +159,8 @@ extension CommandFailure {
 }
 
 extension CommandFailure {
-    /// Creates the failure for an error of the library in an open vault. The factor was right, but another program may
-    /// since have changed what it opens.
+    /// Creates the failure for an error of the library in an open vault. The factor was correct, but another program
+    /// may since have changed the slot that it opens.
     init(opened error: VaultError) {
         guard error.code == .noSlotOpens else {
             self.init(error)
@@ -185,7 +185,7 @@ extension CommandFailure {
     }
 }
 
-/// Calls the library before a vault is open, when a factor may be wrong. All other library errors are reported by
+/// Calls the library before a vault is opened, when a factor may be wrong. All other library errors are reported by
 /// `FailureReport` as errors of an open vault.
 func whileOpening<Result: ~Copyable>(_ call: () throws -> Result) throws -> Result {
     do {

@@ -6,7 +6,7 @@ import VaultLocal
 
 /// The command's own operations on descriptors. Vaults are read and written by the library instead.
 extension Descriptor {
-    /// Whether a descriptor is open for reading.
+    /// Returns whether a descriptor is open for reading.
     static func isReadable(_ descriptor: Int32) -> Bool {
         let flags = fcntl(descriptor, F_GETFL)
         return flags >= 0 && flags & O_ACCMODE != O_WRONLY

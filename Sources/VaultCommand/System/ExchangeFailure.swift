@@ -2,10 +2,10 @@ import VaultExchange
 import VaultFmt
 
 extension CommandFailure {
-    /// Creates the failure for an error of a source or an export, with advice on what to do.
+    /// Creates the failure for an error of a source or an export, with advice for the user.
     init(_ error: ExchangeError) {
         if let cause = error.cause {
-            // What does not fit into a vault is the source's fault, not the command line's.
+            // If an item does not fit into a vault, the source is at fault, not the command line.
             let status = ExitStatus(cause)
             self.init(
                 status == .usage ? .damaged : status, "\(error.message); \(Self.advice(cause, status))",

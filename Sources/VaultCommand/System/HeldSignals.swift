@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 
 /// While a value of this type exists, signals that would end the process are only recorded, so that plaintext can be
-/// removed first. Afterwards, a recorded signal takes its usual effect.
+/// removed first. Afterwards, a recorded signal has its usual effect.
 ///
 /// It uses handlers rather than a mask: a mask applies to one thread, and a signal sent to the process would end it
 /// through any other thread.
@@ -11,7 +11,7 @@ struct HeldSignals: ~Copyable {
     private var before: [(signal: Int32, action: sigaction)] = []
 
     /// With `ignoringKeys`, Ctrl-C and Ctrl-\ are ignored because they are meant for another program. With `passesOn`,
-    /// they are not ignored if a process sent them, and other signals that the program may expect are recorded, too.
+    /// they are not ignored if a process sent them, and other signals that the program may expect are also recorded.
     /// With `notesResizing`, changes of the terminal's size are recorded.
     ///
     /// A signal that this process was started to ignore, as `nohup` does, stays ignored, here and in its children.
@@ -34,7 +34,7 @@ struct HeldSignals: ~Copyable {
         }
     }
 
-    /// Which signals with a given number are ignored.
+    /// The origins whose signals are ignored.
     private enum Ignored {
         case none, ofKeys, all
     }
@@ -44,7 +44,7 @@ struct HeldSignals: ~Copyable {
         action.sa_flags = SA_RESTART
         switch ignored {
         case .none: action.__sigaction_handler.sa_handler = { NotedSignal.note($0) }
-        // SIG_IGN would be inherited by the other program.
+        // The other program would inherit SIG_IGN.
         case .all: action.__sigaction_handler.sa_handler = { _ in }
         case .ofKeys:
             action.sa_flags |= SA_SIGINFO
@@ -56,7 +56,7 @@ struct HeldSignals: ~Copyable {
         return action
     }
 
-    /// Whether an action is `SIG_IGN`, which is not a function.
+    /// Returns whether an action is `SIG_IGN`, which is not a function.
     private static func isIgnored(_ action: sigaction) -> Bool {
         unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     }
@@ -71,7 +71,7 @@ struct HeldSignals: ~Copyable {
         if signal != 0 { raise(signal) }
     }
 
-    /// Records Ctrl-C and Ctrl-\ from now on: the program they were meant for has ended.
+    /// Records Ctrl-C and Ctrl-\ from now on, because the program for which they were meant has ended.
     borrowing func noteKeys() {
         for signal in [SIGINT, SIGQUIT] where before.contains(where: { $0.signal == signal }) {
             var action = Self.action(.none)
@@ -88,17 +88,17 @@ struct HeldSignals: ~Copyable {
     /// A descriptor that delivers one byte per signal, so that signals can be polled together with other events.
     var descriptor: Int32 { pipe.reading }
 
-    /// Discards the signals received so far, which another program has received too.
+    /// Discards the signals received so far, because another program has also received them.
     borrowing func settle() { NotedSignal.ending.store(0, ordering: .relaxed) }
 
-    /// Whether the process should end.
+    /// True if the process should end.
     var isInterrupted: Bool { NotedSignal.ending.load(ordering: .relaxed) != 0 }
 }
 
 /// The data used by the handler: an atomic and a pipe, both created in advance.
 private enum NotedSignal {
     nonisolated(unsafe) static var descriptor: Int32 = -1
-    /// The origin of a signal that the kernel sends, for keys among others (SI_KERNEL).
+    /// The origin code of signals that the kernel sends, such as those from keys (SI_KERNEL).
     static let fromKeys: Int32 = 0x80
     static let ending = Atomic<Int32>(0)
 

@@ -7,15 +7,15 @@ import VaultLocal
 /// A private folder in memory-backed storage, for a secret that another program must read from a file. The system may
 /// swap such memory out, but otherwise never writes it to disk.
 ///
-/// If a process is killed, its folder is left behind, and the next process wipes it. A folder in use is locked.
+/// If a process is killed, its folder remains, and the next process wipes it. A folder in use is locked.
 struct MemoryFolder: ~Copyable {
     private static let prefix = "vaultfmt-edit-"
     let path: String
     private let lock: Int32
 
-    /// Creates the folder with mode 0700 in `$XDG_RUNTIME_DIR` or `/dev/shm`, whichever is kept in memory.
+    /// Creates the folder with mode 0700 in `$XDG_RUNTIME_DIR` or `/dev/shm`, using the first one that is in memory.
     ///
-    /// `instead`: What to do if neither is available.
+    /// `instead`: The alternative to mention if neither is available.
     init(instead: String) throws {
         for base in Self.bases where Self.isInMemory(base) {
             // Another process may mistake a folder that is not yet locked for an abandoned one.
@@ -37,14 +37,14 @@ struct MemoryFolder: ~Copyable {
     /// The path of the file that holds the secret.
     var file: String { path + "/secret" }
 
-    /// Overwrites and removes everything in the folder, including files an editor left there, then the folder itself.
+    /// Overwrites and removes everything in the folder, including files left by an editor, and then the folder itself.
     /// - Returns: The path of anything that could not be removed.
     consuming func wipe() -> String? {
         defer { close(lock) }
         return Self.wipe(folder: path) ? nil : path
     }
 
-    /// Wipes the folders that this user's killed processes left behind.
+    /// Wipes the folders of this user's killed processes.
     /// - Returns: The paths of the wiped folders.
     static func sweep() -> [String] {
         var wiped: [String] = []
@@ -65,7 +65,7 @@ struct MemoryFolder: ~Copyable {
         return wiped
     }
 
-    /// A folder in memory in which other programs can make files; nil if there is none.
+    /// A memory-backed folder in which other programs can create files; nil if no such folder exists.
     static var base: String? { bases.first(where: isInMemory) }
 
     private static var bases: [String] { [Environment.nonEmpty("XDG_RUNTIME_DIR"), "/dev/shm"].compactMap { $0 } }

@@ -2,8 +2,8 @@ import Glibc
 
 /// The file that this process runs.
 enum OwnProgram {
-    /// Its path; nil if the system does not report it. Other processes of this user can start it, unlike
-    /// `/proc/PID/exe`, which the kernel shows only to root for a process that must not be dumped.
+    /// The path of the file; nil if the system does not report it. Other processes of this user can start it, unlike
+    /// `/proc/PID/exe`, which only root can read if the process is not dumpable.
     static var path: String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)

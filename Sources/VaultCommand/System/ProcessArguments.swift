@@ -8,7 +8,7 @@ enum ProcessArguments {
         (0..<vault_argument_count()).map { vault_argument($0).map { String(cString: $0) } ?? "" }
     }
 
-    /// Whether all arguments are valid UTF-8. A repaired argument would refer to an item with a different name.
+    /// True if all arguments are valid UTF-8. A repaired argument would refer to an item with a different name.
     static var areText: Bool {
         (0..<vault_argument_count()).allSatisfy { vault_argument($0).flatMap { String(validatingCString: $0) } != nil }
     }

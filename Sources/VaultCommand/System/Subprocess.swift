@@ -4,10 +4,10 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// Runs other programs and controls what they read and write.
+/// Runs other programs with control over their standard descriptors.
 enum Subprocess {
-    /// Returns the path of a program found in PATH, or nil. Folders that are not absolute are skipped: what is in them
-    /// depends on where the command runs, which can be a folder that others can write to.
+    /// Returns the path of a program found in PATH, or nil. Folders that are not absolute are skipped, because they
+    /// depend on the current folder, which others may be able to write to.
     static func find(_ program: String) -> String? {
         (Environment.value("PATH") ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
             .filter { $0.hasPrefix("/") }
@@ -85,7 +85,7 @@ enum Subprocess {
     /// - `input`, `output` and `error`: Its standard descriptors; nil means /dev/null.
     /// - `kept`: Another descriptor for it, which has the number 3 in the program.
     /// - `settings`: Environment variables for it, which override this process's variables of the same names.
-    /// - `inGroupOfItsOwn`: Whether it leads a process group, which then has its number.
+    /// - `inGroupOfItsOwn`: Whether it leads a process group, whose number is then that of the program.
     static func start(
         _ path: String, _ arguments: [String], input: Int32?, output: Int32?, error: Int32? = nil,
         kept: Int32? = nil, settings: [String: String] = [:], inGroupOfItsOwn: Bool = false
@@ -107,7 +107,7 @@ enum Subprocess {
                 posix_spawn_file_actions_addopen(&actions, target, "/dev/null", O_RDWR, 0)
             }
         }
-        // A factor that has not been read yet may be among the others.
+        // The other descriptors may include a factor that has not been read yet.
         vault_spawn_without_others(&actions, kept ?? -1)
         return try spawn(path, arguments, &actions, &attributes, settings: settings)
     }
@@ -116,7 +116,7 @@ enum Subprocess {
     static let keptOutput: Int32 = 3
 
     /// Starts a program in its own session, with all blockable signals blocked.
-    /// - `keepsOutput`: Whether it also gets this process's standard output, as `keptOutput`.
+    /// - `keepsOutput`: Whether the program also inherits this process's standard output, as `keptOutput`.
     static func startApart(
         _ path: String, _ arguments: [String], input: Int32, output: Int32, error: Int32, keepsOutput: Bool
     ) throws -> pid_t {
@@ -133,8 +133,7 @@ enum Subprocess {
         for (descriptor, target) in [(input, STDIN_FILENO), (output, STDOUT_FILENO), (error, STDERR_FILENO)] {
             posix_spawn_file_actions_adddup2(&actions, descriptor, target)
         }
-        // This comes last: the program's own standard descriptors are in place, so it does not matter what this number
-        // was.
+        // This action is last: the program's standard descriptors are in place, so the number can be reused.
         if copy >= 0 { posix_spawn_file_actions_adddup2(&actions, copy, keptOutput) }
         var all = sigset_t()
         sigfillset(&all)
@@ -167,8 +166,8 @@ enum Subprocess {
     }
 
     /// Runs a program that reads bytes from its standard input, and waits for it.
-    /// - `kept`: As for `start`.
-    /// - Returns: As `wait`.
+    /// - `kept`: The same as for `start`.
+    /// - Returns: The same as `wait`.
     static func feed(
         _ path: String, _ arguments: [String], _ bytes: borrowing Secret, kept: Int32? = nil,
         settings: [String: String] = [:]
@@ -208,7 +207,7 @@ final class Pipe {
         self.init(reading: ends[0], writing: ends[1])
     }
 
-    /// Takes ownership of two descriptors, one of which reads what is written to the other.
+    /// Takes ownership of two descriptors: data written to one can be read from the other.
     init(reading: Int32, writing: Int32) {
         (self.reading, self.writing) = (reading, writing)
         for end in [reading, writing] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }

@@ -14,10 +14,10 @@ enum ControllingTerminal {
     /// Only the main thread may show prompts.
     nonisolated(unsafe) private static var turn: TerminalTurn?
     nonisolated(unsafe) private static var seriesDepth = 0
-    /// Whether any question has been asked.
+    /// True if any question has been asked.
     nonisolated(unsafe) private(set) static var hasAsked = false
 
-    /// Whether the process has a terminal.
+    /// True if the process has a terminal.
     static var isThere: Bool {
         if turn != nil { return true }
         let opened = vault_open("/dev/tty", O_RDWR | O_NOCTTY, 0)
@@ -26,8 +26,8 @@ enum ControllingTerminal {
         return true
     }
 
-    /// Keeps the turn, once begun, until the matching `endSeries`: more questions may follow, and text typed between
-    /// them is not taken as an answer.
+    /// Keeps the turn, once begun, until the matching `endSeries`. More questions may follow, and text typed between
+    /// them must not be treated as an answer.
     static func beginSeries() { seriesDepth += 1 }
 
     /// Called after the last question was answered.
@@ -56,13 +56,13 @@ enum ControllingTerminal {
 
     /// Shows a prompt and reads lines until the end of input, without echo.
     ///
-    /// Returns the lines with their line endings, or nil if there are none.
+    /// Returns the lines with their line endings, or nil if the input is empty.
     static func readText(prompt: String) throws -> Secret? {
         var buffer = Secret(count: longestText + 2)
         return try ask(prompt, into: &buffer) { turn, buffer in turn.askForText(prompt, into: &buffer) }
     }
 
-    /// Asks until there is an answer, and asks again after the process has been stopped.
+    /// Repeats the question until it is answered, even after the process has been stopped.
     private static func ask(
         _ prompt: String, into buffer: inout Secret, _ question: (TerminalTurn, inout Secret) -> TerminalTurn.Outcome
     ) throws -> Secret? {
@@ -87,12 +87,12 @@ enum ControllingTerminal {
         }
     }
 
-    /// Whether every line is short enough that the kernel cannot have dropped its end.
+    /// Returns whether every line is short enough that the kernel cannot have dropped its end.
     private static func hasWholeLines(_ text: borrowing Secret) -> Bool {
         text.withUnsafeBytes { bytes in bytes.split(separator: 0x0A).allSatisfy { $0.count <= longestLine } }
     }
 
-    /// Lets the person choose during this turn; a stop by Ctrl-Z shows the choice again.
+    /// Lets the user choose during this turn; after a stop by Ctrl-Z, the choice is shown again.
     static func during(_ choose: (TerminalTurn) -> Choice) throws -> Int? {
         defer { if seriesDepth == 0 { end() } }
         while true {
@@ -115,7 +115,7 @@ enum ControllingTerminal {
         return turn
     }
 
-    /// Does what the signal would have done, now that the terminal is restored.
+    /// Performs the signal's usual action, now that the terminal is restored.
     private static func actOn(_ signal: Int32) {
         if signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU {
             TerminalGuardian.sayLastWords(on: STDOUT_FILENO)

@@ -15,8 +15,8 @@ final class Progress: Sendable {
     private let unit: String?
     private let state = Mutex(State())
 
-    /// - `title`: What is being done, such as "verifying".
-    /// - `unit`: What is counted, such as "items"; nil if the amounts mean nothing to a person.
+    /// - `title`: The operation, such as "verifying".
+    /// - `unit`: The counted unit, such as "items"; nil if the amounts are not meaningful to users.
     init(_ title: String, of unit: String? = nil) {
         self.title = title
         self.unit = unit
@@ -91,7 +91,7 @@ final class Progress: Sendable {
         }
     }
 
-    /// Returns text such as "rotating 45 %, 450 of 1000 items …", or as much of it as is known.
+    /// Returns text such as "rotating 45 %, 450 of 1000 items …", with only the parts that are known.
     static func text(_ title: String, _ unit: String?, done: UInt64?, of total: UInt64?) -> String {
         guard let done else { return "\(title) …" }
         guard let total else { return "\(title) \(done)\(unit.map { " \($0)" } ?? "") …" }

@@ -5,7 +5,7 @@ import VaultLocal
 enum Prompt {
     /// Asks for a secret without echo.
     /// - `question`: The question without the colon; it is escaped here.
-    /// - `instead`: What to do if there is no terminal, for the error message.
+    /// - `instead`: The alternative to a prompt, for the error message if there is no terminal.
     static func secret(_ question: String, instead: String) throws -> Secret {
         try requireTerminal(for: question, instead: instead)
         return try ask(question)
@@ -56,7 +56,7 @@ enum Prompt {
         return ["y", "Y", "yes", "Yes", "YES"].contains { answer.equals(Secret(text: $0)) }
     }
 
-    /// Whether there is a terminal to ask on.
+    /// True if there is a terminal for prompts.
     static var isPossible: Bool { ControllingTerminal.isThere }
 
     private static func requireTerminal(for question: String, instead: String) throws {

@@ -26,7 +26,7 @@ enum Terminal {
         write("\(name) \(TerminalText.singleLine(text))\n")
     }
 
-    /// The number of columns of the terminal behind a descriptor, or nil if there is none.
+    /// Returns the number of columns of the terminal behind a descriptor, or nil if it is not a terminal.
     static func columns(of descriptor: Int32) -> Int? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
@@ -36,7 +36,7 @@ enum Terminal {
     private static func write(_ text: String) {
         var text = text
         text.withUTF8 { utf8 in
-            // Failures go to standard error, so there is nowhere to report that writing to it failed.
+            // Failures are reported on standard error, so a failure to write to it cannot be reported.
             _ = Descriptor.writeAll(STDERR_FILENO, UnsafeRawBufferPointer(utf8))
         }
     }

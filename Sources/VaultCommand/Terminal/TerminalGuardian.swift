@@ -4,8 +4,8 @@ import VaultExchange
 import VaultFmt
 
 /// A helper process that restores the terminal if this process is killed while echo is off. It also holds the lock of
-/// the turn, so that no other process prompts before the terminal is restored. Finally, it writes to this process's
-/// standard output whatever must be written in any case.
+/// the turn, so that no other process prompts before the terminal is restored. Finally, it writes any text to this
+/// process's standard output that must be written even if this process is killed.
 struct TerminalGuardian {
     static let command = "__restore-terminal"
     private let process: pid_t
@@ -15,7 +15,7 @@ struct TerminalGuardian {
     nonisolated(unsafe) static var lastWords = ""
 
     /// Starts the guardian in its own session, so that signals sent to the job do not reach it. Returns nil if it
-    /// cannot be started; the turn continues without it.
+    /// cannot be started; the turn then continues without a guardian.
     static func start(terminal: Int32, lock: Int32) -> TerminalGuardian? {
         do {
             let pipe = try Pipe()
@@ -44,7 +44,7 @@ struct TerminalGuardian {
     /// Waits for the guardian to exit, after `dismiss`.
     func wait() { _ = Subprocess.wait(process) }
 
-    /// The body of the guardian: waits until the other process exits or reports that all is well.
+    /// The body of the guardian: waits until the other process exits or dismisses it.
     static func watch() -> Never {
         var modes = vault_terminal_modes()
         let count = withUnsafeMutableBytes(of: &modes) { readAll(into: $0) }
@@ -58,7 +58,7 @@ struct TerminalGuardian {
         exit(0)
     }
 
-    /// Writes the bytes. The process exits next, so there is no one to report a write error to.
+    /// Writes the bytes. The process exits next, so a write error cannot be reported.
     static func sayLastWords(on descriptor: Int32) {
         lastWords.withUTF8 { _ = Descriptor.writeAll(descriptor, UnsafeRawBufferPointer($0)) }
     }

@@ -76,7 +76,7 @@ extension TerminalTurn {
         }
     }
 
-    /// Returns the key that a sequence starting with Escape stands for, or Escape itself if no other byte follows
+    /// Returns the key that a sequence starting with Escape represents, or Escape itself if no other byte follows
     /// immediately.
     private func rest() -> TerminalMenu.Key {
         guard case .byte(let first) = byte(timeout: 50), first == 0x5B || first == 0x4F else { return .escape }

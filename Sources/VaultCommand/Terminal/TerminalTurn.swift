@@ -4,10 +4,11 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// This process's turn at its terminal: from its first question to its last, no other process of this program asks
-/// there, and typed text is echoed only for questions that show it. However the process ends, the terminal is restored.
+/// This process's turn at its terminal: from its first question to its last, no other process of this program prompts
+/// there, and typed text is echoed only for questions that show it. The terminal is restored regardless of how the
+/// process ends.
 final class TerminalTurn {
-    /// Whether another process had its turn first, in which case the answer may already be known.
+    /// True if another process had its turn first, in which case the answer may already be known.
     let hadToWait: Bool
     let terminal: Int32
     private let lock: Int32
@@ -49,7 +50,7 @@ final class TerminalTurn {
             .noAccess, "the terminal belongs to another job, so there is no prompt; run this in the foreground")
     }
 
-    /// Whether another process has its turn at the terminal, so that nothing should be drawn there.
+    /// Returns whether another process has its turn at the terminal, so that nothing should be drawn there.
     static func isAnothers() -> Bool {
         guard vault_turn_state() == Int32(VAULT_TURN_NONE.rawValue) else { return false }
         let terminal = vault_open("/dev/tty", O_RDWR | O_NOCTTY, 0)
@@ -101,7 +102,7 @@ final class TerminalTurn {
         guardian = nil
     }
 
-    /// Whether the turn was given up because the process was stopped.
+    /// True if the turn ended because the process was stopped.
     var isLost: Bool { vault_turn_state() == Int32(VAULT_TURN_LOST.rawValue) }
 
     /// Shows a prompt and reads a line. Anything typed before the prompt is discarded.

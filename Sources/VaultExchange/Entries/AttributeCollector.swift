@@ -109,12 +109,12 @@ enum CombinedAttributes {
 }
 
 extension Attributes {
-    /// Returns the change that gives an item these attributes, as far as it has room for them in addition to those that
-    /// it keeps: the last ones are combined in one. Attributes that the command understands, and attachments, come
-    /// first.
+    /// Returns the change that sets these attributes on an item, which keeps its other attributes. If there is not
+    /// enough room, the last ones are combined into one attribute. Attributes that the command understands, and
+    /// attachments, come first.
     ///
-    /// `item`: the attributes of the item. Those that have other names are kept, except for what an earlier import
-    /// combined.
+    /// `item`: the attributes of the item. Attributes with other names are kept, except for those that an earlier
+    /// import combined.
     ///
     /// Throws `damaged` if the item does not even have room for the attributes that the command understands.
     func fitting(into item: Attributes) throws(ExchangeError) -> AttributeChanges {
@@ -124,7 +124,7 @@ extension Attributes {
         let all = Format.Limit.attributes - kept
         let others = [name, date].count { item.attribute($0) != nil && attribute($0) == nil }
         guard count + others > all else { return AttributeChanges(set: self) }
-        // The date of the secret comes and goes; what does not fit next to it is combined once and for all.
+        // Room for the date of the secret is always reserved, because combined attributes are not separated again.
         let room = all - (attribute(date) == nil ? 1 : 0)
         let meaningful = names.count { AttributeName.meaningful.contains($0) }
         guard room > meaningful else {

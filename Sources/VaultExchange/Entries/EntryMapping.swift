@@ -14,7 +14,7 @@ struct EntryMapping {
         ] + (ItemClass.genericPassword.fields + ItemClass.internetPassword.fields).map(\.name))
 
     private let entry: ImportedEntry
-    /// The parts of the entry that are left out, one line each.
+    /// The omitted parts of the entry, one line each.
     private(set) var losses: [String]
 
     init(_ entry: ImportedEntry) {
@@ -47,7 +47,7 @@ struct EntryMapping {
         return record
     }
 
-    /// Returns a date that a vault can hold.
+    /// Returns a date if a vault can store it.
     private mutating func possible(_ date: Int64?, _ what: String) -> Int64? {
         guard let date, !Format.Limit.time.contains(date) else { return date }
         losses.append(entry.named("\(what) is out of range; left out"))

@@ -2,18 +2,18 @@ package import VaultFmt
 
 /// An item read from a source.
 package struct ImportRecord: ~Copyable {
-    /// Its position in the source, for messages: "line 12", "byte 345".
+    /// The item's position in the source, for messages: "line 12", "byte 345".
     package let place: String
     package let key: ItemKey
     package let secret: Secret
     package var attributes: Attributes
-    /// An identifier by which the item can be recognized in a later export of the same source, if there is one. It is
-    /// also stored as an attribute.
+    /// An identifier that recognizes the item in a later export of the same source; empty if the source has no
+    /// identifiers. It is also stored as an attribute.
     package var origin: String
     /// The key that the item had in the vault, if one of our exports records it.
     package var formerKey: ItemKey?
-    /// Whether a second entry with the same name is a second item, which gets a different name. In our own exports and
-    /// in PEM, names are exact.
+    /// True if a second entry with the same name becomes a second item with a different name. In our own exports and in
+    /// PEM, names are exact.
     var mayHaveTwins: Bool
     package var accessibility = Accessibility.whenUnlocked
     /// Milliseconds since 1970; nil means now.
@@ -26,7 +26,7 @@ package struct ImportRecord: ~Copyable {
     package struct Earlier {
         package let value: NewEarlierValue
         package let secret: SharedSecret
-        /// When it was set in the source, in milliseconds since 1970.
+        /// The time at which it was set in the source, in milliseconds since 1970.
         package let modified: Int64
 
         package init(value: NewEarlierValue, secret: SharedSecret, modified: Int64) {
@@ -52,7 +52,7 @@ package struct ImportRecord: ~Copyable {
 
 extension ImportRecord {
     /// The text of the attribute `secret-changed`, if the earlier values show that the secret is older than the item's
-    /// last change; nil if they do not.
+    /// last change; otherwise nil.
     var secretDate: String? {
         guard key.account != nil, SecretDate.stated(attributes) == nil, let modified else { return nil }
         var oldest = modified
@@ -65,7 +65,7 @@ extension ImportRecord {
 }
 
 extension ImportRecord {
-    /// Whether the attribute `secret-changed` belongs to an earlier secret, because a program that does not know the
+    /// True if the attribute `secret-changed` belongs to an earlier secret, because a program that does not know the
     /// attribute has changed the secret since.
     var hasDateOfEarlierSecret: Bool {
         guard let stated = SecretDate.stated(attributes) else { return false }
@@ -79,12 +79,12 @@ extension ImportRecord {
 /// A source that items can be imported from.
 package protocol ImportSource: ~Copyable {
     /// Passes each item to `take`, in source order.
-    /// - Returns: Descriptions of whatever the vault would not contain, one line each.
+    /// - Returns: Descriptions of the parts that would not be imported, one line each.
     mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [Omission]
 }
 
 /// Calls the library and adds the place in the source to its errors. If an item does not fit into a vault, the error
-/// blames the source, not the command's usage.
+/// describes an invalid source, not an invalid use of the command.
 package func importing<R: ~Copyable>(_ place: String, _ body: () throws -> R) throws -> R {
     do {
         return try body()

@@ -17,13 +17,13 @@ struct ImportedEntry {
     struct Field {
         let name: String
         let value: SharedSecret
-        /// Whether the manager hides it.
+        /// True if the manager hides it.
         let isConcealed: Bool
-        /// Whether it is another value under a name that the entry already uses, or was not a field in the source.
+        /// True if it is another value under a name that the entry already uses, or was not a field in the source.
         var isFurther = false
 
-        /// Whether the name says that the value is secret, for managers that do not say what they hide. A value that is
-        /// sealed unnecessarily can still be read; a value that is not sealed is stored in the index.
+        /// Returns whether the name indicates a secret value, for managers that do not record which fields are hidden.
+        /// A value that is sealed unnecessarily can still be read; a value that is not sealed is stored in the index.
         static func isSecret(_ name: String) -> Bool {
             let name = name.lowercased()
             let words = name.split { !$0.isLetter && !$0.isNumber }.map(String.init)
@@ -42,7 +42,7 @@ struct ImportedEntry {
             "cvc", "cvc2", "csc", "ssn", "seed", "mnemonic", "jwt", "iban", "clave", "pwort", "kode", "sandi",
         ]
 
-        /// Other languages' words for a password, in lower case.
+        /// Words for a password in other languages, in lower case.
         static let passwordWords = [
             "kennwort", "passwort", "losung", "mot de passe", "motdepasse", "contraseña", "contrasena", "senha",
             "palavra-passe", "parola d'ordine", "parola chiave", "wachtwoord", "adgangskode", "passord", "lösenord",
@@ -60,10 +60,10 @@ struct ImportedEntry {
         let replaced: Int64
     }
 
-    /// Its position in the source, for messages: "line 12", "entry 3".
+    /// The entry's position in the source, for messages: "line 12", "entry 3".
     let place: String
-    /// An identifier by which the entry can be recognized in a later export of the same database, such as "keepass:"
-    /// followed by its UUID.
+    /// An identifier that recognizes the entry in a later export of the same database, such as "keepass:" followed by
+    /// its UUID.
     var origin = ""
     var kind = Kind.login
     var title = ""
@@ -74,7 +74,7 @@ struct ImportedEntry {
     /// The realm of HTTP authentication.
     var realm = ""
     var notes: SharedSecret?
-    /// An `otpauth:` URL, or the manager's own form of it.
+    /// An `otpauth:` URL, or the manager's equivalent.
     var oneTimePassword: SharedSecret?
     /// The names of the folders that contain it, outermost first.
     var folder: [String] = []
@@ -94,7 +94,7 @@ struct ImportedEntry {
     /// The parts that no item can hold, one line each, without the entry's name.
     private(set) var losses: [String] = []
 
-    /// Notes a part that no item can hold.
+    /// Records a part that no item can hold.
     mutating func lose(_ what: String) { losses.append(what) }
 
     /// Returns the description of a lost part, with the entry's place and title.
@@ -120,7 +120,7 @@ struct ExactItem {
 /// A reader of another manager's format.
 protocol EntrySource: ~Copyable {
     /// Passes each entry to `take`, in source order.
-    /// - Returns: Descriptions of whatever the vault would not contain, one line each.
+    /// - Returns: Descriptions of the parts that would not be imported, one line each.
     mutating func read(_ take: (consuming ImportedEntry) throws -> Void) throws
         -> [Omission]
 }
@@ -136,7 +136,7 @@ struct MappedSource<Source: EntrySource & ~Copyable>: ~Copyable, ImportSource {
     {
         var losses: [Omission] = []
         var unnamed = 0
-        // Hashes, whose seed no source can know.
+        // Hashes with a seed that no source can predict.
         var origins: Set<Int> = []
         var exported: Set<Int> = []
         let more = try source.read { entry in
@@ -147,7 +147,7 @@ struct MappedSource<Source: EntrySource & ~Copyable>: ~Copyable, ImportSource {
                 entry.origin = ""
             }
             if let former = entry.exact?.formerKey, !exported.insert(former.hashValue).inserted {
-                // Programs that duplicate an entry also copy what our export recorded in it: this entry is new.
+                // Programs that duplicate an entry also copy the data recorded by our export, so this entry is new.
                 entry.exact = nil
             }
             var mapping = EntryMapping(entry)

@@ -1,33 +1,33 @@
 import VaultLocal
 
-/// Something in a source that the vault will not contain.
+/// A part of a source that is not imported.
 package struct Omission {
     /// A description of the omission, and its place in the source.
     package let text: String
-    /// Whether leaving it out loses nothing, or was asked for.
+    /// True if the omission loses nothing or was requested.
     package let isIntended: Bool
-    /// The number of entries of the source that are left out; 0 if it is only a part of one.
+    /// The number of omitted entries of the source; 0 if only a part of an entry is omitted.
     package let entries: Int
-    /// Whether it is left out because it is in the recycle bin of the source's program.
+    /// True if the omitted part is in the recycle bin of the source's program.
     package let isInRecycleBin: Bool
 
-    /// Something that is lost.
+    /// Describes a loss.
     package static func loss(_ text: String) -> Omission {
         Omission(text: text, isIntended: false, entries: 0, isInRecycleBin: false)
     }
 
-    /// Something that is not a loss, or that would be imported if that were asked for.
+    /// Describes an omission that is not a loss, or that the user can choose to import.
     static func intended(_ text: String, entries: Int = 0, isInRecycleBin: Bool = false) -> Omission {
         Omission(text: text, isIntended: true, entries: entries, isInRecycleBin: isInRecycleBin)
     }
 }
 
-/// Entries that are left out for the same reason, by name.
+/// Entries that are omitted for the same reason, by name.
 struct OmittedEntries {
     private(set) var count = 0
     private var names: [String] = []
 
-    /// The most entries that are named.
+    /// The maximum number of entries that are named.
     private static let most = 1000
 
     /// Adds an entry with its place in the source.
@@ -37,7 +37,7 @@ struct OmittedEntries {
         names.append("\(TerminalText.quoted(title)) (\(place))")
     }
 
-    /// Returns the omission, if there is one: how many, the reason, and the names.
+    /// Returns the number of entries, the reason, and the names; nil if no entries are omitted.
     func omission(
         _ one: String, _ several: String, _ reason: String, isInRecycleBin: Bool = false
     ) -> [Omission] {

@@ -1,10 +1,10 @@
 package import VaultFmt
 
-/// How a source is opened, and how much of it is read.
+/// The means of opening a source, and the parts of it to read.
 package struct SourceAccess {
     package let factors: any SourceFactors
     package var limits: SourceLimits
-    /// Whether entries in the source's recycle bin are read.
+    /// True if entries in the source's recycle bin are read.
     package var includesRecycleBin: Bool
     /// Called with remarks on the source, one line each.
     package var remark: (String) -> Void
@@ -28,23 +28,23 @@ package struct SourceLimits {
     package var rounds = KDBX.Limit.rounds
     /// The maximum number of bcrypt rounds that an OpenSSH key may require. A hundred rounds take about a second.
     package var bcryptRounds: UInt32 = 512
-    /// The maximum size in bytes of all attachments and one entry together; nil if it follows from the size of the
+    /// The maximum size in bytes of all attachments and one entry together; nil to derive it from the size of the
     /// source.
     package var memory: Int?
 
     package init() {}
 }
 
-/// The means of opening an encrypted source. A front end asks its user, reads files and starts programs; a reader only
-/// says what it needs.
+/// The means of opening an encrypted source. A front end prompts its user, reads files and starts programs; a reader
+/// only requests the factors that it needs.
 package protocol SourceFactors {
-    /// Calls `open` with the passphrase of the source, or with nil if only a key file is given. `open` throws
-    /// `ExchangeError.Code.noAccess` if the passphrase is wrong, and can be called again with another one.
+    /// Calls `open` with the passphrase of the source, or with nil if the user provided only a key file. `open` throws
+    /// `ExchangeError.Code.noAccess` if the passphrase is wrong, and can be called again with another passphrase.
     ///
     /// `source`: the name of the source in messages.
     func withPassphrase<R: ~Copyable>(for source: String, _ open: (borrowing Secret?) throws -> R) throws -> R
 
-    /// Returns the contents of the key file, or nil if none is given.
+    /// Returns the contents of the key file, or nil if the user provided no key file.
     func keyFile() throws -> Secret?
 
     /// Returns an encrypted OpenSSH private key (the text of its PEM block) without encryption, or nil if the passphrase

@@ -5,7 +5,7 @@ import VaultLocal
 
 /// The imported file or standard input, read in pieces that are wiped after use.
 package struct SourceReader: ~Copyable {
-    /// Its name in messages.
+    /// The name of the source in messages.
     let name: String
     private let descriptor: Int32
     /// The size of a regular file; nil for other sources.
@@ -106,8 +106,8 @@ package struct SourceReader: ~Copyable {
     }
 
     /// Consumes the remaining bytes.
-    /// - `limit`: The maximum number of bytes. An error is thrown if there are more, or too little memory to import
-    ///   that many.
+    /// - `limit`: The maximum number of bytes. An error is thrown if there are more, or if there is too little memory
+    ///   to import them.
     mutating func readAll(limit: Int) throws -> SecretBuffer {
         var expected = max(size ?? 0, chunk.count)
         try requireMemory(expected, limit: limit)
@@ -160,11 +160,11 @@ package struct SourceReader: ~Copyable {
     }
 }
 
-/// Checks, each time the number of entries has doubled, that there is enough memory for as many again.
+/// Checks that there is enough memory for twice as many entries, each time their number has doubled.
 struct EntryRoom {
     private var expected = 16_384
 
-    /// Notes how many entries there are. Throws if there is too little memory for as many again.
+    /// Records the number of entries. Throws an error if there is too little memory for twice as many.
     mutating func note(_ count: Int) throws {
         guard count >= expected else { return }
         try SourceMemory.require(SourceMemory.base + SourceMemory.entry * count, for: "more than \(count) entries")

@@ -8,8 +8,8 @@ package enum GroupChoice {
     /// The path of the item's folder, if it has one.
     case folder
 
-    /// Whether the user named a group, to which existing items are then moved. A group that the source names does not
-    /// apply to existing items, because whoever wrote the source would then choose who can read them.
+    /// True if the user named a group; existing items are then moved to that group. A group named by the source does
+    /// not apply to existing items, because the author of the source could then choose who can read them.
     var movesItems: Bool { if case .named = self { true } else { false } }
 
     /// Returns the key of an item in its group.

@@ -11,20 +11,20 @@ package enum DuplicatePolicy: String, CaseIterable {
     case updateNewer = "update-newer"
 }
 
-/// Imports the items of a source into a vault: all of them in one transaction, or none. It decides what becomes of each
-/// item; a front end asks and reports.
+/// Imports the items of a source into a vault in a single transaction. It decides how each item is handled; a front end
+/// prompts and reports.
 package struct ImportSession {
     package let policy: DuplicatePolicy
     package let group: GroupChoice
     package private(set) var tally = ImportTally()
-    /// The parts of the source that the vault does not get.
+    /// The parts of the source that are not imported.
     package private(set) var omissions: [Omission] = []
-    /// The number of identifiers that were left out because other items have them.
+    /// The number of identifiers that were omitted because other items have them.
     private var foreignOrigins = 0
     /// The groups that scoped slots can read.
     private var readable: Set<String> = []
-    /// Items that get the source's secrets in such a group, although neither the source nor the user named it: the first
-    /// few, and how many there are.
+    /// Items to which the source's secrets are added in such a group although neither the source nor the user named it:
+    /// the first few, and the total number.
     package private(set) var exposed: (items: [ItemKey], count: Int) = ([], 0)
     private var twins = Twins()
     /// The items of the vault by their origin, loaded when first needed.
@@ -40,8 +40,8 @@ package struct ImportSession {
 
     /// Imports everything.
     ///
-    /// `counted`: called with the number of items so far. `accept`: called with the whole import before it becomes
-    /// durable; if it throws, nothing is imported.
+    /// `counted`: called with the number of items so far. `accept`: called with the whole import before it is
+    /// committed; if it throws, nothing is imported.
     package mutating func run(
         _ source: inout some ImportSource & ~Copyable, into vault: Vault, counted: (Int) -> Void,
         accept: (borrowing ImportSession) throws -> Void
@@ -64,21 +64,21 @@ package struct ImportSession {
         package let decision: Decision
         /// The label in the source.
         package let label: String?
-        /// The names of the attributes that the item would get.
+        /// The names of the attributes that would be set.
         package let attributes: [String]
-        /// The changes to an existing item, and what stays unchanged despite the source, in words; empty if there is
-        /// nothing to say.
+        /// A description of the changes to an existing item, and of the parts that stay unchanged despite the source;
+        /// empty if there are no such changes or parts.
         package let remarks: String
     }
 
-    /// Passes on what `run` would do to each item, without changing anything. Refuses whatever `run` would refuse before it
-    /// calls `accept`.
+    /// Reports what `run` would do to each item, without changing anything. Throws any error that `run` would throw
+    /// before it calls `accept`.
     package mutating func rehearse(
         _ source: inout some ImportSource & ~Copyable, into vault: Vault, counted: (Int) -> Void,
         each: (Rehearsed) throws -> Void
     ) throws {
         var seen: [ItemKey: (modified: Int64?, contents: UInt64)] = [:]
-        // The names that earlier entries have given up.
+        // The names that earlier entries have released.
         var freed: Set<ItemKey> = []
         limit = vault.keptVersions
         readable = try Self.groupsOfScopedSlots(vault)
@@ -145,7 +145,7 @@ package struct ImportSession {
         omissions += foreignOriginsLost
     }
 
-    /// The loss of identifiers that other items have.
+    /// The omissions for identifiers that other items have.
     private var foreignOriginsLost: [Omission] {
         guard foreignOrigins > 0 else { return [] }
         let isOne = foreignOrigins == 1
@@ -161,8 +161,8 @@ package struct ImportSession {
         Set(try vault.slots().flatMap { $0.groups ?? [] })
     }
 
-    /// Notes an existing item that an entry was matched with by its identifier or name, and that others can read in its
-    /// group: an earlier import may have put it there.
+    /// Records an existing item that was matched with an entry by its identifier or name and that others can read in
+    /// its group: an earlier import may have put it there.
     private mutating func noteExposed(_ decision: Decision) {
         guard decision.changes, !decision.renamesOnly, let asked = decision.asked,
             readable.contains(decision.target.group),
@@ -172,7 +172,7 @@ package struct ImportSession {
         exposed.count += 1
     }
 
-    /// The number of entries of the source that were left out.
+    /// The number of omitted entries of the source.
     package var omitted: Int { omissions.reduce(0) { $0 + $1.entries } }
 
     // MARK: deciding
@@ -183,13 +183,13 @@ package struct ImportSession {
         package let target: ItemKey
         /// The item that is replaced, if its key differs.
         var old: ItemKey?
-        /// The key that the source and the options ask for; set only for items that are changed.
+        /// The key that the source and the options request; set only for items that are changed.
         var asked: ItemKey?
-        /// Whether the item gets another name or group, and nothing else changes.
+        /// True if only the name or group of the item changes.
         var renamesOnly = false
 
         var adds: Bool { [.add, .keepBoth, .replace, .update].contains(action) }
-        /// Whether an existing item is changed.
+        /// True if an existing item is changed.
         var changes: Bool { action == .replace || action == .update }
 
         var changeOfAttributes: ImportedAttributes.Change {
@@ -203,34 +203,34 @@ package struct ImportSession {
 
     package enum Action: String {
         case add, replace, skip, duplicate, update, unchanged
-        /// An earlier entry of the source is equal in everything.
+        /// The entry is equal to an earlier entry of the source.
         case copy
         case keepBoth = "keep-both"
-        /// The item in the vault was changed later, or the source has no time for it.
+        /// The item in the vault was changed later, or the source does not record when the entry was changed.
         case keep
     }
 
-    /// How an item of the source differs from the one in the vault.
+    /// The difference between an item of the source and the item in the vault.
     private enum Difference {
         case none, newer, older
-        /// Only the name or the group differs, and the source's takes precedence.
+        /// Only the name or the group differs, and the source's name or group takes precedence.
         case name
-        /// The source does not record which is newer.
+        /// The source does not record which version is newer.
         case unknown
     }
 
-    /// How the name that an item will have differs from the one it has.
+    /// The difference between an item's new name and its current name.
     private enum Naming {
         case same, renamed
-        /// It loses the number that distinguishes it from another item, which used to have the name.
+        /// It loses the number that distinguished it from another item, which previously had the name.
         case freed
-        /// It is in another group, because the user asks for that.
+        /// It is moved to another group because the user requested that.
         case moved
     }
 
-    /// `known`: the vault's items by origin. `isKnown`: whether an item with the given key exists. `origin`: the origin
-    /// of the item of the vault that has the given key. `compare`: how the record compares with the item that has the
-    /// given key.
+    /// `known`: the vault's items by origin. `isKnown`: returns whether an item with the given key exists. `origin`:
+    /// returns the origin of the vault's item with the given key. `compare`: compares the record with the item that has
+    /// the given key.
     private mutating func decide(
         _ record: borrowing ImportRecord, known: () throws(VaultError) -> [String: ItemKey],
         isKnown: (ItemKey) throws(VaultError) -> Bool, origin: (ItemKey) throws(VaultError) -> String?,
@@ -269,7 +269,7 @@ package struct ImportSession {
         if old == nil, policy == .updateNewer || policy == .replace {
             let isTaken =
                 record.mayHaveTwins && twins.hasTaken(found) || record.formerKey != nil && !twins.isFree(found)
-            // Neither is an older version of the other, whatever their times, and even if they are equal today.
+            // Neither is an older version of the other, regardless of their times, even if they are equal now.
             if try isTaken ? true : Self.areTwoEntries(record.origin, origin(found)) { policy = .keepBoth }
         }
         if policy != .keepBoth { twins.match(found) }
@@ -303,7 +303,7 @@ package struct ImportSession {
         throw VaultError(.limitExceeded, "there are \(Twins.most) items with the same name")
     }
 
-    /// Notes which item an entry has made, changed or renamed.
+    /// Records which item an entry has created, changed or renamed.
     private mutating func note(_ decision: Decision, _ record: borrowing ImportRecord) {
         guard decision.adds else { return }
         twins.take(decision.target)
@@ -313,9 +313,8 @@ package struct ImportSession {
         twins.note(decision.target, record)
     }
 
-    /// Returns the key that an existing item has once the source has changed it: its name in the source may be
-    /// different. If another item has that name, the item gets a suffix, as entries with the same name do; an item that
-    /// already has such a suffix keeps it.
+    /// Returns the key of an existing item after the source has changed it; its name in the source may be different. If
+    /// another item has that name, a suffix is added, as for entries with the same name; an existing suffix is kept.
     private mutating func target(
         of found: ItemKey, named name: ItemKey, _ isKnown: (ItemKey) throws(VaultError) -> Bool
     ) throws(VaultError) -> ItemKey {
@@ -334,7 +333,7 @@ package struct ImportSession {
         return found
     }
 
-    /// Whether two identifiers belong to different entries of the same program, such as entries of two of its
+    /// Returns whether two identifiers belong to different entries of the same program, such as entries of two of its
     /// databases.
     private static func areTwoEntries(_ one: String, _ other: String?) -> Bool {
         guard let other, let program = one.firstIndex(of: ":") else { return false }
@@ -349,7 +348,7 @@ package struct ImportSession {
             guard let origin = item.attributes.string(AttributeName.origin) else { continue }
             if origins.updateValue(item.key, forKey: origin) != nil { doubled.insert(origin) }
         }
-        // Nobody can know which of two items is meant, and the source of one of them may have been made to cause this.
+        // It is not known which of the two items is meant, and a malicious source may have caused the duplicate.
         for origin in doubled { origins[origin] = nil }
         return origins
     }
@@ -373,13 +372,13 @@ package struct ImportSession {
     private static func hasAll(of attributes: Attributes, _ item: Item) -> Bool {
         func has(_ attributes: Attributes) -> Bool {
             attributes.all.allSatisfy {
-                // The vault's own item need not state what the vault knows about it.
+                // The item in the vault may lack the date of its secret, because the vault records that date.
                 let known = item.attributes.attribute($0.name)
                 return known == $0 || known == nil && $0.name == SecretDate.attribute
             }
         }
         if has(attributes) { return true }
-        // What does not fit into the item was combined when it was imported.
+        // Attributes that did not fit into the item were combined when it was imported.
         do throws(ExchangeError) {
             let changes = try attributes.fitting(into: item.attributes)
             return changes.remove.isEmpty && has(changes.set)
@@ -391,8 +390,8 @@ package struct ImportSession {
         return modified > other ? .newer : .older
     }
 
-    /// Whether a source gives an item the identifier by which a later import finds another item, in the vault or in
-    /// this source: the other item's secrets would then be put into this one, or neither would be found.
+    /// Returns whether a source assigns an identifier by which a later import finds another item, in the vault or in
+    /// this source. The other item's secrets would then be imported into this item, or neither item would be found.
     private mutating func hasForeignOrigin(
         _ record: borrowing ImportRecord, _ decision: Decision, known: () throws(VaultError) -> [String: ItemKey]
     ) throws(VaultError) -> Bool {
@@ -407,7 +406,7 @@ package struct ImportSession {
         return true
     }
 
-    // MARK: putting
+    // MARK: storing
 
     private mutating func put(_ record: consuming ImportRecord, into transaction: Transaction) throws {
         let place = record.place
@@ -433,7 +432,7 @@ package struct ImportSession {
                 try transaction.open(value).takeSecret()
             }
         }
-        // What the source says of an existing item never lets anyone read more of it than before.
+        // The source must not allow anyone to read more of an existing item than before.
         let before = try decision.changes ? importing(place) { try transaction.item(decision.old ?? target) } : nil
         tally.note(decision, record, Self.remarks(on: record, before, decision))
         let dropsOrigin = try importing(place) {
@@ -458,7 +457,7 @@ package struct ImportSession {
         case .update where decision.renamesOnly:
             try importing(place) {
                 if !changes.isEmpty { try transaction.update(old, attributes: changes) }
-                // Another time would hide the source's next changes, or let an older name return.
+                // Another time would hide the source's next changes, or restore an older name.
                 let date = max(record.modified ?? .min, before?.modified ?? .min)
                 try transaction.move(old, to: target, modified: date)
             }
@@ -486,8 +485,8 @@ package struct ImportSession {
         }
     }
 
-    /// Returns what changes in an existing item, and what stays despite the source, in words; empty if there is nothing
-    /// to say.
+    /// Describes the changes to an existing item, and the parts that stay unchanged despite the source; empty if there
+    /// are no such changes or parts.
     private static func remarks(on record: borrowing ImportRecord, _ before: Item?, _ decision: Decision) -> String {
         guard let before, decision.changes else { return "" }
         var parts = KeptProtection.parts(of: before, despite: record, decision.asked, decision.target)
@@ -499,11 +498,11 @@ package struct ImportSession {
 
     /// The effect of an import on the earlier values of an item.
     private struct EarlierChange {
-        /// The source's values that the item gets.
+        /// The source's values that are added to the item.
         var added: [ImportRecord.Earlier] = []
         /// The number of the source's values that the vault does not keep.
         var dropped = 0
-        /// The number of the item's own values that give way to the source's.
+        /// The number of the item's own values that are displaced by the source's values.
         var displaced = 0
     }
 
@@ -516,7 +515,7 @@ package struct ImportSession {
         switch decision.action {
         case .skip, .copy, .duplicate, .keep: return EarlierChange()
         case .add, .keepBoth: break
-        // In a rehearsal, the item to change may come from an earlier entry.
+        // In a dry run, an earlier entry may already have changed the item.
         case .replace, .update, .unchanged: item = try whole(decision.old ?? decision.target)
         }
         guard let item else {
@@ -528,9 +527,9 @@ package struct ImportSession {
         if decision.action == .update, !decision.renamesOnly { change = .merge }
         let known = try KnownValues(
             item, try earlier(decision.old ?? decision.target), record, change, limit: limit, open: open)
-        // Values that an earlier import of the same source has reported are not reported again.
+        // Values that were reported by an earlier import of the same source are not reported again.
         let isNamed = !record.origin.isEmpty && item.item.attributes.string(AttributeName.origin) == record.origin
-        // A value that the item already has keeps what the vault knows about it, such as the group in which it was set.
+        // A value that the item already has keeps its recorded data, such as the group in which it was set.
         let missing = known.missing(
             record.earlier, after: change == .merge ? item.item.modified : .max, isNamed: isNamed)
         return EarlierChange(
@@ -540,7 +539,7 @@ package struct ImportSession {
 }
 
 extension ItemKey {
-    /// Returns the same key with another account, or the key itself if its class has no account.
+    /// Returns the key with another account; returns it unchanged if its class has no account.
     func with(account: String) throws(VaultError) -> ItemKey {
         self.account == nil ? self : try replacing([.account: .text(account)])
     }

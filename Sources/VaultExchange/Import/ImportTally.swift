@@ -9,20 +9,20 @@ package struct ImportTally {
     package internal(set) var displacedEarlierValues = 0
     /// The outcomes for items that already existed, with their places in the source; only the first few.
     package private(set) var named: [String] = []
-    /// The first few items because of which an import is refused.
+    /// The first few items that cause an import to be refused.
     package private(set) var duplicateNames: [String] = []
 
     /// The maximum number of skipped, replaced or renamed items that are listed by name. A dry run lists all of them on
     /// standard output.
     private static let mostNamed = 1000
 
-    /// Returns how many items had an outcome.
+    /// Returns the number of items that had an outcome.
     package func count(_ action: ImportSession.Action) -> Int { counts[action] ?? 0 }
 
     package var seen: Int { counts.values.reduce(0, +) }
     package var duplicates: Int { counts[.duplicate] ?? 0 }
 
-    /// Counts the outcome of an item, and keeps its name if it already existed.
+    /// Counts the outcome of an item, and stores its name if it already existed.
     mutating func note(
         _ decision: ImportSession.Decision, _ record: borrowing ImportRecord, _ remarks: String
     ) {

@@ -2,24 +2,24 @@ import VaultBytes
 import VaultFmt
 import VaultLocal
 
-/// The attributes that an import gives an item.
+/// The attributes that an import sets on an item.
 enum ImportedAttributes {
-    /// Which of an item's attributes a change is about.
+    /// The attributes of an item that a change affects.
     enum Change {
         case none
-        /// `replaceAll`: the item will have only the source's attributes; `merge`: it also keeps its others.
+        /// `replaceAll`: only the source's attributes remain; `merge`: the item's other attributes are kept.
         case replaceAll, merge
-        /// Only the one that keeps the source's user name.
+        /// Only the attribute that stores the source's user name.
         case name
     }
 
     /// Returns the change, which always fits into an item.
     ///
     /// - `target`: The key that the item will have.
-    /// - `item`: The item in the vault, if there is one.
-    /// - `dropsOrigin`: Whether the identifier is left out.
+    /// - `item`: The existing item in the vault, if any.
+    /// - `dropsOrigin`: True to omit the identifier.
     ///
-    /// Throws `damaged` if the item has no room for a single new attribute.
+    /// Throws `damaged` if the item has no room for a new attribute.
     static func changes(
         of record: borrowing ImportRecord, to target: ItemKey, _ item: Item?, _ change: Change, dropsOrigin: Bool
     ) throws(ExchangeError) -> AttributeChanges {
@@ -40,7 +40,7 @@ enum ImportedAttributes {
         } catch { throw error.at(record.place) }
     }
 
-    /// Returns the change to an item that gets a different name and nothing else.
+    /// Returns the change to an item if only its name changes.
     private static func name(_ attributes: Attributes, _ item: Item?) -> AttributeChanges {
         let (known, now) = (item?.attributes ?? Attributes(), attributes.attribute(AttributeName.userName))
         guard let now else {
@@ -52,7 +52,7 @@ enum ImportedAttributes {
             ? AttributeChanges() : AttributeChanges(set: Attributes([now]))
     }
 
-    /// Names the attributes that an item loses because the source does not have them; nil if there are none.
+    /// Names the attributes that an item loses because the source does not have them; nil if no attribute is lost.
     static func removed(from item: Item, by record: borrowing ImportRecord) -> String? {
         let own: Set = [SecretDate.attribute, AttributeName.userName]
         let names = item.attributes.names.filter { record.attributes.attribute($0) == nil && !own.contains($0) }
@@ -64,14 +64,14 @@ enum ImportedAttributes {
 }
 
 extension AttributeChanges {
-    /// Leaves out the date of the secret if the item's last change has the same date.
+    /// Removes the date of the secret if the item's last change has the same date.
     mutating func dropDate(ifSameDayAs modified: Int64?) {
         guard let modified, let stated = SecretDate.stated(set), stated / Timestamp.day == modified / Timestamp.day
         else { return }
         set[SecretDate.attribute] = nil
     }
 
-    /// Leaves out the date of the secret if the item has no room for it.
+    /// Removes the date of the secret if the item has no room for it.
     mutating func dropDate(ifTooManyWith item: Item?) {
         let name = SecretDate.attribute
         guard let item, set.attribute(name) != nil, replaceAll || item.attributes.attribute(name) == nil else { return }

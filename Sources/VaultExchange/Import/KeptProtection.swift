@@ -1,13 +1,13 @@
 import VaultFmt
 import VaultLocal
 
-/// How an existing item is protected, which an import does not change: somebody who knows the ids of a vault's entries
-/// could write a source, and would otherwise choose who can read them.
+/// The protection of an existing item, which an import does not change. Otherwise, someone who knows the ids of a
+/// vault's entries could write a source that determines who can read them.
 enum KeptProtection {
-    /// Returns what stays although the source says something else, and what changes in the item's name and group.
+    /// Describes the parts that stay unchanged despite the source, and the changes to the item's name and group.
     ///
-    /// - `asked`: The key that the source and the options ask for.
-    /// - `target`: The key that the item gets.
+    /// - `asked`: The key that the source and the options request.
+    /// - `target`: The new key of the item.
     static func parts(
         of item: Item, despite record: borrowing ImportRecord, _ asked: ItemKey?, _ target: ItemKey
     ) -> [String] {
@@ -20,7 +20,7 @@ enum KeptProtection {
             parts.append("moved from \(group(item.key.group)) to \(group(target.group)), with everything in it")
         }
         if let asked, target.group != asked.group {
-            // Most sources know no groups.
+            // Most sources do not have groups.
             let other = asked.group.isEmpty ? "" : ", not in \(group(asked.group)) as in the source"
             parts.append("stays in \(group(target.group))\(other)")
         }
@@ -36,7 +36,7 @@ enum KeptProtection {
         return parts
     }
 
-    /// Whether two keys differ at most in their groups.
+    /// Returns whether two keys differ at most in their groups.
     private static func isSameName(_ one: ItemKey, _ other: ItemKey) -> Bool {
         do throws(VaultError) { return try one.replacing(group: "") == other.replacing(group: "") } catch {
             return false

@@ -1,15 +1,15 @@
 import VaultFmt
 
 /// The current and earlier secrets and sealed attributes of an item in the vault, by field. A source's earlier values
-/// are compared with them by their bytes, because the time at which the item was changed does not tell which of those
-/// values it has had.
+/// are compared with them by their bytes, because the item's time of change does not show which of those values it has
+/// had.
 struct KnownValues {
     /// One field: the secret, whose name is empty, or a sealed attribute.
     private struct Field {
         var now: SharedSecret?
         /// Different earlier values.
         var earlier: [SharedSecret] = []
-        /// Whether the import gives the field another value.
+        /// True if the import replaces the field's value.
         var isReplaced = false
 
         func has(_ value: borrowing Secret) -> Bool {
@@ -22,7 +22,7 @@ struct KnownValues {
             return false
         }
 
-        /// The number of earlier values once the field has its new value.
+        /// The number of earlier values after the field's new value is set.
         var count: Int {
             guard isReplaced, let now, !hadBefore(now.secret) else { return earlier.count }
             return earlier.count + 1
@@ -30,7 +30,7 @@ struct KnownValues {
     }
 
     private var fields: [String: Field] = [:]
-    /// When the first of the earlier secrets was replaced.
+    /// The time at which the first of the earlier secrets was replaced.
     private var oldest = Int64.max
     /// The number of earlier values of each field that the vault keeps.
     private let limit: Int
@@ -62,7 +62,7 @@ struct KnownValues {
     /// The effect of an import on the values that an item shows.
     enum Change {
         case none
-        /// `merge`: it sets what the source has; `replace`: it also removes what the source does not have.
+        /// `merge`: it sets the source's values; `replace`: it also removes values that the source does not have.
         case merge, replace
     }
 
@@ -80,8 +80,8 @@ struct KnownValues {
         }
     }
 
-    /// Returns how many of the item's own earlier values give way to added values, not counting those that give way
-    /// because the import changes the item.
+    /// Returns how many of the item's own earlier values are displaced by added values, excluding those that are
+    /// displaced because the import changes the item.
     func displaced(by added: [ImportRecord.Earlier]) -> Int {
         Self.distinct(added, beside: fields).reduce(0) { sum, new in
             let own = fields[new.key]?.count ?? 0
@@ -91,11 +91,11 @@ struct KnownValues {
 
     private func has(_ earlier: ImportRecord.Earlier) -> Bool { Self.distinct([earlier], beside: fields).isEmpty }
 
-    /// Returns the earlier values of a source that the item lacks, oldest first, as many as the vault keeps, and the
-    /// number of the others.
+    /// Returns the earlier values of a source that the item lacks, oldest first and at most as many as the vault keeps,
+    /// and the number of the others.
     ///
-    /// - `known`: The time of the item in the vault. Everything later is new, and older values of the item give way to it.
-    /// - `isNamed`: Whether an import of the same source has already reported the values that were older than
+    /// - `known`: The time of the item in the vault. Everything later is new, and displaces older values of the item.
+    /// - `isNamed`: True if an import of the same source has already reported the values that were older than
     ///   everything in a full list.
     func missing(
         _ earlier: [ImportRecord.Earlier], after known: Int64, isNamed: Bool
@@ -129,8 +129,8 @@ struct KnownValues {
         return values.suffix(count)
     }
 
-    /// Returns the last of a new item's earlier values, as many as a vault keeps, without those whose contents a later
-    /// value or the item itself has as well, and the number of others that it does not keep.
+    /// Returns the last of a new item's earlier values, at most as many as a vault keeps, and the number of values that
+    /// are not kept. A value is omitted if a later value or the item itself has the same contents.
     static func last(of record: borrowing ImportRecord, _ most: Int) -> (added: [ImportRecord.Earlier], dropped: Int) {
         var known = ["": Field(now: SharedSecret(record.secret.copy()))]
         for attribute in record.attributes.all where attribute.flags.contains(.sealed) {
@@ -148,7 +148,7 @@ struct KnownValues {
         return (added.reversed(), dropped)
     }
 
-    /// Returns, for each field, how many different values an item would get.
+    /// Returns the number of different values that an item would have in each field.
     private static func distinct(
         _ values: [ImportRecord.Earlier], beside fields: [String: Field]
     ) -> [String: Int] {

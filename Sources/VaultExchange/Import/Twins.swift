@@ -7,11 +7,11 @@ import VaultLocal
 ///
 /// It keeps only hashes, so that a source with a million entries does not fill the memory.
 struct Twins {
-    /// The relation of an entry to the earlier ones of the source.
+    /// The relation between an entry and the earlier entries of the source.
     enum Verdict {
-        /// It has this key, its own unless it is a twin.
+        /// The entry has this key, which is its own key unless the entry is a twin.
         case new(ItemKey)
-        /// It equals an earlier entry in everything.
+        /// The entry is equal to an earlier entry.
         case copy
     }
 
@@ -20,30 +20,31 @@ struct Twins {
         let contents: Mark
         let folder: UInt32
         let title: UInt32
-        /// The number for the next entry of the name.
+        /// The number for the next entry with the name.
         var next: UInt32 = 2
     }
 
-    /// The start of a keyed hash: nobody outside this process can make two texts that have the same hash.
+    /// The start of a keyed hash. Only this process has the key, so no one else can construct two texts with the same
+    /// hash.
     private typealias Mark = UInt64
 
     private let key = [UInt8].random(16)
     private var names: [Mark: First] = [:]
     /// The names and contents of all entries that are not the first of their name.
     private var others: Set<Mark> = []
-    /// The names of the items that entries have made or changed.
+    /// The names of the items that entries have created or changed.
     private var targets: Set<Mark> = []
-    /// The names of the items that entries were found to be, whether or not they changed them.
+    /// The names of the items that were matched with entries, whether or not the entries changed them.
     private var matches: Set<Mark> = []
-    /// The last number that was given to an item with a name.
+    /// The last number assigned to an item with each name.
     private var numbers: [Mark: UInt32] = [:]
 
-    /// The most entries with the same name that are numbered.
+    /// The maximum number of entries with the same name that are numbered.
     static let most: UInt32 = 1_000_000
 
-    /// Finds, for an entry, a key that no earlier entry of the source has.
+    /// Finds a key that no earlier entry of the source has.
     ///
-    /// `key`: the key that the entry has by itself.
+    /// `key`: the entry's own key.
     mutating func verdict(on key: ItemKey, _ record: borrowing ImportRecord) throws(VaultError) -> Verdict {
         // A certificate, key or identity of the same name is the same item.
         guard key.account != nil else { return .new(key) }
@@ -73,37 +74,37 @@ struct Twins {
         throw VaultError(.limitExceeded, "there are \(Self.most) entries with the same name")
     }
 
-    /// Adds an entry whose name was found in another way.
+    /// Adds an entry whose name was determined in another way.
     mutating func note(_ key: ItemKey, _ record: borrowing ImportRecord) {
         let name = mark(key)
         if names[name] == nil { names[name] = first(record) }
     }
 
-    /// Gives up a name that no entry's item has any more.
+    /// Releases a name that no entry's item has any longer.
     mutating func release(_ key: ItemKey) { names[mark(key)] = nil }
 
-    /// Notes that an entry has made or changed an item.
+    /// Records that an entry has created or changed an item.
     mutating func take(_ target: ItemKey) { targets.insert(mark(target)) }
 
-    /// Whether an entry has made or changed an item. Such an item belongs to that entry alone.
+    /// Returns whether an entry has created or changed an item. Such an item belongs only to that entry.
     func hasTaken(_ key: ItemKey) -> Bool { targets.contains(mark(key)) }
 
-    /// Notes that an entry was found to be an item.
+    /// Records that an entry was matched with an item.
     mutating func match(_ item: ItemKey) { matches.insert(mark(item)) }
 
-    /// Whether no entry has been found to be this item, or has made it.
+    /// Returns whether no entry has been matched with this item or has created it.
     func isFree(_ key: ItemKey) -> Bool {
         let name = mark(key)
         return !targets.contains(name) && !matches.contains(name)
     }
 
-    /// The first number that can be free for an item with this name, so that no number is tried twice.
+    /// Returns the first number that may be free for an item with this name, so that no number is tried twice.
     func number(after key: ItemKey) -> UInt32 { numbers[mark(key)].map { min($0 + 1, Self.most) } ?? 2 }
 
-    /// Notes the number that was given to an item with a name.
+    /// Records the number assigned to an item with a name.
     mutating func note(_ number: UInt32, of key: ItemKey) { numbers[mark(key)] = number }
 
-    /// Returns the key with a suffix and takes it, unless an earlier entry has it or it would be too long.
+    /// Returns the key with a suffix and reserves it, unless an earlier entry has it or it would be too long.
     private mutating func free(_ key: ItemKey, _ suffix: String, _ entry: First) throws(VaultError) -> ItemKey? {
         guard let twin = try TwinName.key(key, suffix) else { return nil }
         let name = mark(twin)
@@ -143,7 +144,7 @@ struct Twins {
             title: UInt32(truncatingIfNeeded: mark(Array(title.utf8))))
     }
 
-    /// Returns a hash of everything that the item would hold.
+    /// Returns a hash of the entire contents of the item.
     func contents(of record: borrowing ImportRecord) -> UInt64 {
         var hash = keyed
         Self.add(record.secret, record.attributes, [record.created, record.modified], to: &hash)
@@ -167,7 +168,7 @@ struct Twins {
         for time in times { add(Array("\(time.map(String.init) ?? "none")".utf8), to: &hash) }
     }
 
-    /// Adds bytes and their number.
+    /// Adds bytes and their number to a hash.
     private static func add(_ bytes: [UInt8], to hash: inout SHA256) {
         bytes.withUnsafeBytes { add($0, to: &hash) }
     }

@@ -3,7 +3,7 @@ package enum AttributeName {
     package static let label = "label"
     package static let notes = "notes"
     package static let oneTimePassword = "otp"
-    /// Its name in exports of version 0.1.0.
+    /// The attribute's name in exports of version 0.1.0.
     package static let earlierOneTimePassword = "sealed:otpauth"
     /// The names of the folders that contain the item, as joined by `FolderPath`.
     package static let folder = "folder"
@@ -12,7 +12,7 @@ package enum AttributeName {
     /// Addresses that are not in the item's key, one per line.
     package static let address = "url"
     package static let expires = "expires"
-    /// How often the secret is to be changed: a duration such as 90d.
+    /// The interval at which the secret should be changed: a duration such as 90d.
     package static let changeInterval = "change-every"
     /// `off` excludes the item from `vaultfmt check`.
     package static let check = "check"
@@ -26,7 +26,7 @@ package enum AttributeName {
     package static let realm = "realm"
     /// The user name in the source, if an import added a suffix to the account to tell items apart.
     static let userName = "user-name"
-    /// Everything that does not fit into 64 attributes.
+    /// The fields that exceed the limit of 64 attributes.
     package static let more = "more-fields"
     /// The prefix of an attachment, followed by its name.
     package static let filePrefix = "file:"

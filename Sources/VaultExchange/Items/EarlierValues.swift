@@ -3,14 +3,14 @@ import VaultLocal
 
 /// The earlier values of an item, in the order in which people count them.
 package enum EarlierValues {
-    /// The most recently replaced value comes first. An import into an item that exists gives its earlier values later
-    /// revisions than the item's own have, so revisions do not order them.
+    /// Returns the values, with the most recently replaced value first. An import into an existing item gives its
+    /// earlier values later revisions than the item's own values have, so revisions do not order them.
     package static func newestFirst(of item: Item, in vault: Vault) throws -> [EarlierValue] {
         try vault.earlierValues(of: item).enumerated()
             .sorted { ($0.element.lastUsed, $0.offset) > ($1.element.lastUsed, $1.offset) }.map(\.element)
     }
 
-    /// The values with their numbers, which are counted separately for each field: secrets first, then sealed
+    /// Returns the values with their numbers, which are counted separately for each field: secrets first, then sealed
     /// attributes by name.
     package static func numbered(of item: Item, in vault: Vault) throws -> [(number: Int, value: EarlierValue)] {
         let fields = Dictionary(grouping: try newestFirst(of: item, in: vault)) { $0.attribute ?? "" }
@@ -19,7 +19,7 @@ package enum EarlierValues {
         }
     }
 
-    /// Returns the number of earlier values; nil if there are none, or if they cannot be read here.
+    /// Returns the number of earlier values; nil if the item has no earlier values, or if they cannot be read here.
     package static func count(of item: Item, in vault: Vault) throws(VaultError) -> Int? {
         guard item.hasPast, vault.access == .owner else { return nil }
         return try readable(of: item, in: vault).flatMap { $0.isEmpty ? nil : $0.count }

@@ -4,8 +4,8 @@ import VaultLocal
 
 /// Descriptions of an item for people.
 package enum ItemText {
-    /// Returns a description such as "internet-password 'server' 'account'", with whatever else distinguishes the item
-    /// from others; it is escaped.
+    /// Returns a description such as "internet-password 'server' 'account'", with the other fields that distinguish the
+    /// item; it is escaped.
     package static func summary(_ key: ItemKey, label: String? = nil) -> String {
         var parts = [key.itemClass.name] + name(key).map { TerminalText.quoted($0) }
         for field in [ItemKey.Field.protocol, .port, .path, .securityDomain, .authenticationType] {

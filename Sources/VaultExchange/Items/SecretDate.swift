@@ -2,32 +2,32 @@ import Glibc
 import VaultBytes
 package import VaultFmt
 
-/// When an item got its secret, which a change to a note, to a label or to its name does not alter.
+/// The time at which an item's secret was set. Changes to notes, the label or the item's name do not affect it.
 ///
-/// The vault knows when each secret was set in it. An imported secret can be older: the import's source gives the item
-/// an earlier time of change, and when the item is changed later, the attribute `secret-changed` keeps that date.
+/// The vault records when each secret was set in it. An imported secret can be older: the source provides an earlier
+/// time of change, and if the item is changed later, the attribute `secret-changed` preserves that date.
 package struct SecretDate {
     /// Milliseconds since 1970.
     package let milliseconds: Int64
-    /// Whether this is the time at which the secret was set; otherwise it may be older.
+    /// True if this is the time at which the secret was set; otherwise the secret may be older.
     package let isExact: Bool
 
-    /// The attribute that keeps the date: a time in RFC 3339 form.
+    /// The attribute that stores the date: a time in RFC 3339 form.
     package static let attribute = "secret-changed"
 
-    /// The date as far as a listing shows it, without opening anything.
+    /// Finds the date that a listing shows, without opening anything.
     package init(listed item: Item) {
         milliseconds = Self.stated(item.attributes) ?? min(item.modified, item.secretChanged)
         isExact = false
     }
 
-    /// The date; it is exact if the item had another secret before.
+    /// Finds the date, which is exact if the item had another secret before.
     ///
-    /// A value that cannot be opened here is treated as if it were not there.
+    /// A value that cannot be opened here is ignored.
     package init(of item: Item, in vault: Vault) throws(VaultError) {
         let replaced = try Self.replaced(by: item, in: vault)
         var date = min(item.modified, item.secretChanged)
-        // Another program may have replaced the secret without knowing of the attribute.
+        // Another program may have replaced the secret without updating the attribute.
         if let stated = Self.stated(item.attributes), stated != replaced.flatMap({ Self.stated($0.attributes) }) {
             date = stated
         }
@@ -35,12 +35,13 @@ package struct SecretDate {
         isExact = replaced != nil || abs(milliseconds - item.created) < Timestamp.day
     }
 
-    /// The date that an item's attribute states; nil if there is none.
+    /// Returns the date in an item's attribute; nil if there is no valid date.
     package static func stated(_ attributes: Attributes) -> Int64? {
         attributes.string(attribute).flatMap(ImportedTime.milliseconds(dayOrTime:))
     }
 
-    /// The newest of the item's earlier secrets; nil if it has none, or if it cannot be read.
+    /// Returns the newest of the item's earlier secrets; nil if the item has no earlier secret, or if it cannot be
+    /// read.
     private static func replaced(by item: Item, in vault: Vault) throws(VaultError) -> EarlierValue? {
         guard item.hasPast, vault.access == .owner else { return nil }
         do throws(VaultError) {
@@ -53,17 +54,16 @@ package struct SecretDate {
 }
 
 extension Attributes {
-    /// States since when an item has had its secret, for a place where only its attributes and its last change are
-    /// known.
+    /// Adds the date of an item's secret, for a destination that stores only the item's attributes and its last change.
     ///
     /// Nothing is added if the secret is as old as that change, or if there is no room.
     ///
-    /// `modified`: the last change as that place will know it, in milliseconds since 1970.
+    /// `modified`: the time of the last change in that destination, in milliseconds since 1970.
     package mutating func stateDate(ofSecretOf item: Item, lastChange modified: Int64) {
         guard item.key.account != nil, attribute(SecretDate.attribute) == nil, count < Format.Limit.attributes else {
             return
         }
-        // A source can have said that it was changed later than it was imported.
+        // The source may have recorded a time of change that is later than the import.
         if item.isSecretOfLastChange, modified == item.modified { return }
         let date = SecretDate(listed: item).milliseconds
         guard modified > date, modified - date >= Timestamp.day else { return }
@@ -72,8 +72,8 @@ extension Attributes {
 }
 
 extension AttributeChanges {
-    /// Seals attributes that are sealed because of their names, such as notes, even if the item has them unsealed: an
-    /// import may have added them that way, and whoever writes notes does not expect others to read them.
+    /// Seals attributes that are sealed because of their names, such as notes, even if the item has them unsealed. An
+    /// import may have added them unsealed, and users do not expect others to read their notes.
     package mutating func sealUsual(of item: Item?) {
         guard let item else { return }
         for attribute in set.all where !attribute.areFlagsStated {
@@ -83,9 +83,9 @@ extension AttributeChanges {
         }
     }
 
-    /// Keeps the date of an item's secret through a change that leaves the secret as it is.
+    /// Preserves the date of an item's secret during a change that does not affect the secret.
     ///
-    /// Nothing is added if the vault itself knows the date, as it does unless the secret was imported.
+    /// Nothing is added if the vault has recorded the date, as it does unless the secret was imported.
     package mutating func keepDate(ofSecretOf item: Item, in vault: Vault) throws(VaultError) {
         guard set[SecretDate.attribute] == nil, !remove.contains(SecretDate.attribute), item.key.account != nil else {
             return
@@ -93,8 +93,8 @@ extension AttributeChanges {
         keep(try SecretDate(of: item, in: vault), of: item)
     }
 
-    /// The same for an item that gets a secret: the secret that it already has keeps its date, and a new one has none
-    /// yet.
+    /// Preserves the date for an item whose secret is set: an unchanged secret keeps its date, and a new secret has no
+    /// date yet.
     package mutating func keepDate(ofSecretOf item: Item?, unlessNew secret: borrowing Secret, in vault: Vault)
         throws(VaultError)
     {
@@ -105,7 +105,7 @@ extension AttributeChanges {
         forgetDate(of: item)
     }
 
-    /// The same within a transaction, which does not read earlier values.
+    /// Preserves the date within a transaction, which does not read earlier values.
     package mutating func keepDate(
         ofSecretOf key: ItemKey, unlessNew secret: borrowing Secret, in transaction: Transaction
     )
@@ -119,18 +119,18 @@ extension AttributeChanges {
                 return opened.takeSecret()
             })
         guard let stated = SecretDate.stated(set) else {
-            // A value that is not a date is the user's own.
+            // If the value is not a date, the attribute belongs to the user.
             guard set.attribute(SecretDate.attribute) == nil else { return }
             return isSame ? keep(SecretDate(listed: item), of: item) : forgetDate(of: item)
         }
-        // A program that does not know the attribute has left it as it was with the previous secret.
+        // A program that does not support the attribute has left the date of the previous secret.
         guard !isSame, stated <= SecretDate(listed: item).milliseconds else { return }
         set[SecretDate.attribute] = nil
         forgetDate(of: item)
     }
 
-    /// Whether an item has this secret. A secret that is damaged, or that belongs to another device, can only be
-    /// replaced.
+    /// Returns whether an item has this secret. A secret that is damaged, or that belongs to another device, can only
+    /// be replaced.
     private static func has(
         _ secret: borrowing Secret, _ open: () throws(VaultError) -> Secret?
     ) throws(VaultError) -> Bool {

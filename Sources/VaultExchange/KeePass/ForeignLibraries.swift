@@ -115,7 +115,7 @@ struct ForeignCipher: ~Copyable {
 struct Inflater: ~Copyable {
     private let stream: UnsafeMutableRawPointer
     private var chunk = Secret(count: 262_144)
-    /// Whether the end of the compressed data has been reached.
+    /// True if the end of the compressed data has been reached.
     private(set) var isAtEnd = false
 
     init() throws {

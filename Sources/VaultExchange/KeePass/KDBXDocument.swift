@@ -40,7 +40,7 @@ final class KDBXDocument: XMLHandler {
         case groupSequence = "DefaultAutoTypeSequence"
         case other = ""
 
-        /// Whether an entry has at most one such element.
+        /// True if an entry has at most one such element.
         var isSingle: Bool {
             switch self {
             case .uuid, .iconID, .customIcon, .tags, .overrideURL, .defaultSequence, .created, .modified, .expiry,
@@ -60,13 +60,13 @@ final class KDBXDocument: XMLHandler {
         var uuid: [UInt8] = []
         var name = ""
         var isInRecycleBin = false
-        /// The parts of it that no item can hold.
+        /// The parts that no item can hold.
         var lost: [String] = []
-        /// The memory that its name takes.
+        /// The memory that its name uses.
         var held = 0
     }
 
-    /// Something that a group has and no item can hold.
+    /// A property of a group that no item can hold.
     struct GroupLoss {
         let text: String
         let isInRecycleBin: Bool
@@ -82,9 +82,9 @@ final class KDBXDocument: XMLHandler {
     private var path: [Open] = []
     private var groups: [Group] = []
     private var entries: [KDBXEntry] = []
-    /// The elements that each open entry has had, of those that it can have only once.
+    /// For each open entry, the elements read so far that it can have only once.
     private var singles: [Set<Element>] = []
-    /// The keys and values that the open field, attachment or item of custom data has had.
+    /// The numbers of keys and values read so far in the open field, attachment or custom data item.
     private var parts: (keys: Int, values: Int) = (0, 0)
     private var groupLosses: [GroupLoss] = []
     private var text = SecretBuffer(capacity: 4096)
@@ -101,7 +101,7 @@ final class KDBXDocument: XMLHandler {
     private var isBinaryCompressed = false
     private var number = 0
     private let mostEntries: Int
-    /// The memory that the open entry with its earlier states and the text of the open element take.
+    /// The memory used by the open entry with its earlier states, and by the text of the open element.
     private var held = 0
     private var textHeld = 0
 
@@ -120,7 +120,7 @@ final class KDBXDocument: XMLHandler {
     /// Reads a file's contents.
     ///
     /// `take`: Called with each entry and the file's attachments.
-    /// - Returns: What the groups have that no item can hold.
+    /// - Returns: The properties of groups that no item can hold.
     @discardableResult
     static func read(
         _ file: borrowing KDBXFile,
@@ -169,8 +169,8 @@ final class KDBXDocument: XMLHandler {
 
     // MARK: elements
 
-    /// Whether entries can be in such an element. No program puts entries outside all groups, but such an entry would
-    /// not be lost.
+    /// Returns whether such an element can contain entries. No program puts entries outside all groups, but such an
+    /// entry would not be lost.
     private static func holdsEntries(_ element: Element) -> Bool { [.group, .root, .history].contains(element) }
 
     private func parent(_ depth: Int = 1) -> Element? {
@@ -271,7 +271,7 @@ final class KDBXDocument: XMLHandler {
         case (.group, .root), (.group, .group): try endGroup()
         case (.entry, .group), (.entry, .root), (.entry, .history): try endEntry()
         case (_, .entry):
-            // Tags and the like are a few bytes, unless somebody means harm; values have been counted.
+            // Tags and similar texts have a few bytes unless the file is malicious; values have already been counted.
             try hold(text.count)
             try endField(open.element)
         case (_, .times) where parent(2) == .entry: try endTime(open.element)
@@ -330,7 +330,7 @@ final class KDBXDocument: XMLHandler {
             let time = time()
             let isBad = time == nil && !text.isEmpty
             change { ($0.modified, $0.hasBadModification) = (time, isBad) }
-        // Programs write one for entries that do not expire, too.
+        // Programs also write an expiry time for entries that do not expire.
         case .expiry: change { $0.expiry = time() }
         case .expires:
             let text = plainText()
@@ -343,13 +343,13 @@ final class KDBXDocument: XMLHandler {
     /// The last key, for messages.
     private var quotedKey: String { TerminalText.quoted(String(key.prefix(100))) }
 
-    /// Notes that a part of the current entry could not be read.
+    /// Records that a part of the current entry could not be read.
     private func problem(_ what: String) throws {
         try hold(what.utf8.count)
         change { $0.problems.append(what) }
     }
 
-    /// Notes which parts an entry has had, and names those that it has twice: the last one is imported.
+    /// Records which parts an entry has had, and reports duplicates, of which the last one is imported.
     private func note(_ element: Element) throws {
         guard !entries.isEmpty else { return }
         if element.isSingle, isInEntry, !singles[singles.count - 1].insert(element).inserted {
@@ -366,7 +366,7 @@ final class KDBXDocument: XMLHandler {
         }
     }
 
-    /// Whether the open element belongs to an entry itself, to its times, or to its auto-type settings.
+    /// True if the open element belongs to an entry itself, to its times, or to its auto-type settings.
     private var isInEntry: Bool {
         parent() == .entry || parent(2) == .entry && (parent() == .times || parent() == .autoType)
     }
@@ -376,7 +376,7 @@ final class KDBXDocument: XMLHandler {
         try body(&entries[entries.count - 1])
     }
 
-    /// Notes something that a group has and no item can hold.
+    /// Records a property of a group that no item can hold.
     private func lose(_ element: Element) throws {
         guard !groups.isEmpty, !text.isEmpty else { return }
         let what =
@@ -390,7 +390,7 @@ final class KDBXDocument: XMLHandler {
         groups[groups.count - 1].lost.append(what)
     }
 
-    /// Notes another program's data about a group. Programs keep the time of its last change in it, too.
+    /// Records another program's data about a group. Programs also store the time of its last change in it.
     private func loseCustomData() throws {
         guard !groups.isEmpty, key != KDBX.changeOfCustomData, !key.hasPrefix(KDBX.ownPrefix) else { return }
         try binaries.memory.take(KDBXMemory.head)

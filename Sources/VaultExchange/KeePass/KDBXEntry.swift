@@ -14,7 +14,7 @@ struct KDBXEntry {
     /// Milliseconds since 1970.
     var created: Int64?
     var modified: Int64?
-    /// Whether it has a time of creation or modification that cannot be read.
+    /// True if it has a time of creation or modification that cannot be read.
     var hasBadCreation = false
     var hasBadModification = false
     var expiry: Int64?
@@ -22,16 +22,16 @@ struct KDBXEntry {
     var strings: [KDBXString] = []
     var binaries: [(name: String, place: KDBXBinaries.Place)] = []
     var customData: [(key: String, value: String)] = []
-    /// Descriptions of what could not be read.
+    /// Descriptions of the parts that could not be read.
     var problems: [String] = []
     /// The earlier states, oldest first.
     var history: [KDBXEntry] = []
     /// The names of the groups that contain the entry, except the outermost group.
     var folder: [String] = []
     var isInRecycleBin = false
-    /// Its number among the file's entries, from 1.
+    /// The number of the entry in the file, from 1.
     var number = 0
-    /// Its size in memory, with its earlier states.
+    /// The memory size of the entry with its earlier states.
     var size = 0
 
     /// The value of a field.
@@ -40,7 +40,7 @@ struct KDBXEntry {
     /// Returns a field that is not secret, as text.
     func text(_ name: String) -> String { self[name]?.text ?? "" }
 
-    /// Whether a field that becomes part of an item's name, or of what the index says about it, is hidden.
+    /// True if a hidden field would become part of an item's name or of its data in the index.
     var hasProtectedName: Bool {
         strings.contains { $0.isProtected && KDBXString.isPublic($0.name) && $0.value.count > 0 }
     }
@@ -65,10 +65,10 @@ extension KDBXString {
     static let notes = "Notes"
     /// KeePassXC's one-time password, an `otpauth:` URL.
     static let otp = "otp"
-    /// How KeePassXC and Keepass2Android begin the names of further addresses.
+    /// The prefix that KeePassXC and Keepass2Android use in the names of additional addresses.
     static let furtherAddress = "KP2A_URL"
 
-    /// Whether a field becomes part of an item's name, or of what the index says about it.
+    /// Returns whether a field becomes part of an item's name or of its data in the index.
     static func isPublic(_ name: String) -> Bool {
         [title, userName, url].contains(name) || name.hasPrefix(furtherAddress)
     }

@@ -31,7 +31,7 @@ struct KDBXFile: ~Copyable {
         if header.isCompressed { try ForeignLibrary.zlib.load() }
         try ForeignLibrary.expat.load()
         let keys = try key.keys(for: header, limits: limits, mostRounds: mostRounds)
-        // Libraries and the derivation have taken some of the memory that was free when the file was read.
+        // Loading libraries and deriving the key have used some of the memory that was free when the file was read.
         try SourceMemory.require(SourceMemory.base + SourceMemory.times * file.count, for: "the source")
         return KDBXFile(
             header: header,
@@ -251,7 +251,7 @@ struct InnerStream: ~Copyable {
     }
 }
 
-/// The memory for the contents of a file, with a single limit: compressed contents could ask for gigabytes.
+/// The memory used by the contents of a file, with a single limit: compressed contents could expand to gigabytes.
 final class KDBXMemory {
     /// The memory of a value in addition to its bytes.
     static let head = 256
@@ -272,11 +272,12 @@ final class KDBXMemory {
         total += count
     }
 
-    /// Subtracts what is no longer in memory.
+    /// Subtracts memory that has been released.
     func release(_ count: Int) { total -= count }
 }
 
-/// The parts that entries repeat: each attachment and each reference to a field can be in any number of them.
+/// Limits the parts that entries can repeat: any number of entries can have the same attachment or refer to the same
+/// field.
 struct KDBXRepeats {
     private let most: Int
     private var total = 0
@@ -284,14 +285,15 @@ struct KDBXRepeats {
     /// `attached`: the maximum size of all attachments together, each counted once.
     init(attached: Int) { most = 2 * min(attached, 1 << 60) }
 
-    /// Counts what an entry has; an attachment that its earlier states have under the same name is stored once.
+    /// Counts the repeatable parts of an entry; an attachment that its earlier states have under the same name is
+    /// stored once.
     mutating func take(_ entry: KDBXEntry) throws {
         var seen: [String: Set<KDBXBinaries.Place>] = [:]
         for (name, place) in ([entry] + entry.history).flatMap(\.binaries)
         where seen[name, default: []].insert(place).inserted {
             try take(place.count)
         }
-        // While an entry is converted, each of its states has a copy of them; no vault keeps many states.
+        // During conversion, each state of an entry has its own copy of them; a vault keeps only a few states.
         for state in entry.history.dropLast(Self.usualStates) {
             for (_, place) in state.binaries { try take(place.count) }
         }
@@ -299,7 +301,7 @@ struct KDBXRepeats {
         for state in [entry] + entry.history { try take(state.customIcon.utf8.count) }
     }
 
-    /// At least the number of earlier states that programs keep of an entry.
+    /// A number of earlier states of an entry that programs do not normally exceed.
     private static let usualStates = 16
 
     /// Counts bytes, or throws `overLimit`.
@@ -330,7 +332,7 @@ final class KDBXBinaries {
     private static let pieceSize = 4 << 20
     private var pieces: [Piece] = []
     private var start = 0
-    /// The memory of the attachments and of the entries that are held.
+    /// The memory used by the attachments and by the entries in memory.
     let memory: KDBXMemory
 
     /// Makes an empty store for attachments and entries of at most `most` bytes together.

@@ -56,15 +56,15 @@ enum KDBX {
         static let file = 1 << 30
         /// The maximum size of a header field, in bytes.
         static let headerField = 1 << 20
-        /// The decompressed contents may have this size, or a multiple of the compressed size if that is larger.
+        /// The limit on the decompressed contents, unless a multiple of the compressed size is larger.
         static let unpackedAtLeast = 256 << 20
         static let unpackedTimes = 64
         static let unpackedAtMost = 2 << 30
-        /// The maximum size of all attachments of a file and one entry together, unless the user allows more:
-        /// attachments of version 3 are compressed one by one, so a few kilobytes could ask for gigabytes.
+        /// The maximum size of all attachments of a file and one entry together, unless the user allows more.
+        /// Attachments of version 3 are compressed one by one, so a few kilobytes could expand to gigabytes.
         static func attached(_ file: Int) -> Int { (32 << 20) + 2 * min(file, Self.file) }
-        /// The maximum number of entries of contents of this size. Each entry has an identifier of 16 random bytes, which
-        /// nothing compresses; only a file that was made to do harm has more.
+        /// The maximum number of entries in contents of this size. Each entry has an identifier of 16 random bytes,
+        /// which cannot be compressed; only a malicious file has more entries.
         static func entries(_ contents: Int, _ allowed: Int) -> Int { 10_000 + max(contents / 16, allowed / 4096) }
         /// The maximum length of a tag or a comment, which expat holds in memory.
         static let tag = 8 << 20
@@ -101,6 +101,6 @@ enum KDBXCipher: CaseIterable {
     }
 
     var ivSize: Int { self == .chacha20 ? 12 : 16 }
-    /// Whether the contents are padded to a multiple of 16 bytes.
+    /// True if the contents are padded to a multiple of 16 bytes.
     var hasBlocks: Bool { self != .chacha20 }
 }

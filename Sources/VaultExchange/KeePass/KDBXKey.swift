@@ -93,12 +93,12 @@ extension KDBXArgon2 {
         return key
     }
 
-    /// The maximum number of lanes that are computed at a time.
+    /// The maximum number of lanes that are computed in parallel.
     private static let mostThreads: UInt32 = 16
 
-    /// Checks the cost against the limits. Memory, and memory times passes, are limited as they are for vaults. Passes
+    /// Checks the cost against the limits. Memory, and memory times passes, have the same limits as for vaults. Passes
     /// and lanes alone are not limited: KeePassXC uses dozens of passes over little memory, and as many lanes as the
-    /// machine has cores; at most 16 lanes are computed at a time.
+    /// machine has cores; at most 16 lanes are computed in parallel.
     private func check(_ limits: ReaderLimits) throws {
         let memory = memoryBytes >> 10
         func over(_ what: String, _ value: UInt64, _ limit: UInt64, _ remedy: ExchangeError.Remedy) -> ExchangeError {

@@ -121,8 +121,8 @@ extension KDBXPlacement {
 
 /// Text that can be a string in a KDBX file.
 enum KDBXText {
-    /// Whether XML 1.0 can represent it and programs leave it unchanged: UTF-8 with no control characters except tab,
-    /// newline and carriage return, and without the two noncharacters.
+    /// Returns whether XML 1.0 can represent it and programs leave it unchanged: UTF-8 with no control characters
+    /// except tab, newline and carriage return, and without the two noncharacters.
     static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) != nil else { return false }
         var index = 0
@@ -135,8 +135,8 @@ enum KDBXText {
         return true
     }
 
-    /// Whether it is plain and its field keeps it: a reference to a field of another entry would be replaced by that
-    /// field's value, here and in other programs.
+    /// Returns whether a field can store the text unchanged. The text must be plain and must not contain a reference to
+    /// a field of another entry, which would be replaced by that field's value, here and in other programs.
     static func isLiteral(_ bytes: UnsafeRawBufferPointer) -> Bool { isPlain(bytes) && !hasReference(bytes) }
 
     static func isLiteral(_ text: String) -> Bool {
@@ -144,14 +144,14 @@ enum KDBXText {
         return copy.withUTF8 { isLiteral(UnsafeRawBufferPointer($0)) }
     }
 
-    /// How a reference begins, in small letters.
+    /// The start of a reference, in lower case.
     static let reference = Array("{ref:".utf8)
 
     private static func hasReference(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.indices.contains { bytes[$0] == reference[0] && isReference(bytes, at: $0) }
     }
 
-    /// Whether a reference begins at a place of a value.
+    /// Returns whether a reference begins at a position of a value.
     static func isReference(_ bytes: UnsafeRawBufferPointer, at index: Int) -> Bool {
         bytes.count - index > reference.count
             && zip(bytes[index...], reference).allSatisfy { $0 == $1 || $0 | 0x20 == $1 && (0x41...0x5A).contains($0) }

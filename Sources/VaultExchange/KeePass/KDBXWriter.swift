@@ -233,7 +233,7 @@ final class KDBXWriter {
         text.removeAll()
     }
 
-    /// Encrypts the compressed data as far as it fills whole cipher blocks, and passes it on in blocks of 1 MiB.
+    /// Encrypts the whole cipher blocks of the compressed data, and passes them on in blocks of 1 MiB.
     private func encrypt(isLast: Bool) throws {
         if isLast {
             let padding = UInt8(16 - rest.count % 16)
@@ -285,7 +285,7 @@ struct KDBXNewEntry {
     var modified: Int64
     var expiry: Int64?
     var strings: [KDBXString] = []
-    /// Attachments by the numbers that the writer gave them.
+    /// Attachments, by the numbers that the writer assigned to them.
     var binaries: [(name: String, number: Int)] = []
     var customData: [(key: String, value: String)] = []
 }

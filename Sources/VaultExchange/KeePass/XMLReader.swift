@@ -28,13 +28,13 @@ final class XMLReader {
     private let handler: any XMLHandler
     private var failure: ExchangeError?
     private var depth = 0
-    /// The bytes since the last element or text, which may all be one tag.
+    /// The number of bytes since the last element or text; all of them may belong to one tag.
     private var unseen = 0
     private var parser: UnsafeMutableRawPointer?
 
     private init(_ handler: any XMLHandler) { self.handler = handler }
 
-    /// Parses what `source` supplies, piece by piece.
+    /// Parses the output of `source`, piece by piece.
     static func read(
         into handler: any XMLHandler,
         _ source: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void

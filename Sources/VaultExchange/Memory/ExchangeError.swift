@@ -1,32 +1,32 @@
 package import VaultFmt
 
-/// The reason why a source cannot be read, or an export cannot be written, in one line without a line end.
+/// The reason why a source cannot be read, or an export cannot be written, in one line without a newline.
 package struct ExchangeError: Error {
     package enum Code: Sendable {
-        /// The source is damaged, or is not what it should be.
+        /// The source is damaged, or is not in the expected form.
         case damaged
-        /// The source needs what this version or this machine does not have.
+        /// The source needs something that this version or this machine does not have.
         case unavailable
         /// No factor opens the source.
         case noAccess
-        /// The source asks for more than the caller allows.
+        /// The source requires more work or memory than the caller allows.
         case overLimit
-        /// The caller asks for what this format cannot do, or does not give what it needs.
+        /// The format does not support the caller's request, or the caller did not supply required input.
         case invalidArgument
         case noSuchFile
         case io
-        /// The vault refuses an item of the source, or cannot be read or written; `cause` has its error.
+        /// The vault rejects an item of the source, or cannot be read or written; `cause` has its error.
         case refused
         case bug
     }
 
-    /// The caller's remedy. A front end knows how its users say that.
+    /// A remedy for the caller. The front end phrases it for its users.
     package enum Remedy: Sendable {
-        /// Give a passphrase for the source.
+        /// Provide a passphrase for the source.
         case givePassphrase
-        /// Give another passphrase for the source.
+        /// Provide a different passphrase for the source.
         case checkPassphrase
-        /// Give another passphrase or key file for the source.
+        /// Provide a different passphrase or key file for the source.
         case checkFactors
         /// Raise `SourceLimits.memory`.
         case allowMemory
@@ -36,7 +36,7 @@ package struct ExchangeError: Error {
         case allowDerivationMemory
         /// Raise the limit on Argon2's memory × passes.
         case allowDerivationWork
-        /// Say which format the source has.
+        /// Specify the format of the source.
         case nameFormat
         /// Merge a vault, or export it.
         case mergeOrExport
@@ -47,7 +47,7 @@ package struct ExchangeError: Error {
     package let code: Code
     package let message: String
     package let remedy: Remedy?
-    /// The vault's error, if it comes from there.
+    /// The error of the vault, if the vault caused the failure.
     package let cause: VaultError?
 
     init(_ code: Code, _ message: String, _ remedy: Remedy? = nil) {
@@ -66,7 +66,7 @@ package struct ExchangeError: Error {
         ExchangeError(.damaged, "\(place): \(what)")
     }
 
-    /// Any error as this type; an error of the vault becomes its cause.
+    /// Converts any error to this type; an error of the vault becomes its cause.
     package init(_ error: any Error) {
         switch error {
         case let error as ExchangeError: self = error
@@ -75,7 +75,7 @@ package struct ExchangeError: Error {
         }
     }
 
-    /// The same error with the place in the source where it occurred.
+    /// Returns the error with the place in the source where it occurred.
     func at(_ place: String) -> ExchangeError {
         ExchangeError(code, "\(place): \(message)", remedy, cause: cause)
     }

@@ -1,19 +1,19 @@
 import CVaultShim
 
-/// The memory that an import takes. It is checked before anything is read, because Swift ends the program if one of its
-/// own allocations fails.
+/// The memory that an import needs. It is checked before anything is read, because Swift terminates the program if an
+/// allocation fails.
 package enum SourceMemory {
-    /// The memory of every import.
+    /// The memory that every import needs.
     package static let base = 16 << 20
-    /// How many times the bytes of a source that is read whole can be in memory at once, in whatever form: seven times
-    /// for a list with a single field.
+    /// The maximum number of copies of a source's bytes in memory, in any form, if the source is read whole: a list
+    /// with a single field needs seven.
     package static let times = 8
-    /// The same for a part of a source that is decoded by Foundation.
+    /// The same maximum for a part of a source that Foundation decodes.
     static let timesDecoded = 12
-    /// The memory of a value that is decoded by Foundation, in addition to its bytes.
+    /// The memory of a value that Foundation decodes, in addition to its bytes.
     package static let value = 384
-    /// The memory of an entry until the end of its transaction: 370 bytes were measured for short ones, and a table that
-    /// grows is in memory twice.
+    /// The memory that an entry needs until the end of its transaction: 370 bytes were measured for short entries, and
+    /// a growing table is in memory twice.
     package static let entry = 768
 
     /// Throws unless the process can get this much more memory.

@@ -14,9 +14,9 @@ package struct OneTimeCode: ~Copyable {
     package let key: Secret
     package let algorithm: Algorithm
     package let digits: Int
-    /// How long a code is valid, in seconds.
+    /// The validity of a code, in seconds.
     package let period: Int64
-    /// Whether the codes are Steam's: five letters and digits.
+    /// True if the codes are Steam's: five letters and digits.
     let isSteam: Bool
 
     /// The reason why an address yields no codes. The text never repeats the address.
@@ -173,7 +173,7 @@ package enum Base32 {
         }
     }
 
-    /// Whether this many characters can encode a whole number of bytes; the length of truncated text usually cannot.
+    /// Returns whether text of this length can encode a whole number of bytes; truncated text usually cannot.
     package static func isComplete(_ text: borrowing Secret) -> Bool {
         let count = text.withUnsafeBytes { bytes in bytes.count { !isIgnored($0) } }
         return ![1, 3, 6].contains(count % 8)

@@ -15,7 +15,7 @@ package struct OneTimePassword {
     package var period = "30"
     /// The counter, if the password is counter-based.
     package var counter: String?
-    /// Whether the codes are Steam's: five letters and digits.
+    /// True if the codes are Steam's: five letters and digits.
     var isSteam = false
 
     /// Returns the address; nil if the seed is not in the stated encoding.

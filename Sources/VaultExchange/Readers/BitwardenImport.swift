@@ -7,13 +7,13 @@ struct BitwardenImport: ~Copyable, EntrySource {
     private var splitter: JSONSplitter
     private var start: Start
     private let includesTrash: Bool
-    /// The memory that the user allows beyond what a file of its size can need; nil if none was given.
+    /// The memory limit set by the user; nil to apply the limit for a file of this size.
     private let mostMemory: Int?
-    /// The bytes of folders' and collections' names in items so far: any number of items can have the same ones.
+    /// The total bytes of folder and collection names in items so far: any number of items can have the same names.
     private var named = 0
 
-    /// Whether an object begins like such an export. Our own exports begin with their format name. Other programs that
-    /// write this form leave out `encrypted`; their items still have Bitwarden's members.
+    /// Returns whether an object begins like such an export. Our own exports begin with their format name. Other
+    /// programs that write this format omit `encrypted`; their items still have Bitwarden's members.
     static func recognizes(_ text: UnsafeRawBufferPointer) -> Bool {
         guard text.first == UInt8(ascii: "{") else { return false }
         let start = String(decoding: text.prefix(4096), as: UTF8.self)
@@ -95,8 +95,8 @@ struct BitwardenImport: ~Copyable, EntrySource {
         return unknown + inTrash.omission("item", "items", "in the trash", isInRecycleBin: true)
     }
 
-    /// Counts the names of an entry's folder and collections, and refuses more than a file of this size can have
-    /// without being made to do harm.
+    /// Counts the names of an entry's folder and collections. Throws if there are more than a file of this size has,
+    /// unless it is malicious.
     private mutating func countNames(of entry: borrowing ImportedEntry) throws {
         named += entry.folder.reduce(0) { $0 + $1.utf8.count }
         named += entry.properties.reduce(0) { $0 + ($1.name == Self.collections ? $1.value.utf8.count : 0) }
@@ -107,7 +107,7 @@ struct BitwardenImport: ~Copyable, EntrySource {
             .allowMemory)
     }
 
-    /// The bytes of names that the items of a file of any size can have.
+    /// The total bytes of names that items may have in a file of any size.
     private static let mostNames = 16 << 20
     static let collections = "collections"
 
@@ -120,9 +120,9 @@ struct BitwardenImport: ~Copyable, EntrySource {
         var data: String?
         var folders: [String: String] = [:]
         var collections: [String: String] = [:]
-        /// The names of members that this version does not know and that hold something.
+        /// The names of members that this version does not know and that are not empty.
         var unknown: [String] = []
-        /// Whether the splitter is at the first item.
+        /// True if the splitter is at the first item.
         var hasItem = false
 
         /// - `allowsDense`: Whether a member may have any number of small values.
@@ -165,7 +165,7 @@ struct BitwardenImport: ~Copyable, EntrySource {
     }
 }
 
-/// How Bitwarden derives a key from a password.
+/// The parameters with which Bitwarden derives a key from a password.
 struct BitwardenKDF {
     /// 0 is PBKDF2 with SHA-256, 1 is Argon2id.
     var type = 0

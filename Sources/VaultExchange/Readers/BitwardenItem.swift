@@ -77,7 +77,7 @@ struct BitwardenItem: BitwardenMembers {
     struct Address: BitwardenMembers {
         enum CodingKeys: String, CodingKey, CaseIterable { case uri, match }
         let uri: String?
-        /// How the address is matched: an index into `matches`.
+        /// The method of matching the address: an index into `matches`.
         let match: Int?
         var nested: Int { 0 }
     }
@@ -119,7 +119,7 @@ struct BitwardenItem: BitwardenMembers {
 }
 
 extension BitwardenItem {
-    /// Whether this version knows the contents of items of this type.
+    /// True if this version knows the contents of items of this type.
     var isKnown: Bool { (1...5).contains(type) }
 
     /// Converts the item to an entry.
@@ -164,7 +164,7 @@ extension BitwardenItem {
         for object in fields ?? [] {
             let field = object.known
             let linked = field.linkedId.map { "linked to \(Self.linked[$0] ?? String($0))" }
-            // A field without a value is one with an empty value.
+            // A field without a value is treated as a field with an empty value.
             let isEmpty = if case .nothing = field.value ?? .nothing { true } else { false }
             if let value = field.value?.text ?? linked ?? (isEmpty ? "" : nil) {
                 entry.fields.append(
@@ -182,8 +182,8 @@ extension BitwardenItem {
         return entry
     }
 
-    /// Adds the members that this version does not know, and those that items of this type do not have: sealed, because
-    /// they may be secret.
+    /// Adds the members that this version does not know, and those that items of this type do not have. They are
+    /// sealed, because they may be secret.
     private func putFurther(_ others: [String: JSONValue], _ entry: inout ImportedEntry) {
         for (name, body, itsType) in [("card", card, 3), ("identity", identity, 4), ("sshKey", sshKey, 5)]
         where type != itsType {
@@ -207,7 +207,7 @@ extension BitwardenItem {
         }
     }
 
-    /// Returns a time; one that cannot be read is a loss.
+    /// Returns a time; an invalid time is recorded as a loss.
     private static func time(_ text: String?, _ what: String, _ entry: inout ImportedEntry) -> Int64? {
         guard let text, !text.isEmpty else { return nil }
         let time = ImportedTime.milliseconds(rfc3339: text)
@@ -278,8 +278,8 @@ extension BitwardenItem {
         name.reduce(into: "") { $0 += $1.isUppercase ? " \($1.lowercased())" : String($1) }
     }
 
-    /// Returns the earlier passwords, oldest first. Bitwarden records when each was last used; those without a date are
-    /// taken for the oldest, and Bitwarden lists the newest first.
+    /// Returns the earlier passwords, oldest first. Bitwarden records when each was last used and lists the newest
+    /// first; passwords without a date are considered the oldest.
     private func history(of entry: inout ImportedEntry) -> [ImportedEntry.Earlier] {
         var dated: [(time: Int64, password: SharedSecret)] = []
         var undated: [SharedSecret] = []

@@ -15,12 +15,12 @@ struct CSVColumns {
         case createdNumber, modifiedNumber
         /// Times in RFC 3339 form.
         case createdText, modifiedText
-        /// A value that is kept under this name unless it is empty or "0".
+        /// A value that is stored under this name unless it is empty or "0".
         case property(String)
-        /// A value that is kept under this name, and hidden like a password if `isConcealed`.
+        /// A value that is stored under this name, and hidden like a password if `isConcealed`.
         case field(String, isConcealed: Bool)
 
-        /// Whether the values are as secret as a password.
+        /// True if the values are as secret as a password.
         var isSecret: Bool {
             switch self {
             case .password, .notes, .oneTimePassword, .customFields: true
@@ -34,9 +34,9 @@ struct CSVColumns {
     /// Columns that are unknown or occur twice. They become fields named after their headers.
     private let unknown: [(name: String, index: Int, isConcealed: Bool)]
     private let isDashlane: Bool
-    /// Whether a row that has nothing but a name is a folder, as in NordPass's lists without a column for the type.
+    /// True if a row that has only a name is a folder, as in NordPass's lists without a column for the type.
     let hasFolderRows: Bool
-    /// Whether a quote within a field is escaped with a backslash, as KeePass 1 does.
+    /// True if a quote within a field is escaped with a backslash, as KeePass 1 does.
     let hasBackslashes: Bool
     /// The separator between the names in a folder's path.
     let folderMark: Character
@@ -71,10 +71,10 @@ struct CSVColumns {
         self.unknown = unknown
     }
 
-    /// Whether entries will have user names.
+    /// True if entries will have user names.
     var hasUserNames: Bool { isDashlane || self[.username] != nil || self[.email] != nil }
 
-    /// Whether this is a list of passwords.
+    /// True if this is a list of passwords.
     var isPasswordList: Bool {
         isDashlane
             || self[.password] != nil && (self[.username] != nil || self[.title] != nil || self[.url] != nil)
@@ -89,7 +89,7 @@ struct CSVColumns {
         }.sorted { $0.index < $1.index }
     }
 
-    /// The columns that become attributes of their own, with the attributes' names.
+    /// The columns that become separate attributes, with the attributes' names.
     var fields: [(name: String, index: Int, isConcealed: Bool)] {
         let known = indices.compactMap { meaning, index -> (name: String, index: Int, isConcealed: Bool)? in
             if case .field(let name, let isConcealed) = meaning { (name, index, isConcealed) } else { nil }
@@ -128,7 +128,7 @@ struct CSVColumns {
         "cardnumber": .field("cardnumber", isConcealed: true), "cvc": .field("cvc", isConcealed: true),
         "pin": .field("pin", isConcealed: true),
     ]
-    /// The columns of lists in other languages, as KeePass, its relatives and people name them.
+    /// The columns of lists in other languages, under the names that KeePass, related programs and users give them.
     private static let foreign: [String: Meaning] = {
         let words: [(Meaning, [String])] = [
             (.password, ImportedEntry.Field.passwordWords),

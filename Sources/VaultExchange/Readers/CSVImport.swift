@@ -14,7 +14,7 @@ struct CSVImport: ~Copyable, EntrySource {
         remark = access.remark
     }
 
-    /// Whether a text begins with the header of such a list.
+    /// Returns whether a text begins with the header of such a list.
     static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
         let line = start.prefix { $0 != 0x0A }
         return CSVDelimiter.allCases.contains { delimiter in
@@ -107,7 +107,7 @@ struct CSVImport: ~Copyable, EntrySource {
         )
     }
 
-    /// Refuses a text that is not UTF-8.
+    /// Throws an error if a text is not UTF-8.
     static func checkText(_ bytes: UnsafeRawBufferPointer) throws {
         let failure: Int? = bytes.withMemoryRebound(to: UInt8.self) { bytes in
             do throws(UTF8.ValidationError) {
@@ -127,7 +127,7 @@ struct CSVImport: ~Copyable, EntrySource {
 struct CSVLosses {
     /// The lines of rows without any content.
     var withoutContent: [Int] = []
-    /// The lines of rows that are folders; entries name their folders anyway.
+    /// The lines of rows that represent folders, whose names the entries also contain.
     var ofFolders: [Int] = []
     /// The lines with a time that cannot be parsed.
     var withBadTime: [Int] = []

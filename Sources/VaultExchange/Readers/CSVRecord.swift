@@ -6,7 +6,7 @@ struct CSVRecord {
     let row: CSVRow
     let columns: CSVColumns
 
-    /// Returns the entry, or nil if the row has nothing to keep.
+    /// Returns the entry, or nil if the row has no content.
     func entry(_ losses: inout CSVLosses) -> ImportedEntry? {
         let kind = self[.kind].isEmpty ? columns.usualKind : self[.kind].lowercased()
         guard kind != Self.folderKind, !isFolderRow else {
@@ -50,12 +50,12 @@ struct CSVRecord {
         return entry
     }
 
-    /// Whether the row has nothing but the name of a folder.
+    /// True if the row has only the name of a folder.
     private var isFolderRow: Bool {
         columns.hasFolderRows && has(.title) && (0..<row.count).allSatisfy { $0 == columns[.title] || row[$0].isEmpty }
     }
 
-    /// The columns that make a row worth keeping.
+    /// The columns with contents; a row is imported if one of them is not empty.
     private static let contents: [CSVColumns.Meaning] = [
         .title, .titleInstead, .username, .email, .url, .furtherAddresses, .password, .notes, .oneTimePassword,
     ]
@@ -84,7 +84,7 @@ struct CSVRecord {
         return has(.customFields) ? list + customFields : list
     }
 
-    /// The custom fields: NordPass's JSON list, which marks the hidden ones, or Bitwarden's lines, which do not.
+    /// The custom fields: NordPass's JSON list, which marks hidden fields, or Bitwarden's lines, which do not.
     private var customFields: [ImportedEntry.Field] {
         let text = row.secret(columns[.customFields])
         let list = JSONValue(text)?.elements ?? []
@@ -120,7 +120,7 @@ struct CSVRecord {
             case "note": entry.notes = SharedSecret(text: leaf.text)
             case "number" where entry.password == nil: entry.password = SharedSecret(text: leaf.text)
             default:
-                // Only custom fields say whether they are hidden.
+                // Only custom fields record whether they are hidden.
                 let isConcealed =
                     leaf.isHidden || Self.hidden.contains(leaf.name) || ImportedEntry.Field.isSecret(leaf.name)
                 entry.fields.append(

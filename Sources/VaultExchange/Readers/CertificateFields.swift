@@ -61,7 +61,7 @@ struct CertificateFields {
         do {
             names = try DER.sequence(of: RelativeDistinguishedName.self, identifier: .sequence, rootNode: subject)
         } catch {
-            // If the name cannot be read, the certificate just has no label.
+            // If the name cannot be read, the certificate has no label.
             return nil
         }
         let kinds: [ASN1ObjectIdentifier] = [

@@ -11,8 +11,8 @@ struct EnpassImport: ~Copyable, EntrySource {
         text = try reader.readAll(limit: CSVImport.longest)
     }
 
-    /// Whether a text begins like such a list: with the header, or with a row that contains the label of a secret. A
-    /// later row counts too, because the first may be a note.
+    /// Returns whether a text begins like such a list: with the header, or with a row that contains the label of a
+    /// secret. Later rows are also checked, because the first may be a note.
     static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
         var isFound = false
         // The last row may be truncated.

@@ -86,7 +86,7 @@ struct JSONAttribute: Decodable {
             members = 0
             return
         } catch DecodingError.typeMismatch {
-            // It must be an object.
+            // The value must be an object.
         }
         let object = try JSONObject(decoder)
         try object.allow(["text", "base64", "flags"])
@@ -129,7 +129,7 @@ struct JSONBytes: Decodable {
             members = 0
             return
         } catch DecodingError.typeMismatch {
-            // It must be the other form.
+            // The value must have the other form.
         }
         let object = try JSONObject(decoder)
         try object.allow(["base64"])
@@ -175,7 +175,7 @@ struct JSONObject {
         return others
     }
 
-    /// Refuses unknown members, because their meaning would be lost.
+    /// Throws an error for unknown members, because their meaning would be lost.
     func allow(_ names: Set<String>) throws {
         for key in container.allKeys where !names.contains(key.stringValue) {
             throw failure("has the unknown member \(TerminalText.quoted(key.stringValue))")

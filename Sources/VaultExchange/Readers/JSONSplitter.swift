@@ -2,8 +2,8 @@ import FoundationEssentials
 import VaultFmt
 import VaultLocal
 
-/// Splits a JSON object as it is read: into its members, and into the elements of its member `items` one by one, so
-/// that a text of any length needs only as much memory as its largest item. It understands only nesting and strings;
+/// Splits a JSON object while reading it: into its members, and into the elements of its member `items` one by one. A
+/// text of any length therefore needs only as much memory as its largest item. It parses only nesting and strings;
 /// Foundation decodes each piece.
 package struct JSONSplitter: ~Copyable {
     package enum Piece: Equatable {
@@ -34,9 +34,9 @@ package struct JSONSplitter: ~Copyable {
     private(set) var offset: UInt64 = 0
     /// The number of members in the piece, including those of nested objects.
     private(set) var members = 0
-    /// The number of commas in the piece outside of strings: with the members, how many values it has.
+    /// The number of commas in the piece outside strings. Together with `members`, it gives the number of values.
     private var commas = 0
-    /// Whether the member `items` was found.
+    /// True if the member `items` was found.
     private(set) var hasItems = false
 
     package init(_ reader: consuming SourceReader) {
@@ -83,7 +83,7 @@ package struct JSONSplitter: ~Copyable {
         }
     }
 
-    /// Refuses a piece of so many small values that it would take many times its size in memory.
+    /// Throws an error if the piece has so many small values that it would take many times its size in memory.
     borrowing func requireSparse() throws {
         guard members + commas > Self.mostValues + piece.count / Self.bytesPerValue else { return }
         throw ExchangeError(
@@ -92,11 +92,12 @@ package struct JSONSplitter: ~Copyable {
                 + "was made to do harm", .allowMemory)
     }
 
-    /// How many values any piece may have, and how many bytes the piece must have for each further value.
+    /// The number of values that any piece may have, and the number of bytes that the piece must have for each further
+    /// value.
     private static let mostValues = 131_072
     private static let bytesPerValue = 64
 
-    /// Decodes the piece that `next` found. Foundation keeps copies of what it decodes in memory that is not wiped.
+    /// Decodes the piece that `next` found. Foundation keeps copies of the decoded values in memory that is not wiped.
     package borrowing func decode<T: Decodable>(_ type: T.Type) throws -> T {
         let place = "byte \(offset)"
         let values = members + commas

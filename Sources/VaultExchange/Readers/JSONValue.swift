@@ -14,7 +14,7 @@ indirect enum JSONValue: Decodable {
         /// The names of the members that lead to it, joined by dots.
         let name: String
         let text: String
-        /// Whether the program that wrote it marks it as hidden.
+        /// True if the program that wrote it marks it as hidden.
         var isHidden = false
     }
 
@@ -35,16 +35,16 @@ indirect enum JSONValue: Decodable {
         do { return try value.decode(String.self) } catch {}
         do { return try value.decode(Bool.self) ? "true" : "false" } catch {}
         do { return String(try value.decode(Int64.self)) } catch {}
-        // Of more digits than a floating-point number keeps.
+        // The number has more digits than a floating-point number can represent.
         do { return String(try value.decode(UInt64.self)) } catch {}
         do { return try value.decode(Decimal.self).description } catch {}
         do { return String(try value.decode(Double.self)) } catch { return nil }
     }
 
-    /// The most parts that a text may seem to have: each takes a hundred times the memory of its bytes.
+    /// The maximum number of apparent parts of a text: each part takes a hundred times the memory of its bytes.
     private static let mostParts = 100_000
 
-    /// Parses a text; returns nil if it is not JSON, or has very many parts.
+    /// Parses a text; returns nil if it is not JSON, or has too many parts.
     init?(_ text: borrowing Secret) {
         let parsed = text.withUnsafeBytes { bytes -> JSONValue? in
             let parts = bytes.count { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "[") }

@@ -7,7 +7,7 @@ struct KDBXConversion {
     private let binaries: KDBXBinaries
     private let attachments = Attachments()
 
-    /// The attachments that were copied so far: the earlier states have most of them too.
+    /// The attachments that have been copied so far, because the earlier states share most of them.
     private final class Attachments {
         var copied: [KDBXBinaries.Place: SharedSecret] = [:]
     }
@@ -49,7 +49,7 @@ struct KDBXConversion {
         entry.tags = KDBXTags.list(source.tags)
         entry.created = source.own("created").flatMap { Int64($0) } ?? source.created
         entry.modified = Self.exactly(source.own("modified"), source.modified)
-        // Our export notes times that KeePass's format cannot express.
+        // Our export records times that KeePass's format cannot express.
         if source.hasBadCreation, entry.created == nil { entry.lose("its creation time cannot be read; left out") }
         if source.hasBadModification, entry.modified == nil {
             entry.lose("its modification time cannot be read; left out")
@@ -85,7 +85,7 @@ struct KDBXConversion {
             let isFirst = seen.insert(string.name).inserted
             let isSecret = Self.secret.contains(string.name) || OneTimePassword.isField(string.name)
             let isAddress = string.name.hasPrefix(Self.furtherAddress)
-            // Titles, names and addresses that are not text cannot be what they should be.
+            // Titles, names and addresses must be text; other values are invalid.
             let isRead = Self.secret.contains(string.name) || string.value.text != nil
             guard !(used.contains(string.name) && isRead && (isFirst || isAddress)) else { continue }
             entry.fields.append(

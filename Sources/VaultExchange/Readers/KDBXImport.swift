@@ -7,12 +7,12 @@ struct KDBXImport: ~Copyable, EntrySource {
     private let file: KDBXFile
     private let includesRecycleBin: Bool
 
-    /// Whether a file begins like KDBX or like the older format of KeePass 1.
+    /// Returns whether a file begins like KDBX or like the older format of KeePass 1.
     static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
         start.starts(with: KDBX.signature) || start.starts(with: KDBX.signatureOfKeePass1)
     }
 
-    /// Decrypts the file with what the factors of `access` yield.
+    /// Decrypts the file with the key that the factors of `access` provide.
     init(_ reader: consuming SourceReader, _ access: SourceAccess) throws {
         let name = reader.name
         var bytes: [UInt8] = []
@@ -97,12 +97,12 @@ enum KDBXReading {
 private final class WaitingEntries {
     private(set) var entries: [(KDBXEntry, KDBXBinaries)] = []
     private(set) var unresolved = 0
-    /// References to secrets that would have become public.
+    /// The number of references to secrets that would have become public.
     private(set) var secretsKept = 0
     private var targets: [KDBXReference: SharedSecret] = [:]
     private var resolved: [KDBXReference: SharedSecret] = [:]
     private var beingResolved: Set<KDBXReference> = []
-    /// Whether a reference leads to a secret, as far as that is known.
+    /// For each known reference, true if it leads to a secret.
     private var secretness: [KDBXReference: Bool] = [:]
 
     /// The maximum length of a chain of references.
@@ -146,7 +146,7 @@ private final class WaitingEntries {
         return entry
     }
 
-    /// Whether a reference leads to a password or to notes, itself or through fields with further references.
+    /// Returns whether a reference leads to a password or to notes, directly or through further references.
     private func leadsToSecret(_ reference: KDBXReference) -> Bool {
         if let known = secretness[reference] { return known }
         var seen: Set = [reference]
@@ -228,10 +228,10 @@ struct KDBXReference: Hashable {
     /// The text that the searched field must contain.
     let text: String
 
-    /// Whether the wanted field is a secret.
+    /// True if the wanted field is a secret.
     var isToSecret: Bool { wanted == UInt8(ascii: "P") || wanted == UInt8(ascii: "N") }
 
-    /// Whether any field of an entry contains a reference.
+    /// Returns whether any field of an entry contains a reference.
     static func areIn(_ entry: KDBXEntry) -> Bool {
         entry.strings.contains { isIn($0.value) } || entry.history.contains { areIn($0) }
     }

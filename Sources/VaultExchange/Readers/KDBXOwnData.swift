@@ -6,10 +6,10 @@ import VaultFmt
 enum KDBXOwnData {
     private typealias Key = KDBXPlacement.Key
 
-    /// Returns the parts of the item, or nil if the entry was not written by our export, or if what the export recorded
-    /// in it is damaged.
+    /// Returns the parts of the item, or nil if the entry was not written by our export or its recorded data is
+    /// damaged.
     ///
-    /// `isEarlier`: whether the entry is an earlier state, which does not have its own folder.
+    /// `isEarlier`: true if the entry is an earlier state, which does not have its own folder.
     static func item(
         in source: KDBXEntry, as entry: ImportedEntry, _ binaries: KDBXBinaries, isEarlier: Bool
     ) -> ExactItem? {
@@ -35,7 +35,7 @@ enum KDBXOwnData {
         }
         let secretPlace: KDBXPlacement.Place
         let attached = source.own(Key.secret).flatMap { KDBXPlacement.decoded(Substring($0)) }
-        // A password that somebody has set in another program takes the place of what could not be one.
+        // A password that was set in another program replaces an attached secret, which could not be a password.
         if let attached, source[KDBXString.password]?.count ?? 0 == 0 {
             secretPlace = .binary(attached)
         } else {
@@ -45,13 +45,13 @@ enum KDBXOwnData {
         for placement in list {
             guard let value = value(placement.place) else { continue }
             var flags = Attribute.Flags(rawValue: placement.flags)
-            // Whoever protects a field in another program wants it to be secret here too.
+            // A field that was protected in another program also becomes secret here.
             if case .string(let name) = placement.place, flags.isDisjoint(with: Attribute.Flags.protecting),
                 source.strings.contains(where: { $0.name == name && $0.isProtected })
             {
                 flags.formUnion(Attribute.Flags.protecting)
             }
-            // Another program may have added it.
+            // Another program may have added an address with a password.
             if placement.place == .addresses, entry.addresses.contains(where: { WebAddress.hasPassword($0) }) {
                 flags.insert(.sealed)
             }

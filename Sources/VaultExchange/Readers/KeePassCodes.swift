@@ -11,20 +11,20 @@ extension OneTimePassword {
     ]
     private static let ofPlugins = ["TOTP Seed", "TOTP Settings"]
 
-    /// Whether a field has a part of a one-time password in one of the dialects.
+    /// Returns whether a field has a part of a one-time password in one of the dialects.
     static func isField(_ name: String) -> Bool {
         name == KDBXString.otp || (ofKeePass + ofKeePassCounter + ofPlugins).contains(name)
     }
 
-    /// Returns the one-time password of a KeePass entry and the fields it was in: KeePassXC's and KeeOtp's `otp`,
-    /// KeePass's `TimeOtp-…` and `HmacOtp-…`, the plugins' `TOTP Seed` with `TOTP Settings`. Returns nil if there is
-    /// none that can be expressed as a URL; the fields are then left unchanged.
+    /// Returns the one-time password of a KeePass entry, and the names of the fields that contain it: KeePassXC's and
+    /// KeeOtp's `otp`, KeePass's `TimeOtp-…` and `HmacOtp-…`, the plugins' `TOTP Seed` with `TOTP Settings`. Returns
+    /// nil if no field can be expressed as a URL; the fields are then left unchanged.
     static func found(in entry: KDBXEntry) -> (address: SharedSecret, fields: [String])? {
         let (issuer, account) = (entry.text(KDBXString.title), entry.text(KDBXString.userName))
         if let otp = entry[KDBXString.otp], otp.count > 0 {
             let isAddress = otp.withBytes { $0.starts(with: Array("otpauth:".utf8)) }
             if isAddress { return (otp, [KDBXString.otp]) }
-            // Others have just the seed there.
+            // Other programs store only the seed there.
             let made = keeOtp(otp) ?? OneTimePassword(seed: otp)
             guard let address = made.address(issuer: issuer, account: account) else { return nil }
             return (address, [KDBXString.otp])
@@ -92,7 +92,7 @@ extension OneTimePassword {
                 let name = String(decoding: part[..<sign], as: UTF8.self).lowercased()
                 let text = part[part.index(after: sign)...]
                 if name == "key" {
-                    // Its padding is percent-encoded.
+                    // The padding is percent-encoded.
                     var plain = text
                     while plain.count >= 3,
                         plain.suffix(3).elementsEqual("%3d".utf8) || plain.suffix(3).elementsEqual("%3D".utf8)

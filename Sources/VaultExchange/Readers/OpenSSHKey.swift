@@ -46,7 +46,7 @@ final class OpenSSHKey {
             guard try reader.number() == 1 else {
                 throw ExchangeError.damaged(place, "this OpenSSH key file contains several keys; only one can be read")
             }
-            // It is not encrypted, so a key that cannot be read is named before any passphrase is asked for.
+            // The public key is not encrypted, so an unsupported key is reported before a passphrase is requested.
             try requireKnown(SSHReader(try reader.string(), place))
             let section = try reader.string()
             guard cipher == "none" else {
@@ -77,7 +77,7 @@ final class OpenSSHKey {
         .damaged(place, "this OpenSSH key uses \(what) that is not known, \(TerminalText.quoted(name)); \(advice)")
     }
 
-    /// Refuses a public key of a type that cannot be read, or of a size that no library of ours reads.
+    /// Throws an error for a public key of an unsupported type, or of a size that no linked library can read.
     private static func requireKnown(_ publicKey: SSHReader) throws {
         var reader = publicKey
         let type = try reader.text()

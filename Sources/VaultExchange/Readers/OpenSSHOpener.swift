@@ -7,7 +7,7 @@ struct OpenSSHOpener {
     let name: String
     let access: SourceAccess
 
-    /// Refuses a key whose derivation costs more than is allowed.
+    /// Throws an error if the key derivation costs more than is allowed.
     func check(rounds: UInt32, _ place: String) throws {
         guard rounds <= access.limits.bcryptRounds else {
             throw ExchangeError(

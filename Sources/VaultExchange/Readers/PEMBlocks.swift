@@ -7,7 +7,7 @@ struct PEMBlock: ~Copyable {
     let label: String
     /// The number of its BEGIN line.
     let line: Int
-    /// Whether it has headers as defined in RFC 1421.
+    /// True if it has headers as defined in RFC 1421.
     let hasHeaders: Bool
     /// The cipher that the header `DEK-Info` names, with which old versions of OpenSSL encrypt keys.
     let cipher: String?
@@ -51,7 +51,7 @@ struct PEMBlocks: ~Copyable {
     /// Non-blank lines outside blocks, such as remarks.
     private(set) var remarks = 0
 
-    /// The maximum length of a label: the longest known ones have 24 bytes.
+    /// The maximum length of a label. The longest known labels have 24 bytes.
     private static let longestLabel = 64
     /// The maximum length of a text, which is held in memory.
     static let longest = 64 << 20
@@ -60,18 +60,19 @@ struct PEMBlocks: ~Copyable {
         text = try reader.readAll(limit: Self.longest)
     }
 
-    /// Whether a text contains the first line of a block, or its first words at the end of the text.
+    /// Returns whether a text contains the first line of a block, or its first words at the end of the text.
     static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
         start.split { $0 == 0x0A || $0 == 0x0D }.contains { $0.starts(with: begin) }
     }
 
-    /// Passes each block to `body`; throws `damaged` if there is none, or if a BEGIN or END line has no counterpart.
+    /// Passes each block to `body`; throws `damaged` if the text has no block, or if a BEGIN or END line has no
+    /// counterpart.
     mutating func forEach(_ body: (consuming PEMBlock) throws -> Void) throws {
         var remarks = 0
         var count = 0
         try text.withUnsafeBytes { bytes in
             var number = 0
-            // It is changed in place: copying its lines for each new line would take quadratic time.
+            // The block is changed in place: copying its lines for each new line would take quadratic time.
             var open: OpenBlock?
             for var line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
                 number += 1
@@ -142,7 +143,7 @@ struct PEMBlocks: ~Copyable {
             text: text.secret())
     }
 
-    /// Returns the cipher in the header "DEK-Info: AES-128-CBC,…", or nil if there is none.
+    /// Returns the cipher in the header "DEK-Info: AES-128-CBC,…", or nil if the header is missing.
     private static func cipher(_ headers: [Slice<UnsafeRawBufferPointer>]) -> String? {
         let start = Array("DEK-Info:".utf8)
         guard let header = headers.first(where: { $0.starts(with: start) }) else { return nil }

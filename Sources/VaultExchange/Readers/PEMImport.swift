@@ -24,7 +24,7 @@ struct PEMImport: ~Copyable, ImportSource {
             contents.losses.append(.intended("text outside the PEM blocks (\(blocks.remarks) lines)"))
         }
         for certificate in contents.certificates { try take(certificate.record()) }
-        // Match them by public key: there may be a hundred thousand of each.
+        // Certificates and keys are matched by public key: there may be a hundred thousand of each.
         var labels: [[UInt8]: String] = [:]
         for certificate in contents.certificates where labels[certificate.fields.publicKey] == nil {
             labels[certificate.fields.publicKey] = certificate.fields.label
@@ -69,7 +69,7 @@ private struct PEMContents {
                 "a key in the format \(TerminalText.quoted(label)) cannot be read; convert it to PKCS #8 first, for example with openssl"
             )
         case let label:
-            // An example is curve parameters; a key that needs them also contains them.
+            // Curve parameters are an example; a key that needs them also contains them.
             losses.append(
                 .intended(
                     "\(block.place): \(TerminalText.quoted(label)) is neither a certificate nor a private key",

@@ -4,12 +4,13 @@ package import VaultFmt
 package struct PrivateKeyBlock: ~Copyable {
     /// "PRIVATE KEY", "OPENSSH PRIVATE KEY" and so on.
     package let label: String
-    /// Whether the block itself is encrypted: PKCS #8 with a passphrase, or OpenSSL's old form. For OpenSSH's keys, only
-    /// the contents tell.
+    /// True if the block itself is encrypted: PKCS #8 with a passphrase, or OpenSSL's old form. OpenSSH keys are
+    /// encrypted inside the block.
     package let isEncrypted: Bool
     package let contents: Secret
 
-    /// Finds the block; nil if there is none. Throws `ExchangeError` if the text is not PEM, or a block not Base64.
+    /// Finds the block; returns nil if the text has no private key. Throws `ExchangeError` if the text is not PEM, or
+    /// if a block is not Base64.
     package static func first(in text: borrowing Secret) throws -> PrivateKeyBlock? {
         var buffer = SecretBuffer(capacity: text.count)
         buffer.append(text)

@@ -3,7 +3,7 @@ import CryptoExtras
 import SwiftASN1
 import X509
 
-/// The fields that an item of class `key` takes from a private key. The numbers are Apple's where Apple defines one.
+/// The fields that an item of class `key` takes from a private key. Apple's numbers are used where they exist.
 struct PrivateKeyFields {
     /// kSecAttrKeyClassPrivate.
     static let keyClass: UInt32 = 1
@@ -14,8 +14,8 @@ struct PrivateKeyFields {
         case rsa = 42
         /// kSecAttrKeyTypeECSECPrimeRandom.
         case ellipticCurve = 73
-        /// Apple publishes no number for it. CSSM reserves numbers from 2^31 on for vendors, and Apple's own go up to
-        /// 2^31 + 31 (`cssmapple.h`), so this is 2^31 + 0x25519.
+        /// The type of an Ed25519 key, for which Apple publishes no number. CSSM reserves numbers from 2^31 on for
+        /// vendors, and Apple's own numbers go up to 2^31 + 31 (`cssmapple.h`), so this is 2^31 + 0x25519.
         case ed25519 = 0x8002_5519
     }
 
@@ -36,7 +36,7 @@ struct PrivateKeyFields {
         }
     }
 
-    /// An RSA key with so few bits that no library of ours checks it.
+    /// An RSA key with too few bits for the linked libraries.
     struct TooSmall: Error {
         let bits: UInt32
     }
@@ -45,7 +45,7 @@ struct PrivateKeyFields {
     /// - Throws: ``TooSmall``; any other error means that the key is damaged or of another kind.
     init(_ document: PEMDocument) throws {
         do { self = try Self(Certificate.PrivateKey(pemDocument: document)) } catch {
-            // swift-certificates refuses RSA keys of less than 2048 bits, but old ones must not be lost.
+            // swift-certificates rejects RSA keys of less than 2048 bits, but old keys must not be lost.
             guard let bits = Self.rsaBits(document.derBytes), bits < 2048 else { throw error }
             guard bits >= Self.leastRSABits else { throw TooSmall(bits: bits) }
             self = try Self(_RSA.Signing.PrivateKey(unsafeDERRepresentation: document.derBytes))

@@ -9,10 +9,10 @@ package enum SourceFormat: String, CaseIterable {
     case kdbx
     case bitwarden
 
-    /// Whether this format is never encrypted.
+    /// True if this format is never encrypted.
     package var isPlaintext: Bool { [.json, .csv, .enpass].contains(self) }
 
-    /// Whether a source begins like a file in this format.
+    /// Returns whether a source begins like a file in this format.
     private func recognizes(_ start: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer) -> Bool {
         switch self {
         case .kdbx: KDBXImport.recognizes(start)
@@ -36,7 +36,7 @@ package enum SourceFormat: String, CaseIterable {
         }
     }
 
-    /// Opens what a KDBX 4 file contains before compression and encryption.
+    /// Opens the contents of a KDBX 4 file in the form before compression and encryption.
     package static func openKDBXContents(_ contents: consuming SecretBuffer) throws -> OpenedSource {
         OpenedSource(MappedSource(try KDBXImport(contents: contents)))
     }
@@ -104,7 +104,7 @@ package final class OpenedSource: ImportSource {
     }
 
     package func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [Omission] {
-        // The vault has been opened since the source was, which takes memory too.
+        // The vault was opened after the source, and that also used memory.
         try SourceMemory.require(SourceMemory.base, for: "the source")
         return try body(take)
     }

@@ -1,6 +1,6 @@
 /// Days of the proleptic Gregorian calendar.
 enum CivilDay {
-    /// Returns the number of a day, counted from 1970-01-01; nil if there is no such day.
+    /// Returns the number of a day, counted from 1970-01-01; nil if the date does not exist.
     static func number(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64? {
         guard (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day) else { return nil }
         let number = unchecked(year, month, day)
@@ -8,7 +8,7 @@ enum CivilDay {
         return number < next ? number : nil
     }
 
-    /// Returns the number of the day that a text of the form "2024-01-31" names; nil if there is none.
+    /// Returns the number of the day in a text of the form "2024-01-31"; nil if the text is not a date.
     static func number(_ text: Substring) -> Int64? {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.map(\.utf8.count) == [4, 2, 2],

@@ -86,7 +86,7 @@ enum DERText {
 
     private static func append(integer magnitude: UnsafeRawBufferPointer, to out: inout SecretBuffer) {
         var number = SecretBuffer(capacity: magnitude.count + 1)
-        // Without it, the first bit would be taken for a sign.
+        // Without the zero byte, the first bit would be interpreted as a sign.
         if magnitude.first.map({ $0 >= 0x80 }) ?? true { number.append(0) }
         number.append(magnitude)
         number.withUnsafeBytes { append(0x02, $0, to: &out) }
@@ -136,7 +136,7 @@ enum DERText {
         }
     }
 
-    /// Whether a number is at least as large as another that has one byte less.
+    /// Returns whether a number is at least as large as another that has one byte less.
     private static func isAtLeast(_ number: UnsafeMutableRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         guard number[0] == 0 else { return true }
         for index in other.indices where number[index + 1] != other[index] {

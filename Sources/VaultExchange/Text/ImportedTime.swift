@@ -2,14 +2,14 @@ import FoundationEssentials
 
 /// Parses times written by other programs into the vault's milliseconds since 1970.
 package enum ImportedTime {
-    /// Parses a date such as 2026-12-31, which stands for the end of that day in UTC, or a time in RFC 3339 form.
+    /// Parses a date such as 2026-12-31, which means the end of that day in UTC, or a time in RFC 3339 form.
     package static func milliseconds(dayOrTime text: String) -> Int64? {
         milliseconds(rfc3339: text.utf8.count == 10 ? text + "T23:59:59Z" : text)
     }
 
     /// Parses a time such as "2026-01-31T23:59:59.123Z", with or without a fraction, with any offset.
     package static func milliseconds(rfc3339 text: String) -> Int64? {
-        // Foundation takes the 30th of February for the 1st of March.
+        // Foundation parses February 30 as March 1.
         guard CivilDay.number(text.prefix(10)) != nil else { return nil }
         let whole = Date.ISO8601FormatStyle()
         for style in [
@@ -27,7 +27,7 @@ package enum ImportedTime {
     /// Parses a number counted from 1970: milliseconds, as in Firefox, or seconds, as in Proton Pass.
     package static func milliseconds(number text: String) -> Int64? {
         guard let number = Int64(text) else { return nil }
-        // As seconds, this is the year 5138; as milliseconds, March 1973.
+        // Interpreted as seconds, this is the year 5138; interpreted as milliseconds, it is March 1973.
         return (0..<100_000_000_000).contains(number) ? number * 1000 : number
     }
 }

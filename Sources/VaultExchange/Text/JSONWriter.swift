@@ -151,7 +151,7 @@ package struct JSONWriter: ~Copyable {
         try output.write(byte: 0x22)
     }
 
-    /// Whether a byte is written unescaped.
+    /// Returns whether a byte is written unescaped.
     private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C }
 
     private func scalar(_ encoded: Unicode.UTF8.EncodedScalar?) throws {
@@ -190,7 +190,7 @@ extension JSONWriter {
         try bytes.withUnsafeBytes { try value(base64: $0) }
     }
 
-    /// Writes the same for bytes in memory that is wiped after use.
+    /// Writes a member whose value is bytes in Base64, from memory that is wiped after use.
     package mutating func member(_ key: String, base64 bytes: UnsafeRawBufferPointer) throws {
         try name(key)
         try value(base64: bytes)

@@ -18,7 +18,7 @@ package enum OpenSSHText {
         return text(seed: key.slice(beforeSeed.count..<key.count), comment: comment)
     }
 
-    /// Returns the text of an Ed25519 key, given its seed of 32 bytes; nil if it has another size.
+    /// Returns the text of an Ed25519 key, given its seed of 32 bytes; nil if the seed has another size.
     package static func text(seed: borrowing Secret, comment: String) -> Secret? {
         let publicKey: [UInt8]
         do {
@@ -30,7 +30,7 @@ package enum OpenSSHText {
         }
         var out = SecretBuffer(capacity: 512)
         out.append("openssh-key-v1\0")
-        // No cipher, no key derivation and none of its options, and one key.
+        // The file has no cipher, no key derivation, no derivation options, and one key.
         for word in ["none", "none", ""] as [StaticString] { append(word, to: &out) }
         append(number: 1, to: &out)
         append(publicPart(publicKey), to: &out)

@@ -2,13 +2,13 @@ package import VaultFmt
 
 /// Certificates, keys and identities as PEM (RFC 7468), in memory that is wiped after use.
 package enum PEMText {
-    /// Returns the PEM form of an item's secret; nil if it has none.
+    /// Returns the PEM form of an item's secret; nil if the item cannot be written as PEM.
     package static func text(_ itemClass: ItemClass, _ secret: borrowing Secret) -> Secret? {
         secret.withUnsafeBytes { bytes in
             switch itemClass {
             case .certificate: return DERElements.tags(bytes) == nil ? nil : block("CERTIFICATE", bytes)
             case .key: return DERElements.tags(bytes).flatMap(label).map { block($0, bytes) }
-            // Both of its parts are already in PEM.
+            // Both parts of an identity are already in PEM.
             case .identity: return bytes.starts(with: Array("-----BEGIN ".utf8)) ? Secret(copying: bytes) : nil
             default: return nil
             }

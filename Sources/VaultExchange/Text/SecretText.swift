@@ -2,7 +2,7 @@ package import VaultFmt
 
 /// Checks how a secret may be shown, and writes it.
 package enum SecretText {
-    /// Whether the bytes are UTF-8.
+    /// Returns whether the bytes are UTF-8.
     package static func isUTF8(_ secret: borrowing Secret) -> Bool {
         secret.withUnsafeBytes { bytes in
             var parser = Unicode.UTF8.ForwardParser()
@@ -17,8 +17,8 @@ package enum SecretText {
         }
     }
 
-    /// Whether the bytes are text that a terminal displays without interpreting it: UTF-8 with no control characters
-    /// except tabs and line endings, and no marks that change the text direction.
+    /// Returns whether the bytes are text that a terminal displays without interpreting it: UTF-8 with no control
+    /// characters except tabs and line endings, and no marks that change the text direction.
     package static func isPlain(_ secret: borrowing Secret) -> Bool {
         secret.withUnsafeBytes { bytes in
             var parser = Unicode.UTF8.ForwardParser()

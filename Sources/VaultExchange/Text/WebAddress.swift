@@ -9,7 +9,7 @@ package struct WebAddress {
     package let port: UInt32
     /// The path as in the URL, without the query; a lone "/" becomes empty.
     package let path: String
-    /// Whether these fields represent the text completely.
+    /// True if these fields represent the text completely.
     package private(set) var isExact: Bool
 
     /// Splits addresses joined by commas, as Bitwarden writes them.
@@ -68,8 +68,8 @@ package struct WebAddress {
             rebuilt.utf8.elementsEqual(text.utf8) || (path.isEmpty && (rebuilt + "/").utf8.elementsEqual(text.utf8))
     }
 
-    /// Whether a text has an address with a password in it, as in `https://user:password@host`, or with a token in its
-    /// place, as in `https://ghp_0123456789@host`.
+    /// Returns whether a text contains an address with a password, such as `https://user:password@host`, or with a
+    /// token in its place, such as `https://ghp_0123456789@host`.
     package static func hasPassword(_ text: UnsafeRawBufferPointer, isAddress: Bool = false) -> Bool {
         let mark = Array("://".utf8)
         var index = 0
@@ -86,7 +86,7 @@ package struct WebAddress {
         return false
     }
 
-    /// Whether an address has a password in it, with or without a scheme.
+    /// Returns whether an address, with or without a scheme, contains a password.
     package static func hasPassword(_ address: String) -> Bool {
         var copy = address
         guard !address.contains("://") else {
@@ -99,7 +99,7 @@ package struct WebAddress {
     /// The schemes of addresses in which an `@` has another meaning.
     private static let namesOfPeople: Set<String> = ["mailto", "acct", "sip", "sips", "xmpp", "im", "tel"]
 
-    /// `word`: what follows the scheme.
+    /// `word`: the text after the scheme.
     private static func hasPassword(after word: Slice<UnsafeRawBufferPointer>) -> Bool {
         let authority = word.prefix { !ends.contains($0) }
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
@@ -109,7 +109,7 @@ package struct WebAddress {
             // After a token, the password is empty or a word such as "x-oauth-basic".
             return colon + 1 < at || isToken(authority[..<colon])
         }
-        // A password that contains a slash: what follows the colon is not a port.
+        // The text after the colon is not a port, so it is a password that contains a slash.
         guard let colon = authority.lastIndex(of: UInt8(ascii: ":")), colon + 1 < authority.endIndex else {
             return false
         }
@@ -117,25 +117,25 @@ package struct WebAddress {
         return !isPort && !authority.contains(UInt8(ascii: "]")) && word.contains(UInt8(ascii: "@"))
     }
 
-    /// Whether a user's name is so long, and has so many digits, that it is more likely a token.
+    /// Returns whether a user name has enough characters and digits to be a token.
     private static func isToken(_ name: Slice<UnsafeRawBufferPointer>) -> Bool {
         let digits = name.count { (0x30...0x39).contains($0) }
         return name.count >= shortestToken && digits >= 2 && !name.contains(UInt8(ascii: "%"))
     }
 
-    /// The minimum length of a text that is taken for a token: services' tokens have at least 20 characters.
+    /// The minimum length of a text that is treated as a token. The tokens of services have at least 20 characters.
     private static let shortestToken = 16
     private static let ends = ASCIISet("/?#")
-    /// How much of an address is examined.
+    /// The number of bytes of an address that are examined.
     private static let longest = 4096
 
-    /// Returns an address without anything that may be a user name or a password.
+    /// Returns an address without any part that may be a user name or a password.
     static func withoutUser(_ address: String) -> String {
         guard let at = address.lastIndex(of: "@") else { return address }
         return String(address[address.index(after: at)...])
     }
 
-    /// Whether a host name may contain the character (WHATWG URL, "forbidden domain code point").
+    /// Returns whether a host name may contain the character (WHATWG URL, "forbidden domain code point").
     private static func mayBeInHost(_ scalar: Unicode.Scalar) -> Bool {
         guard scalar.value > 0x20, scalar.value != 0x7F, !scalar.properties.isWhitespace else { return false }
         return !"\"#%/:<>?@[\\]^`{|}".unicodeScalars.contains(scalar)

@@ -19,7 +19,8 @@ package struct CSVExport {
 
     private let output: Output
     private let vault: Vault
-    /// How many items have each attribute that the list leaves out, and how many earlier values it leaves out.
+    /// For each attribute that the list omits, the number of items that have it, and the number of omitted earlier
+    /// values.
     private var leftOut: [String: Int] = [:]
     private var earlierValues = 0
 
@@ -38,7 +39,7 @@ package struct CSVExport {
         let isText = SecretText.isUTF8(opened.secret)
         var values = Self.values(item.key)
         values["Title"] = item.attributes.label ?? item.key.service ?? ""
-        // What the source said is more than the parts of it that are in the key.
+        // The full address from the source contains more than its parts in the key.
         if let address = try text(AttributeName.address, of: item)?.split(separator: "\n").first {
             values["URL"] = String(address)
         }
@@ -68,7 +69,7 @@ package struct CSVExport {
         try output.write("\r\n")
     }
 
-    /// Returns an attribute's text, whatever its length; nil if the item does not have it, or if it is not text.
+    /// Returns an attribute's text of any length; nil if the item does not have the attribute, or if it is not text.
     private func text(_ name: String, of item: Item) throws -> String? {
         guard let attribute = item.attributes.attribute(name), !attribute.isRead else {
             return item.attributes.string(name)

@@ -1,24 +1,25 @@
 import VaultBytes
 package import VaultFmt
 
-/// An item as it was before one of its secrets or sealed attributes was replaced, as exports write it.
+/// An earlier state of an item, before one of its secrets or sealed attributes was replaced, in the form that exports
+/// write.
 package struct EarlierState {
-    /// When the state began, as far as that is known, in milliseconds since 1970.
+    /// The time at which the state began, if it is known, in milliseconds since 1970.
     package let modified: Int64
-    /// When a value of it was replaced.
+    /// The time at which one of its values was replaced.
     package let replaced: Int64
     package let secret: SharedSecret
-    /// All attributes of that time, with their values.
+    /// All attributes at that time, with their values.
     package let attributes: Attributes
-    /// The access group that the item was in when it had the values. If they were set in several groups, it is one of
+    /// The access group that contained the item at that time. If the values were set in several groups, it is one of
     /// these.
     package let group: String
 
     /// Returns the states of an item that can be derived from its earlier values, oldest first.
     ///
-    /// Each field has its own earlier values, but other programs know only whole entries. A state has the value that
-    /// each field had until then; an import recognizes equal values. Values of one field that were replaced at the same
-    /// time each end a state. A value that a merge left to settle comes last.
+    /// Each field has its own earlier values, but other programs store versions of whole entries. A state has the value
+    /// that each field had until then; an import recognizes equal values. Values of one field that were replaced at the
+    /// same time each end a state. A value from a merge that the user has not settled yet comes last.
     ///
     /// - `refused`: Called with each value that can be opened only on another device.
     package static func all(
@@ -36,7 +37,7 @@ package struct EarlierState {
         var states: [EarlierState] = []
         while let time = ([secrets.next] + sealed.map(\.next)).compactMap(\.self).min() {
             guard let (secret, plain) = secrets.value else { break }
-            // Those that end the state come first: it may have more than an item can have.
+            // The values that end the state come first, because a state may have more values than an item can hold.
             let ending = sealed.filter { $0.next == time }.compactMap(\.value)
             var attributes = Attributes(ending)
             for attribute in plain.all + sealed.compactMap(\.value) where attributes.count < Format.Limit.attributes {
@@ -53,12 +54,12 @@ package struct EarlierState {
         return states
     }
 
-    /// A value that an item has but does not show, the group it was set in, and when it was replaced.
+    /// A past value of an item, the group in which it was set, and the time at which it was replaced.
     private typealias Past = (value: EarlierValue, secret: SharedSecret, group: String, ended: Int64)
 
-    /// Returns the values that an item has but does not show, oldest first.
+    /// Returns the past values of an item, oldest first.
     ///
-    /// Nobody has replaced a value that is left to settle: it comes last, and ends when the item was last changed.
+    /// A value from an unsettled merge has not been replaced: it comes last, and ends when the item was last changed.
     private static func readable(
         of item: Item, in vault: Vault, _ refused: (EarlierValue) -> Void
     ) throws -> [Past] {
@@ -79,7 +80,7 @@ package struct EarlierState {
         return values
     }
 
-    /// The values that a field had, and the value that it has now.
+    /// The earlier values of a field, and its current value.
     private struct Field<Value> {
         private var earlier: [(value: Value, group: String, set: Int64, replaced: Int64)] = []
         private var ended = 0
@@ -92,13 +93,13 @@ package struct EarlierState {
             earlier.append((value, past.group, past.value.modified, past.ended))
         }
 
-        /// The value that follows those that have ended; nil if there is none.
+        /// The first value that has not ended; nil if the field has no such value.
         var value: Value? { ended < earlier.count ? earlier[ended].value : now }
 
-        /// The group in which the value was set; nil if it is the value that the field has now.
+        /// The group in which the value was set; nil for the field's current value.
         var group: String? { ended < earlier.count ? earlier[ended].group : nil }
 
-        /// When the value was replaced; nil if it is the value that the field has now.
+        /// The time at which the value was replaced; nil for the field's current value.
         var next: Int64? { ended < earlier.count ? earlier[ended].replaced : nil }
 
         /// Moves on to the next value if this one was replaced at the given time; returns when it was set.
@@ -152,7 +153,7 @@ package struct EarlierState {
     }
 }
 
-/// The earlier values that an export lacks, because they can be opened only on another device.
+/// The earlier values that an export omits because they can be opened only on another device.
 package struct LeftOutValues {
     private let report: (String) -> Void
     package private(set) var count = 0

@@ -12,7 +12,7 @@ package struct JSONExport {
     /// Earlier values that can be opened only on another device.
     package private(set) var leftOut: LeftOutValues
 
-    /// `warn`: called with what is left out, one line for each item.
+    /// `warn`: called with one line for each item whose values are omitted.
     package init(_ output: Output, of vault: Vault, warn: @escaping (String) -> Void) {
         self.output = output
         self.vault = vault

@@ -12,7 +12,7 @@ package struct KDBXExport: ~Copyable {
     /// Earlier values that can be opened only on another device.
     package private(set) var leftOut: LeftOutValues
 
-    /// `key`: the key that opens the file. `warn`: called with what is left out, one line for each item.
+    /// `key`: the key that opens the file. `warn`: called with one line for each item whose values are omitted.
     package init(
         _ output: Output, of vault: Vault, key: borrowing KDBXKey, cost: KDFCost,
         warn: @escaping (String) -> Void
@@ -55,7 +55,7 @@ package struct KDBXExport: ~Copyable {
     /// The tree of folders.
     private struct Folder {
         var children: [String: Folder] = [:]
-        /// The original texts of the `folder` attributes for this folder, because some differ from the path that we
+        /// The original texts of the `folder` attributes for this folder; some differ from the path that the export
         /// would write.
         var paths: [String] = []
 
@@ -207,7 +207,7 @@ struct KDBXItemState {
         note(key, accessibility, replaced, group)
     }
 
-    /// Records in the custom data what is needed to restore the item.
+    /// Records the data that is needed to restore the item in the entry's custom data.
     private mutating func note(
         _ key: ItemKey, _ accessibility: Accessibility, _ replaced: Int64?, _ group: String?
     ) {
@@ -231,11 +231,11 @@ struct KDBXItemState {
         placements.append(KDBXPlacement(name: attribute.name, flags: attribute.flags.rawValue, place: place))
     }
 
-    /// Attributes with places of their own, in which references remain unchanged.
+    /// Attributes that are stored outside fields, where references remain unchanged.
     private static let outsideFields: Set<String> = [AttributeName.tags, AttributeName.folder, AttributeName.autoType]
 
-    /// Returns the place where other programs expect an attribute, or nil if there is none or the value could not be
-    /// restored exactly from it.
+    /// Returns the place where other programs expect an attribute; nil if they expect no such attribute, or if its
+    /// value could not be restored exactly from that place.
     private mutating func ownPlace(_ attribute: Attribute, _ value: SharedSecret) -> KDBXPlacement.Place? {
         func string(_ name: String, isProtected: Bool) -> KDBXPlacement.Place {
             entry.strings.append(KDBXString(name: name, value: value, isProtected: isProtected))

@@ -4,7 +4,8 @@ package import VaultFmt
 /// Writes certificates, keys and identities as PEM. The format is lossy: labels and other attributes are not included.
 package struct PEMExport {
     private let output: Output
-    /// The hashes of the blocks written so far: the certificate and key of an identity may also be separate items.
+    /// The hashes of the blocks written so far, because the certificate and key of an identity may also be separate
+    /// items.
     private var written: Set<SHA256Digest> = []
     /// The number of items that cannot be written as PEM.
     package private(set) var withoutForm = 0

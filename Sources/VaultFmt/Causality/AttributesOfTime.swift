@@ -1,9 +1,9 @@
 internal import VaultBytes
 
-// The attributes that are kept with a secret: those that the item had with it, without sealed ones.
+// The attributes that are stored with a secret: the unsealed attributes that the item had at the same time.
 extension ItemState {
-    /// Sets the attributes of each secret that a sibling has, and that no change has replaced, to those of the greatest
-    /// such sibling: what merges showed in between does not matter.
+    /// Sets the attributes of each secret that no change has replaced to those of the greatest sibling that has the
+    /// secret. They do not depend on the values that merges have shown in the meantime.
     package mutating func setAttributesOfTime() {
         for name in values.keys where name.field == .secret && values[name]?.replaced == 0 {
             guard case .secret(let record, _) = values[name]?.content, let list = attributesOfTime(name.dot) else {
@@ -13,7 +13,8 @@ extension ItemState {
         }
     }
 
-    /// Returns the attributes of the greatest sibling that has a secret, each with its value; nil if none has it.
+    /// Returns the attributes of the greatest sibling that has a secret, each with the name of its value; nil if no
+    /// sibling has the secret.
     func attributesOfTime(_ secret: Dot) -> [(attribute: PageAttribute, name: ValueName)]? {
         guard let (_, sibling) = siblings.filter({ $1.fields[.secret] == secret }).max(by: { $0.key < $1.key }) else {
             return nil
@@ -28,7 +29,7 @@ extension ItemState {
 }
 
 extension HeldValue {
-    /// The value as an attribute that is kept with a secret; nil for a sealed one, and for other fields.
+    /// The value as an attribute stored with a secret; nil for a sealed attribute and for other fields.
     fileprivate func plainAttribute(_ field: FieldName) -> PageAttribute? {
         guard case .attribute(let flags, let content) = content, !flags.contains(.sealed),
             case .attribute(let name) = field

@@ -1,35 +1,35 @@
 package import VaultBytes
 
-/// Where an item is, and who can read it: one field, so that readers change in one piece.
+/// An item's access group, accessibility and device. They form one field, so a change of readers is atomic.
 package typealias Place = Past.Place
 
 extension Past.Place {
     package var isDeviceBound: Bool { device != .zero }
 }
 
-/// A value that an item holds. Secret bytes stay sealed in their records.
+/// A value of an item. Secret bytes remain sealed in their records.
 package struct HeldValue: Equatable, Sendable {
-    /// The value itself. Boxed, so that a table of values is small and moving a value is cheap.
+    /// The value itself. It is boxed to keep tables of values small and moves cheap.
     package indirect enum Content: Equatable, Sendable {
-        /// A secret in an item's record, and the attributes of its time that were not sealed.
+        /// A secret in an item's record, and the unsealed attributes of the same time.
         case secret(RecordRef, attributes: [PageAttribute])
-        /// An attribute; `flags` includes the place of its value.
+        /// An attribute; `flags` includes the storage location of its value.
         case attribute(flags: AttributeFlags, AttributeValue)
         case key([UInt8])
         case place(Place)
-        /// A forgotten value, with the flags of an attribute: its bytes are gone, but its dot is not.
+        /// A forgotten value, with the flags of an attribute. Its dot remains, but its bytes do not.
         case forgotten(AttributeFlags)
     }
 
-    /// The value of an attribute, or where it is.
+    /// The value of an attribute, or its location.
     package enum AttributeValue: Equatable, Sendable {
         case inPage([UInt8])
-        /// In an item's record, among its attributes, or in a record of its own.
+        /// In an item's record or in a separate record.
         case inRecord(RecordRef)
     }
 
     package var content: Content
-    /// When the value was first replaced, in milliseconds since 1970; 0 if nobody has replaced it.
+    /// The time at which the value was first replaced, in milliseconds since 1970; 0 if it has not been replaced.
     package var replaced: Int64
 
     package init(_ content: Content, replaced: Int64 = 0) {
@@ -37,7 +37,7 @@ package struct HeldValue: Equatable, Sendable {
         self.replaced = replaced
     }
 
-    /// Whether the value is as secret as a secret: it is a secret or a sealed attribute. A forgotten value is neither.
+    /// True for a secret or a sealed attribute, unless it was forgotten.
     package var isProtected: Bool {
         switch content {
         case .secret: true
@@ -46,7 +46,7 @@ package struct HeldValue: Equatable, Sendable {
         }
     }
 
-    /// Whether the value can only be read with the key of a record.
+    /// True if the value can only be read with the key of a record.
     package var isInRecord: Bool {
         switch content {
         case .secret, .attribute(_, .inRecord): true
@@ -59,7 +59,7 @@ package struct HeldValue: Equatable, Sendable {
     /// The place; nil for a value of another field.
     package var place: Place? { if case .place(let place) = content { place } else { nil } }
 
-    /// The record that has the value itself.
+    /// The record that contains the value itself.
     package var record: RecordRef? {
         get {
             switch content {

@@ -2,30 +2,30 @@ package import VaultBytes
 
 /// The effect of one change on an item (specification, section 8.1).
 package struct ItemEdit: Sendable {
-    /// The fields that get a new value.
+    /// The fields that are set to a new value.
     package var written: [FieldName: HeldValue] = [:]
-    /// The fields that are settled in favour of what they show.
+    /// The fields that are settled in favour of the values that they show.
     package var settled: Set<FieldName> = []
     /// The attributes that are removed.
     package var dropped: Set<FieldName> = []
     /// The earlier values that are forgotten, together with all others that have the same bytes.
     package var forgotten: Set<ValueName> = []
-    /// New earlier values, as an import adds them; their dots are those of the commit.
+    /// New earlier values, for example from an import; their dots belong to the commit.
     package var added: [ValueName: HeldValue] = [:]
-    /// Values that are left to settle again, as an undo leaves them; their dots are those of the commit.
+    /// Values to be settled again, for example after an undo; their dots belong to the commit.
     package var reopened: [ValueName: HeldValue] = [:]
-    /// Fields that are written again with the value that they show. Its old dot is not kept as an earlier value: nobody
-    /// has seen that dot, because it was made in the same transaction, before the dots of the added values, although
-    /// these values are older.
+    /// Fields that are rewritten with the value that they show. The dot that this value had does not become an earlier
+    /// value: it was made in the same transaction and never committed. The rewrite gives the value a dot greater than
+    /// those of the added values, which are older.
     package var renewed: Set<FieldName> = []
-    /// When the item was created and changed, as given by the caller; nil for the known time of its creation, and for
-    /// the time of the change.
+    /// The times of creation and change given by the caller; nil to keep the known creation time or use the time of the
+    /// change.
     package var created: Int64?
     package var modified: Int64?
 
     package init() {}
 
-    /// Whether nothing is written, settled, removed, forgotten, added or left to settle.
+    /// True if nothing is written, settled, removed, forgotten, added or left to settle.
     package var isEmpty: Bool {
         written.isEmpty && settled.isEmpty && dropped.isEmpty && forgotten.isEmpty && added.isEmpty && reopened.isEmpty
     }
@@ -34,16 +34,16 @@ package struct ItemEdit: Sendable {
 /// An item after a change.
 package struct EditedItem: Sendable {
     package let state: ItemState
-    /// The values that the change forgets (M-7), and that the vault must list.
+    /// The values that the change forgets (M-7) and that the vault must list as forgotten.
     package let forgotten: Set<ValueName>
 }
 
 extension ItemState {
     /// Replaces all siblings with one, whose dot is that of the change (M-3 to M-7).
     ///
-    /// `time`: the time of the change, for values that it replaces.
-    /// `view`: what the item shows before the change, with the limit of this vault.
-    /// `classOf`: classifies a value by its bytes; called only for values that must be compared.
+    /// `time`: the time of the change, for values that it replaces. `view`: the item's values before the change, with
+    /// the limit of this vault. `classOf`: classifies a value by its bytes; called only for values that must be
+    /// compared.
     package func changed<Failure: Error>(
         _ edit: ItemEdit, dot: Dot, time: Int64, _ view: ItemView, limit: Int,
         _ classOf: (ValueName) throws(Failure) -> ValueClass
@@ -81,7 +81,7 @@ extension ItemState {
         return EditedItem(state: state, forgotten: gone)
     }
 
-    /// A value that is shown without being open gets a dot of its own when it is settled (M-5).
+    /// Adds the fields that are settled; a value that is shown without being open is set again under a new dot (M-5).
     private func withSettled(_ edit: ItemEdit, _ shown: ShownItem) -> [FieldName: HeldValue] {
         var written = edit.written
         for field in edit.settled where written[field] == nil {
@@ -96,7 +96,7 @@ extension ItemState {
 
     private func isProtected(_ name: ValueName) -> Bool { values[name]?.isProtected ?? false }
 
-    /// Returns every value of the item that has the same bytes as one of these, in its field.
+    /// Returns every value of the item that has the same field and bytes as one of these values.
     private func equals<Failure: Error>(
         _ names: Set<ValueName>, _ classes: inout ValueClasses, _ classOf: (ValueName) throws(Failure) -> ValueClass
     ) throws(Failure) -> Set<ValueName> {

@@ -1,12 +1,11 @@
 package import VaultBytes
 
 extension ItemState {
-    /// Merges two states of one item (M-19, M-20); nil if no change of it stays. The result is the same whichever side
-    /// is the left one. No contents change and no dot is made. What is forgotten on either side is forgotten with
-    /// `forget`, before or after.
+    /// Merges two states of one item (M-19, M-20); nil if nothing of it remains. The result does not depend on which
+    /// side is the left one. The merge does not change contents or create dots. Values forgotten on either side must be
+    /// passed to `forget`, before or after.
     ///
-    /// `hasLeft`, `hasRight`: whether that state has seen a dot, and nothing forbids drawing conclusions from that
-    /// (M-33).
+    /// `hasLeft`, `hasRight`: return true if that state includes a dot and the dot's id is not split (M-33).
     package static func merged(
         _ left: ItemState?, _ right: ItemState?, hasLeft: (Dot) -> Bool, hasRight: (Dot) -> Bool
     ) -> ItemState? {
@@ -20,11 +19,11 @@ extension ItemState {
         return result
     }
 
-    /// Adds what stays of one side: what the other side has too, or has not seen.
+    /// Adds the parts of one side that remain: those that the other side also has or has not seen.
     private mutating func take(_ mine: ItemState?, beside other: ItemState?, _ hasSeen: (Dot) -> Bool) {
         guard let mine else { return }
         for (dot, sibling) in mine.siblings where other?.siblings[dot] != nil || !hasSeen(dot) {
-            // A copy that a compaction made may lack earlier values that are forgotten.
+            // A compacted copy may lack earlier values that are forgotten.
             siblings[dot, default: sibling].earlier.formUnion(sibling.earlier)
         }
         for name in mine.open where other?.open.contains(name) ?? false || !hasSeen(name.dot) { open.insert(name) }
@@ -32,15 +31,15 @@ extension ItemState {
 }
 
 extension HeldValue {
-    /// Unites the values of two sides. The sides can have different copies of the same value.
+    /// Returns the union of two sides' values. The sides can have different copies of the same value.
     static func united(_ left: [ValueName: HeldValue], _ right: [ValueName: HeldValue]) -> [ValueName: HeldValue] {
         left.merging(right) { $0.isPreferred(to: $1) ? $0 : $1 }
     }
 
-    /// Returns whether this copy of a value is kept rather than another one. Records are compared last: they do not
-    /// belong to the contents of a vault.
+    /// Returns whether this copy of a value is preferred to another one. Records are compared last: they do not belong
+    /// to the contents of a vault.
     private func isPreferred(to other: HeldValue) -> Bool {
-        // A copy that has forgotten the value has no bytes of it.
+        // A copy in which the value is forgotten does not have its bytes.
         if isForgotten != other.isForgotten { return isForgotten }
         if replaced != other.replaced { return replaced > other.replaced }
         let (mine, others) = (plainBytes, other.plainBytes)
@@ -48,7 +47,7 @@ extension HeldValue {
         return true
     }
 
-    /// The attributes of a secret's time as encoded, without references.
+    /// The encoded attributes stored with a secret, without references.
     private var plainBytes: [UInt8] {
         guard case .secret(_, let attributes) = content else { return [] }
         var out: [UInt8] = []

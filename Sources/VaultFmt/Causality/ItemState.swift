@@ -1,11 +1,11 @@
 package import VaultBytes
 
-/// An item as one change left it, named by the change's dot and never altered (specification, section 8.1).
+/// An immutable version of an item, identified by the dot of the change that made it (specification, section 8.1).
 package struct Sibling: Hashable, Sendable {
-    /// The dot of the value of each field that it has: always a key and a place.
+    /// The dot of each field's value; the key and the place are always present.
     package var fields: [FieldName: Dot]
     package var earlier: Set<ValueName>
-    /// When the item was created and last changed, in milliseconds since 1970.
+    /// The times of creation and last change, in milliseconds since 1970.
     package var created: Int64
     package var modified: Int64
 
@@ -19,13 +19,13 @@ package struct Sibling: Hashable, Sendable {
     }
 }
 
-/// Everything that a state of a vault holds of one item: nearly always one sibling, all of whose values are open.
+/// All data about one item in a state of a vault: nearly always one sibling whose values are all open.
 package struct ItemState: Sendable {
     /// The siblings, by the dots of the changes that made them; at least one.
     package var siblings: [Dot: Sibling]
-    /// The values that nobody who saw them has replaced.
+    /// The values that no later change has replaced.
     package var open: Set<ValueName>
-    /// The values of all names that the item holds; forgotten ones without their bytes.
+    /// All values of the item by name; forgotten values have no bytes.
     package var values: [ValueName: HeldValue]
 
     package init(siblings: [Dot: Sibling], open: Set<ValueName>, values: [ValueName: HeldValue]) {
@@ -34,23 +34,23 @@ package struct ItemState: Sendable {
         self.values = values
     }
 
-    /// The item as a single change leaves it, all of whose values are open.
+    /// Creates an item with a single sibling whose values are all open.
     package init(_ dot: Dot, _ sibling: Sibling, _ values: [ValueName: HeldValue]) {
         siblings = [dot: sibling]
         open = Set(sibling.fields.map { ValueName($0, $1) })
         self.values = values
     }
 
-    /// When the item was created: what the oldest sibling says.
+    /// The earliest creation time of all siblings.
     package var created: Int64 { siblings.values.map(\.created).min() ?? 0 }
 
-    /// When the item was last changed: what the newest sibling says.
+    /// The latest change time of all siblings.
     package var modified: Int64 { siblings.values.map(\.modified).max() ?? 0 }
 
     /// The dot of the newest change.
     package var newest: Dot { siblings.keys.max() ?? Dot(revision: 0, replica: 0) }
 
-    /// The names of all values that the item holds, forgotten ones included.
+    /// The names of all values of the item, including forgotten ones.
     package var held: Set<ValueName> {
         var all = open
         for sibling in siblings.values {
@@ -60,10 +60,10 @@ package struct ItemState: Sendable {
         return all
     }
 
-    /// The values that are forgotten and still named by a sibling, or open.
+    /// The forgotten values that are open or still referenced by a sibling.
     package var forgotten: Set<ValueName> { Set(values.filter(\.value.isForgotten).keys) }
 
-    /// Forgets values, here or in another copy of the vault. A sibling keeps the dots of its fields.
+    /// Forgets values, here or in another copy of the vault. Siblings still contain the dots of forgotten fields.
     package mutating func forget(_ names: Set<ValueName>) {
         for dot in siblings.keys { siblings[dot]?.earlier.subtract(names) }
         let held = held
@@ -86,7 +86,7 @@ package struct ItemState: Sendable {
 }
 
 extension ItemState: Equatable {
-    /// Compares what merging compares; where a value is stored does not count.
+    /// Compares the data that a merge compares, which does not include the storage location of values.
     package static func == (left: ItemState, right: ItemState) -> Bool {
         left.siblings == right.siblings && left.open == right.open
     }

@@ -1,11 +1,11 @@
 package import VaultBytes
 
-/// The values that the fields of an item show. They follow from the siblings, the open values and what is forgotten,
-/// but not from any vector, so that the order of merges does not matter (specification, section 8.2).
+/// The values that the fields of an item show. They depend on the siblings, the open values and the forgotten values,
+/// but not on a vector, so the order of merges does not matter (specification, section 8.2).
 package struct ShownItem: Equatable, Sendable {
-    /// The dot of the value of each field that the item shows: always a key and a place.
+    /// The dot of each shown value; the key and the place are always present.
     package let fields: [FieldName: Dot]
-    /// The sibling whose record is the item's, if the shown place has a device (M-13).
+    /// The sibling whose record is the item's record, if the shown place has a device (M-13).
     package let wholeSibling: Dot?
 
     package func shows(_ name: ValueName) -> Bool { fields[name.field] == name.dot }
@@ -23,11 +23,11 @@ package struct ItemView: Equatable, Sendable {
 }
 
 extension ItemState {
-    /// Returns what each field shows (M-9 to M-13).
+    /// Returns the shown value of each field (M-9 to M-13).
     package func shown() -> ShownItem {
         let forgotten = forgotten
         if siblings.count == 1, forgotten.isEmpty, let (dot, sibling) = siblings.first {
-            // Everything that it has.
+            // A single sibling is shown completely.
             return ShownItem(fields: sibling.fields, wholeSibling: isBound(sibling) ? dot : nil)
         }
         return Showing(self, forgotten).shown()
@@ -35,7 +35,7 @@ extension ItemState {
 
     func isBound(_ sibling: Sibling) -> Bool { place(of: sibling)?.isDeviceBound ?? false }
 
-    /// Returns what the item shows, what is left to settle, and its earlier values.
+    /// Returns the item's shown values, its values to settle, and its earlier values.
     ///
     /// `limit`: the number of different earlier values that each field keeps.
     /// `classOf`: classifies a value by its bytes; called only for values that must be compared.
@@ -70,7 +70,7 @@ extension ItemState {
         return all
     }
 
-    /// Of equal values, only the newest is listed; a value that is shown or left to settle is not.
+    /// Removes values that are shown or left to settle, and all but the newest of equal values.
     private func listed<Failure: Error>(
         _ kept: Set<ValueName>, _ marks: [ValueName], _ shown: ShownItem, _ classes: inout ValueClasses,
         _ classOf: (ValueName) throws(Failure) -> ValueClass
@@ -115,7 +115,7 @@ private struct Showing {
             whole = around.filter { $0.sibling.fields[.place] == fields[.place] }.map(\.dot).max()
         }
         var count = 0
-        // The names are in ascending order: of too many, the first ones are shown.
+        // If there are too many attributes, those with the smallest names are shown.
         for field in attributes().sorted() where count < Format.Limit.attributes {
             guard let dot = attribute(field, place, whole) else { continue }
             fields[field] = dot
@@ -132,7 +132,7 @@ private struct Showing {
         return names
     }
 
-    /// The greatest dot among those that are open; if none is, the greatest dot.
+    /// The greatest open dot or, if no dot is open, the greatest dot.
     private func best(_ field: FieldName, _ dots: [Dot]) -> Dot? {
         dots.filter { item.open.contains(ValueName(field, $0)) }.max() ?? dots.max()
     }
@@ -151,10 +151,10 @@ private struct Showing {
             guard let dot = known(field, sibling), let value = item.values[ValueName(field, dot)] else { continue }
             let there = item.place(of: sibling)
             if whole != nil {
-                // Only the device can combine two records.
+                // Only a program on that device can combine two records.
                 guard !value.isInRecord else { continue }
             } else {
-                // Only the holders of a place's key could read what is in a record there.
+                // A value in a record of another place cannot be shown: its readers may differ.
                 guard there == place || !value.isInRecord else { continue }
             }
             dots.append(dot)

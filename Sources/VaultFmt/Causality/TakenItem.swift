@@ -1,26 +1,25 @@
 package import VaultBytes
 
-/// An item with the values that a change takes from a branch under an old key (specification, section 8.5).
+/// An item with the values that a change imports from a branch under an old key (specification, section 8.5).
 package struct TakenItem: Sendable {
     package let state: ItemState
-    /// The values that were taken, by the names that they have in the branch, each with its new dot.
+    /// The imported values: their names in the branch, each with its new dot.
     package let taken: [ValueName: Dot]
 }
 
 extension ItemState {
-    /// Takes values of a branch under an old key into an item (M-27, M-29); nil if there is nothing to take.
+    /// Imports values of a branch under an old key into an item (M-27, M-29); nil if there are no values to import.
     ///
-    /// Nothing that is shown changes. An item that only the branch has is made with its key and place, and all of its
+    /// Shown values do not change. If only the branch has the item, it is created with its key and place, and all other
     /// values are left to settle.
     ///
-    /// `shown`: what the branch shows, with its limit.
-    /// `forgotten`: the values of the item that are forgotten here.
+    /// `shown`: the values that the branch shows. `forgotten`: the values of the item that are forgotten here.
     /// `isKnown`: whether a dot of the branch is known here (M-28).
     package static func taking<Failure: Error>(
         _ branch: ItemState, _ shown: ItemView, into ours: (state: ItemState, view: ItemView)?,
         forgotten: Set<ValueName>, isKnown: (Dot) -> Bool, newDot: () throws(Failure) -> Dot
     ) throws(Failure) -> TakenItem? {
-        // Somebody who had seen the item removed it here.
+        // The item was removed here after this vault included it.
         if ours == nil, branch.siblings.keys.allSatisfy(isKnown) { return nil }
         let live = Set(shown.shown.fields.map { ValueName($0, $1) }).union(shown.marks)
         let wanted = live.union(shown.earlier).filter { name in
@@ -45,7 +44,7 @@ extension ItemState {
         return TakenItem(state: state, taken: taken)
     }
 
-    /// The item as it is shown, as one sibling.
+    /// The shown item as one sibling.
     private static func unchanged(_ state: ItemState, _ view: ItemView, _ dot: Dot) -> ItemState {
         var new = state
         let sibling = Sibling(

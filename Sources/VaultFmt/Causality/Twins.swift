@@ -1,8 +1,9 @@
 package import VaultBytes
 
-/// Names of items that have the same key (specification, section 6.1).
+/// Distinguishes items that have the same key (specification, section 6.1).
 package enum Twins {
-    /// Returns the items that have their key plain: of several with the same key and group, the one with the least id.
+    /// Returns the items that are listed under their plain key: among items with the same key and group, the one with
+    /// the smallest id.
     package static func plain<Name: Hashable>(_ items: [Bytes16: Name]) -> Set<Bytes16> {
         var least: [Name: Bytes16] = [:]
         for (id, name) in items { least[name] = min(least[name] ?? id, id) }

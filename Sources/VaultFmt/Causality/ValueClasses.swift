@@ -1,7 +1,7 @@
 package import VaultBytes
 
-/// Which values of a field have the same bytes. Only a reader of the records can tell, so it classifies them: values
-/// with equal classes are the same. A value that cannot be read is the same as no other.
+/// A class of values with the same bytes. The reader of the records determines the class: two values are the same if
+/// their classes are equal. A value that cannot be read is different from all others.
 package enum ValueClass: Hashable, Sendable {
     /// The bytes of a value that is not secret, and the flags of an attribute.
     case plain([UInt8], AttributeFlags)
@@ -11,7 +11,7 @@ package enum ValueClass: Hashable, Sendable {
 }
 
 extension HeldValue {
-    /// The class of a value that is in no record; nil for others.
+    /// The class of a value that is not stored in a record; nil for other values.
     package var plainClass: ValueClass? {
         switch content {
         case .key(let bytes): return .plain(bytes, [])
@@ -25,7 +25,7 @@ extension HeldValue {
     }
 }
 
-/// The classes of values that were compared, each determined once.
+/// A cache of the classes of compared values.
 struct ValueClasses {
     private var known: [ValueName: ValueClass] = [:]
 
@@ -39,7 +39,7 @@ struct ValueClasses {
         return found
     }
 
-    /// Returns the newest `limit` different values of each field; of equal ones, the newest few.
+    /// Returns the newest `limit` different values of each field, with a few dots for equal values.
     mutating func newest<Failure: Error>(
         _ pool: Set<ValueName>, _ limit: Int, _ classOf: (ValueName) throws(Failure) -> ValueClass
     ) throws(Failure) -> Set<ValueName> {
@@ -47,7 +47,7 @@ struct ValueClasses {
         var kept: Set<ValueName> = []
         for (_, names) in Dictionary(grouping: pool, by: \.field) {
             guard names.count > min(limit, Format.equalValues) else {
-                // However many of them are equal, all are kept.
+                // Even if some of them are equal, all are kept.
                 kept.formUnion(names)
                 continue
             }

@@ -1,11 +1,12 @@
 package import VaultBytes
 
-/// A field of an item: what one change sets as a whole (specification, section 8.1).
+/// A field of an item: the unit that a change sets (specification, section 8.1).
 ///
 /// Fields are ordered as in a past frame: the secret, attributes by the bytes of their names, the key, the place.
 package enum FieldName: Hashable, Sendable {
     case secret
-    /// An attribute, by the bytes of its name: Swift compares canonically equivalent texts as equal.
+    /// An attribute, identified by the bytes of its name because Swift compares canonically equivalent strings as
+    /// equal.
     case attribute([UInt8])
     /// The item's key without its access group.
     case key
@@ -33,7 +34,7 @@ extension FieldName: Comparable {
     }
 }
 
-/// The name of a value within its item: the field, and the dot of the change that set it.
+/// Identifies a value within its item: the field, and the dot of the change that set it.
 package struct ValueName: Hashable, Sendable {
     package let field: FieldName
     package let dot: Dot

@@ -4,7 +4,7 @@ internal import VaultBytes
 /// must not be dropped silently.
 enum DamagedPart {
     case secret, attribute, earlierValue
-    /// The frame that lists earlier values and what is left to settle.
+    /// The frame that lists earlier values and values to settle.
     case past
 
     /// Determines which part of an item a record holds.

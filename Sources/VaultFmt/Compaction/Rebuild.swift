@@ -4,9 +4,9 @@ internal import VaultStore
 
 /// Writes a vault's live contents into a new file, for compaction, grants and revocations, and rotation (section 7.4).
 ///
-/// The records come first, followed by the pasts, both in an order that reveals nothing, and then the tree, the
-/// vectors of hand-overs, the keyring and the vector. Nothing that the vault holds is dropped, and no dot changes: equal
-/// vectors mean equal contents.
+/// The records come first, followed by the pasts, both in an order that reveals nothing, and then the tree,
+/// the vectors of hand-overs, the keyring and the vector. All contents and dots of the vault are preserved: equal
+/// vectors imply equal contents.
 enum Rebuild {
     /// The changes to make while the file is rewritten.
     struct Plan: ~Copyable {
@@ -14,13 +14,13 @@ enum Rebuild {
         var keyring: Keyring
         /// The compartments to which records in replaced compartments move, by the number of the replaced compartment.
         var targets: [UInt64: RecordTarget] = [:]
-        /// Whether the vault key is replaced, and with it the locator key.
+        /// True if the vault key is replaced, and with it the locator key.
         var hasNewLocator = false
         /// The contents to write, if they differ from the newest state.
         var content: Content?
         /// The hand-overs of the result; those of the newest state if nil.
         var handOvers: [ProvenHandOver]?
-        /// A hand-over that the owners make now.
+        /// The hand-over to make, if any.
         var handsOver: NewHandOver?
 
         init(
@@ -35,11 +35,11 @@ enum Rebuild {
         }
     }
 
-    /// The statement that another key succeeds an owners' key after the state with a given vector (section 7.3).
+    /// The hand-over from an owners' key to another key after the state with a given vector (section 7.3).
     struct NewHandOver {
         let vector: Vector
         let next: Bytes32
-        /// A store that was opened under the key that is replaced.
+        /// A store opened under the replaced key.
         let from: Store
 
         func make(stored: ObjectRef) throws(VaultError) -> HandOver {
@@ -106,7 +106,7 @@ enum Rebuild {
 
     private static let ownersOnly = VaultError(.notPermitted, "only an owner can do this")
 
-    /// The keys for what only owners can do with a file: the masks of locators, and pasts.
+    /// The keys that only owners have: those of locators and of pasts.
     private static func keys(
         _ keys: borrowing VaultKeys
     ) throws(VaultError) -> (locator: SecretBox, past: SecretBox) {
@@ -115,12 +115,12 @@ enum Rebuild {
         }
     }
 
-    /// Carries out a plan.
+    /// Executes a plan.
     ///
     /// - Parameters:
     ///   - plan: What to write.
     ///   - core: The vault, locked for writing.
-    ///   - next: The vector of the new state. It has no row of its own if nothing changes.
+    ///   - next: The vector of the new state. If there are no changes, it has no own row.
     ///   - progress: Called from time to time with the number of items done and the total.
     /// - Throws: An error of the file, or of an item in it.
     static func run(
@@ -138,7 +138,7 @@ enum Rebuild {
             source: source,
             check: EntryCheck(view, clock: next.vector.clock, floor: commit.floor, vector: next.vector),
             pastKey: old.past)
-        // Its pages are read once more, without caching.
+        // Each page is read only once more, so the cache is no longer useful.
         store.pages.dropCache()
         try store.rebuild(plan.replacement, next) { (appender, newKeys, made) throws(VaultError) in
             let new = try keys(newKeys)
@@ -171,7 +171,7 @@ enum Rebuild {
     ) throws(VaultError) -> UInt64 {
         var bytes: UInt64 = 0
         var all: [(handOver: HandOver, vector: Vector)] = []
-        // One that the keyring has no room for leaves nothing in the file.
+        // Vectors are written only for hand-overs for which the keyring has room.
         let room = Format.Limit.handOvers - (new == nil ? 0 : 1)
         for one in Keyring.newest(known.map { ($0.handOver, $0.vector) }, room) {
             var handOver = one.handOver
@@ -326,7 +326,7 @@ private struct RebuiltTree: ~Copyable {
     /// Appends entries, with the new places of the records of items.
     mutating func append(_ batch: (entries: [LeafEntry], moved: [RecordRef])) throws(VaultError) {
         var next = 0
-        // Iterates by index because an iterator would copy each entry.
+        // Iterate by index: an iterator would copy each entry.
         let entries = batch.entries
         for index in entries.indices {
             let (page, place) = (entries[index].page, entries[index].index)

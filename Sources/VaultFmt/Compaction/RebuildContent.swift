@@ -1,6 +1,6 @@
 internal import VaultBytes
 
-/// An item that is being rewritten: each of its records once, and its past.
+/// An item that is being rewritten: its records without duplicates, and its past.
 struct LiveItem: Sendable {
     let decoded: ItemCodec.Decoded
     /// The records of its large attributes, followed by those of its past; most items have neither.
@@ -44,7 +44,7 @@ struct LeafEntry: Sendable {
     let item: LiveItem?
 
     /// Encodes the value of an item whose records have moved to `places`, which are in the same order as the item's
-    /// own. An item without a record has a compartment too, which may be one of those that were replaced.
+    /// own. The compartment of an item without a record may also have been replaced.
     func value(
         _ item: LiveItem, _ places: ArraySlice<RecordRef>, _ past: ObjectRef?, _ targets: [UInt64: RecordTarget]
     ) throws(VaultError) -> [UInt8] {
@@ -123,8 +123,8 @@ struct RebuildReader: Sendable {
     let check: EntryCheck
     let pastKey: SecretBox
 
-    /// Calls `measure` with each item of a leaf, in the form in which `read` will find it. Checks that do not require
-    /// reading pasts are left to `read`.
+    /// Calls `measure` with each item of a leaf, in the same form as `read`. Checks that do not require reading pasts
+    /// are left to `read`.
     func measure(_ leaf: PageRef, _ measure: (LiveItem) throws(VaultError) -> Void) throws(VaultError) {
         let page = try source.load(leaf)
         for index in 0..<page.count where !page.isForgotten(index) {
@@ -192,7 +192,7 @@ extension PageSource {
         try check.check(past, item.largeRecords, at: ref.offset)
         for value in past.values {
             for record in value.records {
-                // A record that the entry refers to can end after the past.
+                // A record that the entry refers to may end after the past.
                 guard record != item.entry.own, !item.largeRecords.contains(record) else { continue }
                 try decoding { () throws(FormatError) in
                     try record.record.check(.record, from: bodyStart, before: ref.offset)

@@ -128,7 +128,7 @@ extension RebuildLayout.Measures {
         nonces.append(record.isResealed ? random.next() : record.offset)
     }
 
-    /// Reads the beginnings of the nonces in file order, so that the file is read sequentially. They replace the
+    /// Reads the first bytes of the nonces in file order, because sequential reads are faster. They replace the
     /// records' offsets.
     fileprivate mutating func readNonces(_ file: any FileHandle) throws(VaultError) {
         nonces.withUnsafeBufferPointer { offsets in copied.sort { offsets[Int($0)] < offsets[Int($1)] } }
@@ -162,8 +162,8 @@ extension RebuildLayout.Measures {
 /// The places of records, sorted by nonce.
 ///
 /// Offsets are stored in units of 16 bytes, because every record length is a multiple of 16, and reuse the memory of
-/// the lengths. They take 8 bytes each only if 32 bits are not enough (beyond 64 GiB), or if a length is not one that a
-/// writer would choose.
+/// the lengths. They take 8 bytes each only if 32 bits are not enough (beyond 64 GiB), or if a length differs from
+/// those that writers choose.
 struct RecordPlaces {
     private var units: [UInt32]
     private var offsets: [UInt64] = []

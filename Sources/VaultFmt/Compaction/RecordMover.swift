@@ -45,7 +45,7 @@ struct RecordMover {
             if last?.compartment != place.compartment { last = (place.compartment, try rekeyed(place)) }
             moves.append(try plan(item, place, last?.to, try layout.record(from + moves.count)))
         }
-        // Iterates by index because an iterator would copy each entry.
+        // Iterate by index: an iterator would copy each entry.
         for index in entries.indices {
             guard let item = entries[index].item else { continue }
             let id = item.decoded.entry.id
@@ -55,7 +55,7 @@ struct RecordMover {
             try meanwhile()
             return try Self.moved(lanes[0].run(moves[...]), of: entries)
         }
-        // There are more parts than threads, so that a busy thread takes fewer of them.
+        // There are more parts than threads, which balances the load if a thread is slow.
         let size = max(Self.leastDivided / 2, moves.count / (workers.count * 8))
         var failure: VaultError?
         let results = workers.map((moves.count + size - 1) / size) {
@@ -194,7 +194,7 @@ private final class MovingBuffers: Sendable {
 
 /// The state of one thread that moves records.
 private final class MovingLane: Sendable {
-    /// The size above which records use memory shared by several lanes, so that not every lane holds a large record.
+    /// The size above which records use memory shared by several lanes, which limits the total memory.
     private static let mostOwn = 1 << 18
 
     private let work: MovingWork

@@ -13,7 +13,7 @@ public struct Attribute: Sendable, Equatable {
         /// Makes flags from their stored value.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The value is as secret as the item's secret: it is never stored in the index, and its earlier values are
+        /// The value is protected like the item's secret: it is never stored in the index, and its earlier values are
         /// kept.
         public static let sealed = Flags(rawValue: AttributeFlags.sealed.rawValue)
         /// The value is shown only on request.
@@ -30,15 +30,15 @@ public struct Attribute: Sendable, Equatable {
         }
     }
 
-    /// Where the value is stored.
+    /// The value or its storage location.
     package enum Content: Sendable {
-        /// Stored here; not secret.
+        /// An unsealed value in ordinary memory.
         case bytes([UInt8])
-        /// Stored here, in memory that is wiped after use.
+        /// A value in memory that is wiped after use.
         case secret(SecretBox)
-        /// Stored in the item's record, which was not opened.
+        /// A value in the item's record, which was not opened.
         case inItemRecord
-        /// Stored in a record of its own.
+        /// A value in a separate record.
         case inOwnRecord(RecordRef)
     }
 
@@ -47,7 +47,7 @@ public struct Attribute: Sendable, Equatable {
     /// The kind of its value.
     public let flags: Flags
     package let content: Content
-    /// Whether flags were given. If not, the attribute keeps the flags that it has in the vault.
+    /// True if the caller gave flags; if false, the attribute keeps its flags in the vault.
     package let areFlagsStated: Bool
 
     init(_ name: String, _ content: Content, flags: Flags?) {
@@ -57,8 +57,8 @@ public struct Attribute: Sendable, Equatable {
         areFlagsStated = flags != nil
     }
 
-    /// Makes an attribute. Without flags, it keeps those of the item's existing attribute of this name, or gets the
-    /// default ones.
+    /// Makes an attribute. If no flags are given, those of the item's existing attribute with this name are kept, or
+    /// the default ones are used.
     ///
     /// The value is held in ordinary memory until it is stored in a vault; for a secret value, use
     /// `init(_:secret:flags:)`.
@@ -76,7 +76,7 @@ public struct Attribute: Sendable, Equatable {
         self.init(name, .secret(SecretBox(value)), flags: flags)
     }
 
-    /// Whether the value was read. A listing reads unsealed values of at most 256 bytes; opening an item reads values
+    /// True if the value was read. A listing reads unsealed values of at most 256 bytes; opening an item reads values
     /// of at most 4096 bytes; `Vault.attribute(_:of:)` reads any value.
     public var isRead: Bool {
         switch content {

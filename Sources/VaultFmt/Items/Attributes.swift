@@ -48,8 +48,8 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
         if isThere { all[index] = attribute } else { all.insert(attribute, at: index) }
     }
 
-    /// The value of an attribute; nil if it does not exist or was not read. Setting it to nil removes the attribute. A
-    /// new value keeps the flags of the one that it replaces, or gets the default ones. A sealed value is copied into
+    /// The value of an attribute; nil if it does not exist or was not read. Setting it to nil removes the attribute.
+    /// The flags of the replaced value, or the default ones, apply to the new value. A sealed value is copied into
     /// ordinary memory; `attribute(_:)` avoids that.
     public subscript(name: String) -> [UInt8]? {
         get { attribute(name)?.value }
@@ -84,7 +84,7 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
         set { self["description"] = newValue.map { Array($0.utf8) } }
     }
 
-    /// Whether the set is empty.
+    /// True if the set is empty.
     public var isEmpty: Bool { all.isEmpty }
 
     /// The number of attributes, whether read or not.
@@ -158,7 +158,7 @@ public struct AttributeChanges: Sendable {
     public var set: Attributes
     /// The names of attributes to remove; names that do not exist are ignored.
     public var remove: [String]
-    /// Whether attributes that are not in `set` are removed too.
+    /// True if attributes that are not in `set` are removed too.
     public var replaceAll: Bool
 
     /// Makes a change, which by default has no effect.
@@ -168,7 +168,7 @@ public struct AttributeChanges: Sendable {
         self.replaceAll = replaceAll
     }
 
-    /// Whether the change has no effect on any item.
+    /// True if the change has no effect on any item.
     public var isEmpty: Bool { self.set.isEmpty && remove.isEmpty && !replaceAll }
 
     func applied(to old: Attributes) -> Attributes {

@@ -18,22 +18,22 @@ public struct EarlierValue: Sendable {
         self.referrer = referrer
     }
 
-    /// The name of the attribute that had the value; nil for a secret.
+    /// The attribute's name; nil for a secret.
     public var attribute: String? {
         if case .attribute(let name) = name.field { String(decoding: name, as: UTF8.self) } else { nil }
     }
     /// The revision of the change that set the value.
     public var revision: UInt64 { name.dot.revision }
     /// The replica id under which it was set. An item's earlier value is identified by its revision, its replica id and
-    /// its attribute. If the vault's vector is damaged, this number serves only to tell values apart.
+    /// its attribute. If the vault's vector is damaged, this number only distinguishes values from each other.
     public var replica: UInt64 { name.dot.replica }
-    /// The time at which it was replaced, in milliseconds since 1970-01-01T00:00:00Z; 0 if that is not known.
+    /// The time at which it was replaced, in milliseconds since 1970-01-01T00:00:00Z; 0 if unknown.
     public var replaced: Int64 { value.replaced }
     /// The time at which it was set, in milliseconds since 1970; for an imported or salvaged value, the time of the
     /// import or salvage.
     public var modified: Int64 { name.dot.time }
-    /// The attributes that the item had with an earlier secret, without sealed ones; only those of at most 256 bytes
-    /// have a value.
+    /// The unsealed attributes that the item had at the time of an earlier secret; only those of at most 256 bytes have
+    /// a value.
     public var attributes: Attributes {
         guard case .secret(_, let attributes) = value.content else { return Attributes() }
         return Attributes(inPage: attributes)
@@ -53,11 +53,11 @@ public struct OpenedEarlierValue: ~Copyable {
     public let value: EarlierValue
     /// The item's key when the record was sealed.
     public let key: ItemKey
-    /// The attributes that the item had with an earlier secret, without the values of large ones:
-    /// `Vault.attribute(_:of:)` reads those.
+    /// The attributes that the item had at the time of an earlier secret. Large values are omitted;
+    /// `Vault.attribute(_:of:)` reads them.
     public let attributes: Attributes
-    /// The device to which the value is bound; nil if every device can read it. When it is restored, it is bound as the
-    /// item then is.
+    /// The device to which the value is bound; nil if every device can read it. A restored value is bound to the item's
+    /// device at that time.
     public let device: DeviceID?
     /// The secret, or the value of the sealed attribute.
     public var secret: Secret
@@ -68,12 +68,12 @@ public struct OpenedEarlierValue: ~Copyable {
 
 /// An earlier secret that an import adds.
 public struct NewEarlierValue: Sendable {
-    /// The attributes at the time; sealed ones become earlier values of their own.
+    /// The attributes at that time; sealed ones become separate earlier values.
     public var attributes: Attributes
     /// The time at which it was replaced, in milliseconds since 1970-01-01T00:00:00Z.
     public var replaced: Int64
-    /// The access group that the item was in when it had the value; nil for the group that the item is in. Restoring a
-    /// value from another group can show it to others.
+    /// The item's access group at the time; nil for its current group. Restoring a value from another group can make it
+    /// readable to other people.
     public var group: String?
     private let box: SecretBox
 

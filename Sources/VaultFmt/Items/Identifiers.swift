@@ -1,14 +1,14 @@
 package import VaultBytes
 
-/// The kinds of things that an ``Identifier`` names.
+/// The kinds of objects that an ``Identifier`` can identify.
 public enum Identified {
-    /// A vault: its id is chosen when it is created and never changes (specification, section 3).
+    /// A vault; its id is chosen at creation and never changes (specification, section 3).
     public enum OfVault {}
-    /// An item: its id never changes, even when the item is moved.
+    /// An item; its id never changes, even if the item is moved.
     public enum OfItem {}
     /// A slot.
     public enum OfSlot {}
-    /// A device: its id is never zero, and is paired with the device's secret.
+    /// A device; its id is never zero and belongs to the device's secret.
     public enum OfDevice {}
 }
 

@@ -9,9 +9,9 @@ public struct Item: Sendable {
     package let referrer: UInt64
     /// The records of its large attributes.
     package let largeRecords: [RecordRef]
-    /// Whether its record has attributes besides the secret.
+    /// True if its record contains attributes.
     let hasAttributesInRecord: Bool
-    /// Whether no other item with the same key has it plain.
+    /// True if the item is listed under its plain key, not under a second key.
     package let hasKeyPlain: Bool
     private let compartment: KeyringView.Compartment
     private let content: ItemContent
@@ -44,10 +44,10 @@ public struct Item: Sendable {
 
     /// The item's random id, which never changes.
     public var id: ItemID { ItemID(entry.id) }
-    /// The key under which the item is listed and found. If an item with a smaller id has the same key, this one's ends
-    /// with ` (conflict ID)`, ID being the first 8 digits of its id.
+    /// The key under which the item is listed and found. If an item with a smaller id has the same key, this key ends
+    /// with ` (conflict ID)`, where ID is the first 8 digits of the item's id.
     public var key: ItemKey { hasKeyPlain ? content.key : pageName.listed }
-    /// The item's key without a suffix, which another item may have too.
+    /// The item's key without a suffix; another item may have the same key.
     package var storedKey: ItemKey { content.key }
     /// The key of the entry in a page, by which listings are ordered (section 6.1).
     package var pageKey: [UInt8] { pageName.bytes }
@@ -59,25 +59,26 @@ public struct Item: Sendable {
     public var attributes: Attributes { content.attributes }
     /// The number of attributes whose values were not read.
     public let unreadAttributes: Int
-    /// Whether the item has earlier values, or values that a merge has left to settle.
+    /// True if the item has earlier values, or values that a merge has left to settle.
     public var hasPast: Bool { entry.past != nil }
-    /// Whether a merge has left values of the item to settle.
+    /// True if a merge has left values of the item to settle.
     public var needsSettling: Bool { entry.hasConflicts }
-    /// Whether the item has no secret: it was forgotten, or it is among the values that are left to settle.
+    /// True if the item has no secret: it was forgotten, or it is among the values that are left to settle.
     public var lacksSecret: Bool { entry.lacksSecret }
-    /// When the item's secret can be read.
+    /// The conditions under which the item's secret can be read.
     public var accessibility: Accessibility { compartment.accessibility }
     /// The device that the item is bound to, if any.
     public var device: DeviceID? { compartment.info.isDeviceBound ? DeviceID(compartment.info.device) : nil }
-    /// When the item was created, in milliseconds since 1970-01-01T00:00:00Z.
+    /// The time at which the item was created, in milliseconds since 1970-01-01T00:00:00Z.
     public var created: Int64 { entry.created }
-    /// When its secret or attributes were last changed, in milliseconds since 1970.
+    /// The time of the last change of its secret or attributes, in milliseconds since 1970.
     public var modified: Int64 { entry.modified }
-    /// When its secret was last changed, in milliseconds since 1970; for an imported item, when it was imported.
+    /// The time of the last change of its secret, in milliseconds since 1970; for an imported item, the time of the
+    /// import.
     public var secretChanged: Int64 { entry.dot(of: FieldSet.secret).time }
-    /// Whether nothing about the item has changed since it got its secret.
+    /// True if the item has not changed since its secret was set.
     package var isSecretOfLastChange: Bool { entry.dot(of: FieldSet.secret) == entry.dot }
-    /// A hybrid logical clock, which shows which of two states of the item is newer.
+    /// A hybrid logical clock value; the newer of two states of the item has the greater one.
     public var revision: UInt64 { entry.dot.revision }
     /// The approximate size of its secret in bytes, from the padded record.
     public var paddedSize: Int { max(0, entry.record.length - Format.recordOverhead) }

@@ -58,7 +58,7 @@ public enum ItemClass: RawRepresentable, CaseIterable, Sendable, Hashable, Compa
         }
     }
 
-    /// Whether this version of the format defines the class, so that items of that class can be created.
+    /// True if this version of the format defines the class; only items of defined classes can be created.
     public var isDefined: Bool {
         if case .reserved = self { false } else { true }
     }
@@ -74,9 +74,9 @@ public enum ItemClass: RawRepresentable, CaseIterable, Sendable, Hashable, Compa
     public static func < (left: ItemClass, right: ItemClass) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// When an item's secret can be read (specification, section 5.4). The accessibility determines which keys a locked
-/// vault keeps, and whether a device's secret is needed. Without secure hardware, the protection comes from the absence
-/// of a key rather than from the enforcement of a rule.
+/// The conditions under which an item's secret can be read (specification, section 5.4). The accessibility determines
+/// which keys a locked vault keeps, and whether a device's secret is needed. Without secure hardware, the protection is
+/// the absence of a key; no rule is enforced.
 public enum Accessibility: UInt8, CaseIterable, Sendable {
     /// Only while the vault is unlocked.
     case whenUnlocked = 1
@@ -112,10 +112,10 @@ public enum Accessibility: UInt8, CaseIterable, Sendable {
         self = found
     }
 
-    /// Whether the secret can be read only with the secret of one particular device.
+    /// True if the secret can be read only with the secret of one particular device.
     public var isThisDeviceOnly: Bool { rawValue >= 4 }
 
-    /// Whether a locked vault still opens such items.
+    /// True if a locked vault still opens such items.
     public var survivesLock: Bool {
         switch self {
         case .afterFirstUnlock, .always, .afterFirstUnlockThisDeviceOnly, .alwaysThisDeviceOnly: true

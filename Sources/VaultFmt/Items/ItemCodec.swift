@@ -57,13 +57,13 @@ enum ItemCodec {
         return Decoded(entry: entry, largeRecords: large, inRecord: inRecord, attributes: attributes..<end)
     }
 
-    /// Returns the item of a page's entry with a page key that the caller supplies.
+    /// Returns the item of a page's entry, given its page key.
     static func item(_ key: PageName, _ page: Page, _ index: Int, _ check: EntryCheck) throws(VaultError) -> Item {
         let decoded = try decode(page, index)
         return try item(key, decoded, .inPage(page, decoded.attributes), check, at: page.offset)
     }
 
-    /// Returns the item with a page key that the caller supplies; its value is not in a page yet.
+    /// Returns the item with the given page key; its value is not in a page yet.
     static func item(_ key: PageName, _ value: [UInt8], _ check: EntryCheck, before page: UInt64) throws(VaultError)
         -> Item
     {

@@ -139,7 +139,7 @@ extension ItemKey.Field {
         table.filter { $0.classes.contains { $0.rawValue == number } }.map(\.field)
     }
 
-    /// The kinds of each class's fields, by class number; checking a key needs nothing else.
+    /// The kinds of each class's fields, by class number; these are sufficient for checking a key.
     fileprivate static let kindsByClass = byClass.map { $0.map(\.kind) }
 }
 

@@ -236,7 +236,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     /// The item's class.
     public var itemClass: ItemClass { ItemClass(rawValue: bytes[0]) ?? .genericPassword }
 
-    /// Whether the item is meant to be synchronised between devices; part of the key, as in Apple's Keychain.
+    /// True if the item is meant to be synchronised between devices; part of the key, as in Apple's Keychain.
     public var synchronizable: Bool { bytes[bytes.count - 1] == 1 }
 
     /// The access group; empty for the default one.
@@ -256,7 +256,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
 
     // MARK: parts
 
-    /// The key with an empty access group, which is a field of its own in merging.
+    /// The key with an empty access group; merges treat the group as a separate field.
     var withoutGroup: [UInt8] { Array(bytes[..<groupStart]) + [0, 0] + bytes[(bytes.count - 1)...] }
 
     /// Makes a key from one whose access group is empty, and a group. Throws `structureInvalid` for anything else, or

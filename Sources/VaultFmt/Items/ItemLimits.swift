@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The limits that apply to every item, however it is created.
+/// The limits that apply to every item, regardless of how it is created.
 enum ItemLimits {
     /// Checks the limits that apply to every item.
     static func check(

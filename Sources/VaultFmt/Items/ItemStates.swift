@@ -1,15 +1,15 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Converts what a vault stores about an item into its state, and back (specification, sections 5.3, 6.3 and 6.4).
+/// Converts between the stored form of an item and its state (specification, sections 5.3, 6.3 and 6.4).
 struct ItemStates {
-    /// The vector to whose positions the stored dots refer.
+    /// The vector whose positions the stored dots refer to.
     let vector: Vector
 
     init(_ vector: Vector) { self.vector = vector }
 
-    /// Stands in for the vector of a vault in which it is damaged: positions serve as replica ids. The result can be
-    /// read, but never written or compared with another vault's.
+    /// Creates a substitute for a damaged vector, in which positions serve as replica ids. The result is only for
+    /// reading; it must not be written or compared with another vault.
     init(standingInFor item: Item, _ past: Past?, floor: UInt64) throws(VaultError) {
         var dots = (past?.dots ?? []) + [item.entry.dot]
         dots += item.entry.further.map { StoredDot($0.revision(item.entry.dot), $0.position) }
@@ -44,7 +44,7 @@ struct ItemStates {
         }
         let open = Set(zip(names, past.values).filter { $1.flags.contains(.open) }.map { $0.0 })
         guard !past.siblings.isEmpty else {
-            // The only sibling has what the entry shows.
+            // The only sibling has the values in the entry.
             state.open.formUnion(open)
             return state
         }
@@ -61,7 +61,7 @@ struct ItemStates {
         return state
     }
 
-    /// Returns the names of the values that an entry shows: all that an item without a past has.
+    /// Returns the names of the values in an entry, which are all values of an item without a past.
     func shownNames(of item: Item) throws(VaultError) -> [ValueName] {
         func name(_ field: FieldName, _ place: Int) throws(VaultError) -> ValueName {
             ValueName(field, try dot(item.entry.dot(of: place), at: item.referrer))
@@ -74,7 +74,7 @@ struct ItemStates {
         return names
     }
 
-    /// The fields that an entry shows, their places in its bitmaps, and their values.
+    /// The fields in an entry, their positions in its bitmaps, and their values.
     private static func shown(_ item: Item) -> [(FieldName, Int, HeldValue)] {
         let attributes = item.attributes.listed
         var all: [(FieldName, Int, HeldValue)] = [
@@ -111,7 +111,7 @@ struct ItemStates {
         }
     }
 
-    /// Returns a value of a past; nil if the item's entry has it.
+    /// Returns a value of a past; nil if it is stored in the item's entry.
     static func held(_ value: Past.Value) -> HeldValue? {
         let content: HeldValue.Content
         switch value.content {
@@ -136,8 +136,8 @@ struct ItemStates {
 
     // MARK: writing
 
-    /// Sets everything in an entry that follows from the item's state: its dots, times and flags. `attributes` are those
-    /// of the entry. The caller sets `past` when it has written the past.
+    /// Sets the parts of an entry that depend on the item's state: its dots, times and flags. `attributes` are the
+    /// entry's attributes. The caller sets `past` after writing the past.
     func fill(
         _ entry: inout ItemEntry, _ state: ItemState, _ shown: ShownItem, hasMarks: Bool, _ attributes: [PageAttribute]
     ) throws(VaultError) {
@@ -191,7 +191,7 @@ struct ItemStates {
         return past
     }
 
-    /// Whether the item has one sibling, what it shows is exactly that sibling, and all of it is open.
+    /// Returns whether the item has one sibling, shows exactly its values, and all of them are open.
     private static func isPlain(_ state: ItemState, _ shown: ShownItem) -> Bool {
         guard state.siblings.count == 1, let sibling = state.siblings.values.first, sibling.fields == shown.fields
         else { return false }
@@ -239,7 +239,8 @@ struct ItemStates {
 }
 
 extension HeldValue {
-    /// Makes the value of an attribute in a page. `itemRecord` has those that are in their item's record.
+    /// Makes the value of an attribute in a page. `itemRecord` is the record for values that are stored in the item's
+    /// record.
     init(_ attribute: PageAttribute, itemRecord: RecordRef) {
         switch attribute.value {
         case .inPage(let value): self.init(.attribute(flags: attribute.flags, .inPage(value)))

@@ -6,9 +6,9 @@ final class KeyringView: Sendable {
     /// A compartment, shared by all items in it.
     final class Compartment: Sendable {
         let info: Keyring.Compartment
-        /// The group; for values that items do not show, the owners' group, which has number 0 and no name.
+        /// The group. Values that items do not show belong to the owners' group, which has number 0 and no name.
         let group: Keyring.Group
-        /// The group's name as encoded in item keys; empty for the owners' group, so that no key matches it.
+        /// The group's name as encoded in item keys; empty for the owners' group, which therefore matches no key.
         let encodedGroup: [UInt8]
         let accessibility: Accessibility
         /// The place of the items in it.
@@ -23,12 +23,12 @@ final class KeyringView: Sendable {
                 group: Array(group.name.utf8), accessibility: info.accessibility, device: info.device)
         }
 
-        /// Whether the compartment is for values that items do not show.
+        /// True if the compartment is for values that items do not show.
         var isOwners: Bool { group.number == Keyring.ownersGroup }
-        /// Whether records that only a past refers to may be in the compartment.
+        /// True if records that only a past refers to may be in the compartment.
         var mayHoldPast: Bool { isOwners || info.isDeviceBound }
 
-        /// Returns whether records in the other compartment may stay there when their item is in this one.
+        /// Returns whether records of an item in this compartment may remain in the other one.
         func isLike(_ other: Compartment) -> Bool {
             info.group == other.info.group && info.accessibility == other.info.accessibility
                 && info.device == other.info.device
@@ -105,14 +105,14 @@ struct EntryCheck {
             if case .key(let key) = value.content { try checkKey(key, at: offset) }
             for record in value.records { try check(revision: record.revision, at: offset) }
             for record in value.itemRecords { try checkOwners(record.compartment, at: offset) }
-            // An attribute's own record may be the one that the item has.
+            // The item itself may still use the attribute's record.
             for record in value.largeRecords where !large.contains(record) {
                 try checkOwners(record.compartment, at: offset)
             }
         }
     }
 
-    /// Checks an item key whose access group is a field of its own.
+    /// Checks an item key with an empty access group, which is stored as a separate field.
     private func checkKey(_ key: [UInt8], at offset: UInt64) throws(VaultError) {
         let group = try decoding { () throws(FormatError) in try ItemKey.check(key.span) }
         guard Array(key[group]) == ItemKey.encodedGroup("") else {

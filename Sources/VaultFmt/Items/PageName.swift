@@ -1,12 +1,12 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The key of an item's entry in a page: the item's key, or a second key if another item has that one plain
-/// (specification, section 6.1).
+/// The key of an item's entry in a page: the item's plain key, or a second key if another item is listed under the
+/// plain key (specification, section 6.1).
 struct PageName: Hashable, Sendable {
     /// The item's key.
     let key: ItemKey
-    /// The item's id if it does not have its key plain.
+    /// The item's id if it is listed under a second key; otherwise nil.
     let second: Bytes16?
 
     init(_ key: ItemKey, second: Bytes16? = nil) {
@@ -25,11 +25,11 @@ struct PageName: Hashable, Sendable {
 
     static func precedes(_ left: PageName, _ right: PageName) -> Bool { ByteOrder.isLess(left.bytes, right.bytes) }
 
-    /// The key under which a person finds the item: with a suffix if it does not have its key plain.
+    /// The key shown to users, with a suffix if the item is listed under a second key.
     var listed: ItemKey { second.map { TwinKey.listed(key, $0) } ?? key }
 }
 
-/// The keys under which items that do not have their keys plain are listed. The suffix is never stored.
+/// The keys shown to users for items with a second key. Their suffix is never stored.
 enum TwinKey {
     /// Returns the key with the suffix of, in a field that is shortened if it would be too long.
     static func listed(_ key: ItemKey, _ item: Bytes16) -> ItemKey {
@@ -49,8 +49,8 @@ enum TwinKey {
         }
     }
 
-    /// Returns the common prefix of the keys of items that may be listed under this one; nil if it does not end like a
-    /// listed one.
+    /// Returns the common prefix of the keys of items that may be listed under this one; nil if it does not have the
+    /// suffix of a listed key.
     static func start(ofListed key: ItemKey) -> [UInt8]? {
         guard let (range, _) = suffixed(key) else { return nil }
         let value = unescaped(key, range)
@@ -61,7 +61,7 @@ enum TwinKey {
         return start.dropLast(2)
     }
 
-    /// Returns whether the value of a field ends like that of a listed key.
+    /// Returns whether the value of a field ends with the suffix of a listed key.
     static func endsLikeListed(_ value: ItemKey.Value) -> Bool {
         let bytes: [UInt8] =
             switch value {

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-// What items have and do not show. Only owners read it.
+// Reads the values that items do not show, which only owners can do.
 extension RecordReading {
     /// Returns the checked past of an item; nil if it has none.
     func past(of item: Item) throws(VaultError) -> Past? {
@@ -18,8 +18,8 @@ extension RecordReading {
         return past
     }
 
-    /// Returns everything that the vault holds of an item. If the vector is damaged, positions serve as replica ids:
-    /// nothing can be written then, but nothing is hidden either.
+    /// Returns the whole state of an item. If the vector is damaged, positions serve as replica ids, so all values can
+    /// still be read but not written.
     func state(of item: Item) throws(VaultError) -> ItemState {
         let past = try past(of: item)
         let states: ItemStates
@@ -30,7 +30,7 @@ extension RecordReading {
         return try states.state(of: item, past)
     }
 
-    /// Returns what an item shows, what is left to settle, and its earlier values.
+    /// Returns an item's shown values, its values to settle, and its earlier values.
     ///
     /// `most`: how many different earlier values of each field; nil for as many as the vault keeps.
     func view(of item: Item, _ state: ItemState, most: Int? = nil) throws(VaultError) -> ItemView {
@@ -39,8 +39,9 @@ extension RecordReading {
         }
     }
 
-    /// Returns an item's earlier values, oldest first: `most` different ones of each field; nil for as many as the
-    /// vault keeps. If the vault used to keep more, the excess values remain until the item changes.
+    /// Returns an item's earlier values, oldest first. `most` is the maximum number of different values for each field;
+    /// nil for the vault's setting. If the setting was greater before, excess values remain until the item changes
+    ///
     func allEarlierValues(of item: Item, most: Int? = nil) throws(VaultError) -> [EarlierValue] {
         guard let ref = item.entry.past else { return [] }
         let state = try state(of: item)
@@ -75,7 +76,7 @@ extension RecordReading {
         return OpenedEarlierValue(value: value, key: key, attributes: attributes, device: device, secret: secret)
     }
 
-    /// Returns the value that an attribute had with an earlier secret, whatever its size; nil if the item had no such
+    /// Returns an attribute's value of any size at the time of an earlier secret; nil if the item did not have this
     /// attribute.
     func value(of name: String, _ earlier: EarlierValue) throws(VaultError) -> Secret? {
         guard let attribute = earlier.attributes.attribute(name) else { return nil }
@@ -86,8 +87,8 @@ extension RecordReading {
         }
     }
 
-    /// Opens a value that is in a record. `told` is passed the item's key when the record was sealed and, with a secret,
-    /// its attributes.
+    /// Opens a value that is stored in a record. `told` is called with the item's key at the time of sealing and, for a
+    /// secret, its attributes.
     func bytes(
         _ name: ValueName, _ value: HeldValue, of item: Bytes16, before referrer: UInt64,
         _ told: (ItemKey, Attributes) -> Void = { _, _ in }
@@ -116,10 +117,11 @@ extension RecordReading {
         return body
     }
 
-    /// Opens a value that an item's past has in a record. `attributes` is passed what the item had with a secret.
+    /// Opens a value of an item's past that is stored in a record. For a secret, `attributes` is called with the item's
+    /// attributes at that time.
     func open(_ value: Past.Value, of item: Item, attributes: (Attributes) -> Void) throws(VaultError) -> Secret {
         guard let held = ItemStates.held(value) else { throw Self.noBytes }
-        // Which change set the value does not matter to its bytes.
+        // The bytes do not depend on the dot, so any replica id will do.
         let name = ValueName(ItemStates.field(of: value), Dot(revision: value.dot.revision, replica: 0))
         return try bytes(name, held, of: item.entry.id, before: item.entry.past?.offset ?? item.referrer) {
             attributes($1)
@@ -130,8 +132,8 @@ extension RecordReading {
 
     // MARK: comparing
 
-    /// Classifies a value of an item by its bytes. One whose record needs a device's secret differs from all others
-    /// and so does one that cannot be read.
+    /// Classifies a value of an item by its bytes. A value whose record needs a device's secret, or that cannot be
+    /// read, differs from all others.
     ///
     /// `referrer`: the offset before which its record ends.
     func classOf(
@@ -154,8 +156,8 @@ extension RecordReading {
     }
 }
 
-/// Digests by which values are compared while they stay sealed. The key belongs to this process, so that a digest tells
-/// nothing to anyone who finds it in memory later.
+/// Keyed digests for comparing secret values. The key is random for each process, so a digest left in memory reveals
+/// nothing about the value.
 enum ValueDigest {
     private static let key = SecretBox(Secret.random(count: 32))
 

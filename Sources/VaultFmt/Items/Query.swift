@@ -11,7 +11,7 @@ public struct Query: Sendable, Equatable {
     public var group: String?
     /// The label.
     public var label: String?
-    /// Whether the item is meant to be synchronised between devices.
+    /// True if the item is meant to be synchronised between devices.
     public var synchronizable: Bool?
     /// The accessibility.
     public var accessibility: Accessibility?
@@ -59,7 +59,7 @@ public struct Query: Sendable, Equatable {
         }
     }
 
-    /// Compares bytes, so that canonically equivalent strings do not match.
+    /// Compares bytes: canonically equivalent strings do not match.
     private static func isSame(_ left: String?, _ right: String?) -> Bool {
         switch (left, right) {
         case (let left?, let right?): left.utf8.elementsEqual(right.utf8)
@@ -80,14 +80,14 @@ public struct Query: Sendable, Equatable {
         guard let itemClass = itemClass ?? onlyClass else { return [] }
         var out = [itemClass.rawValue]
         for field in itemClass.fields {
-            // The suffix of a listed key is in no page.
+            // Pages do not contain the suffix of a listed key.
             guard let value = fields[field], value.kind == field.kind, !TwinKey.endsLikeListed(value) else { break }
             value.encode(into: &out)
         }
         return out
     }
 
-    /// The class that has all of the fields, if only one does.
+    /// The only class that has all of the fields; nil if there are several.
     private var onlyClass: ItemClass? {
         let classes = ItemClass.allCases.filter { fields.keys.allSatisfy($0.fields.contains) }
         return classes.count == 1 ? classes[0] : nil

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The contents of a record that no page describes, for salvage and verification.
+/// The contents of a record found without a reference from a page, for salvage and verification.
 enum FoundRecord {
     /// An item's record: its key, the range of its secret, and the attributes in it.
     case item(ItemKey, secret: Range<Int>, attributes: [Attribute])
@@ -12,7 +12,7 @@ enum FoundRecord {
 
 /// Seals and opens records (specification, section 5.1).
 enum RecordCodec {
-    /// The parameters for sealing a record, whatever it contains.
+    /// The parameters for sealing any record.
     struct Seal {
         let identity: Sealing.RecordIdentity
         let key: SecretBox
@@ -22,8 +22,8 @@ enum RecordCodec {
 
     // MARK: sealing
 
-    /// Builds an item's record, seals it in place, and appends it, so that memory holds only one copy of a large secret
-    /// besides the caller's. `attributes` are those whose values belong in the record.
+    /// Builds an item's record, seals it in place, and appends it, so memory holds only one copy of a large secret in
+    /// addition to the caller's. `attributes` are those whose values belong in the record.
     static func append(
         _ key: ItemKey, _ secret: borrowing Secret, _ attributes: [Attribute], _ seal: Seal, to appender: Appender
     ) throws(VaultError) -> ObjectRef {
@@ -141,7 +141,7 @@ enum RecordCodec {
     // MARK: bodies
 
     /// Returns the range of an item's secret in its body, and all attributes of the item if its record contains any.
-    /// Checks that they are those of the entry.
+    /// Checks that key and attributes match the entry.
     static func read(
         _ body: Span<UInt8>, _ item: borrowing Item
     ) throws(VaultError) -> (secret: Range<Int>, attributes: Attributes?) {
@@ -188,7 +188,7 @@ enum RecordCodec {
         try readLarge(body, Array(attribute.name.utf8), attribute.fileFlags, at: offset).value
     }
 
-    /// Does the same, and returns the item's key when the record was sealed.
+    /// Returns the range of a large attribute's value, and the item's key at the time of sealing.
     static func readLarge(
         _ body: Span<UInt8>, _ wanted: [UInt8], _ wantedFlags: AttributeFlags, at offset: UInt64
     ) throws(VaultError) -> (value: Range<Int>, key: ItemKey) {
@@ -201,7 +201,7 @@ enum RecordCodec {
         return (value, key)
     }
 
-    /// Decodes a body that nothing refers to.
+    /// Decodes the body of a record found without a reference.
     static func found(_ body: Span<UInt8>, at offset: UInt64) throws(VaultError) -> FoundRecord {
         guard RecordLayout.form(body) == .attribute else {
             let (key, secret, attributes) = try itemParts(body, at: offset)

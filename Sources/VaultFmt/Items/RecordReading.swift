@@ -48,7 +48,7 @@ extension RecordReading {
             .noSecret, "the item has no secret: it was forgotten on one machine while another one changed the item")
     }
 
-    /// Opens an item's record; an item without a secret has an empty one.
+    /// Opens an item's record; if the item has no secret, the result's secret is empty.
     func openedRecord(_ item: Item) throws(VaultError) -> OpenedItem {
         guard item.entry.hasRecord else { return OpenedItem(item: item, secret: Secret(count: 0)) }
         var body = try body(item.entry.own, of: item.entry.id, before: item.referrer)
@@ -57,8 +57,8 @@ extension RecordReading {
         return OpenedItem(item: attributes.map { Item(item, $0) } ?? item, secret: body)
     }
 
-    /// Opens an item's secret and all of its attributes, including large ones. An item without a secret has an empty
-    /// one.
+    /// Opens an item's secret and all of its attributes, including large ones. If the item has no secret, the result's
+    /// secret is empty.
     func whole(_ item: Item) throws(VaultError) -> OpenedItem {
         let opened = try openedRecord(item)
         guard opened.item.unreadAttributes > 0 else { return opened }
@@ -70,7 +70,7 @@ extension RecordReading {
         return OpenedItem(item: Item(opened.item, attributes), secret: opened.takeSecret())
     }
 
-    /// Opens the value of an attribute that has a record of its own.
+    /// Opens the value of an attribute that is stored in a separate record.
     func large(_ attribute: Attribute, of item: Bytes16, before referrer: UInt64) throws(VaultError) -> Secret {
         guard case .inOwnRecord(let own) = attribute.content else {
             throw VaultError(.invalidArgument, "the attribute \"\(attribute.name)\" has no record of its own")
@@ -83,7 +83,7 @@ extension RecordReading {
         return body
     }
 
-    /// Returns the value of an item's attribute, whatever its size; nil if the item has no attribute of this name.
+    /// Returns the value of an item's attribute of any size; nil if the item does not have this attribute.
     func value(of name: String, _ item: Item) throws(VaultError) -> Secret? {
         guard let attribute = item.attributes.attribute(name) else { return nil }
         switch attribute.content {

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Finds items that do not have their keys plain (specification, section 6.1).
+/// Finds items that are listed under a second key (specification, section 6.1).
 struct TwinSearch {
     private let tree: TreeReader
     private let check: EntryCheck
@@ -22,7 +22,7 @@ struct TwinSearch {
         return found
     }
 
-    /// Returns the items that have this key and do not have it plain, in the order of their ids.
+    /// Returns the items with this key that are listed under a second key, in the order of their ids.
     func others(_ key: ItemKey) throws(VaultError) -> [Item] {
         let start = Array(PageKey.second(key.bytes, .zero).dropLast(Format.idSize))
         var found: [Item] = []
@@ -47,7 +47,7 @@ struct TwinSearch {
         }
     }
 
-    /// Checks that another item, with a lesser id, has this item's key plain.
+    /// Checks that another item with a smaller id is listed under this item's plain key.
     func requirePlain(before item: Item) throws(VaultError) {
         guard let (page, index) = try tree.find(item.storedKey.bytes),
             try ItemCodec.decode(page, index).entry.id < item.entry.id

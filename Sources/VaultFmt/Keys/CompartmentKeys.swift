@@ -6,7 +6,7 @@ final class CompartmentKeys {
     private var groups: [UInt64: SecretBox] = [:]
     private var keys: [UInt64: SecretBox] = [:]
 
-    /// The information about the vault, and about the slot that opened it, that unwrapping requires.
+    /// The information about the vault and the opened slot that is needed for unwrapping.
     struct Context: ~Copyable {
         let store: Store
         let device: SecretBox?
@@ -56,7 +56,7 @@ final class CompartmentKeys {
         }
     }
 
-    /// Unwraps the keys that a locked vault keeps, as far as they can be opened, and forgets all others.
+    /// Unwraps the keys that a locked vault keeps, as far as they can be opened, and discards all others.
     func lock(_ view: KeyringView, _ context: borrowing Context) {
         var kept: [UInt64: SecretBox] = [:]
         for info in view.keyring.compartments {

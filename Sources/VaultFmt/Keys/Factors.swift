@@ -29,7 +29,7 @@ public struct FactorKinds: OptionSet, Hashable, Sendable, CustomStringConvertibl
 
 /// A file that opens a slot, alone or together with a passphrase.
 public struct KeyFile: ~Copyable, Sendable {
-    /// Whether the file was made by `generate()`: its 32 random bytes need no stretching. For any other file, its hash
+    /// True if the file was made by `generate()`: its 32 random bytes need no stretching. For any other file, its hash
     /// is used.
     public let isGenerated: Bool
     fileprivate let key: Secret
@@ -88,8 +88,8 @@ public struct Factors: ~Copyable, Sendable {
         provider = nil
     }
 
-    /// Makes factors from a raw key of exactly 32 bytes, which must be as unpredictable as random bytes because they
-    /// are not stretched. Throws `invalidArgument`.
+    /// Makes factors from a raw key of exactly 32 bytes, which must be random because they are not stretched. Throws
+    /// `invalidArgument`.
     public init(rawKey: consuming Secret) throws(VaultError) {
         guard rawKey.count == 32 else {
             throw VaultError(.invalidArgument, "a raw key must be exactly 32 bytes long, not \(rawKey.count)")
@@ -120,7 +120,7 @@ public struct Factors: ~Copyable, Sendable {
         }
     }
 
-    /// Refuses a passphrase that must not be used for a new slot.
+    /// Throws if the passphrase must not be used for a new slot.
     borrowing func checkNew() throws(VaultError) {
         switch keys.passphrase {
         case .none: return

@@ -24,21 +24,21 @@ public struct KDFCost: Hashable, Sendable {
     public static let sensitive = KDFCost(memoryKiB: 1 << 20, passes: 4, lanes: 1)
     /// 8 KiB, 1 pass, 1 lane: for tests of everything except the KDF.
     public static let testing = KDFCost(memoryKiB: 8, passes: 1, lanes: 1)
-    /// The minimum cost that a writer uses unless its user asks for less: 19 MiB, 2 passes, 1 lane (OWASP's
-    /// minimum for Argon2id).
+    /// The minimum cost, unless the caller allows a lower one: 19 MiB, 2 passes, 1 lane (OWASP's minimum for
+    /// Argon2id).
     public static let floor = KDFCost(memoryKiB: 19 << 10, passes: 2, lanes: 1)
 
     init(_ cost: SlotParameters.Cost) { self.init(memoryKiB: cost.memoryKiB, passes: cost.passes, lanes: cost.lanes) }
 
     var inSlot: SlotParameters.Cost { SlotParameters.Cost(memoryKiB: memoryKiB, passes: passes, lanes: lanes) }
 
-    /// Whether the cost is below the floor: less than 19 MiB, or fewer than 2 passes.
+    /// True if the cost is below the floor: less than 19 MiB, or fewer than 2 passes.
     public var isWeak: Bool { memoryKiB < Self.floor.memoryKiB || passes < Self.floor.passes }
 
     /// Benchmarks this machine with a run of 64 MiB, and returns a cost that takes about the given time.
     ///
     /// The cost has 3 passes and as much memory as the time allows, but at least the floor and at most 2 GiB; any
-    /// remaining time goes to more passes.
+    /// remaining time is used for more passes.
     ///
     /// - Parameters:
     ///   - time: More than 0, and at most 60 seconds.
@@ -83,8 +83,8 @@ public struct KDFCost: Hashable, Sendable {
         return start.duration(to: clock.now).inSeconds
     }
 
-    /// Returns the checked cost of a new slot with these factors; nil if none of them is stretched. Throws `weakKDF`
-    /// for a cost below the floor unless that is allowed, or `kdfLimit` for a cost that readers would refuse.
+    /// Returns the checked cost of a new slot with these factors; nil if no factor is stretched. Throws `weakKDF` for a
+    /// cost below the floor unless that is allowed, or `kdfLimit` for a cost that readers would refuse.
     func checked(for kinds: FactorKinds, allowWeak: Bool) throws(VaultError) -> SlotParameters.Cost? {
         guard kinds.inSlot.isStretched else { return nil }
         guard inSlot.isPossible else {

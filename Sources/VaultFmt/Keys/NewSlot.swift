@@ -1,18 +1,18 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// A slot that is about to be made.
+/// The parameters of a slot to be created.
 struct NewSlot: ~Copyable {
     let factors: Factors
     let cost: SlotParameters.Cost?
     var name: String
     /// A predetermined id: that of the slot being replaced, or one already passed to a provider. Nil for a random id.
     var id: Bytes16?
-    /// The external key, if the factors have one.
+    /// The external key, if the factors include one.
     let external: ExternalKey?
 
-    /// Checks a passphrase, and asks the provider, if there is one, for a key. The slot's id is chosen first, because the
-    /// key may depend on it.
+    /// Checks a passphrase, and requests a key from the provider, if there is one. The slot's id is chosen first,
+    /// because the key may depend on it.
     init(
         _ factors: consuming Factors, cost: SlotParameters.Cost?, name: String, vault: Bytes16, _ random: Randomness
     ) throws(VaultError) {
@@ -39,7 +39,7 @@ struct NewSlot: ~Copyable {
     }
 }
 
-/// Makes slots when a vault is created, a slot is added or changed, or the keys are rotated.
+/// Creates slots for a new vault, for adding or changing a slot, and for a rotation.
 enum SlotMaking {
     static let ownersOnly = VaultError(.notPermitted, "only an owner can change who can open a vault")
 

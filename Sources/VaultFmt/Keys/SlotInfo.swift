@@ -2,11 +2,11 @@ internal import VaultBytes
 
 /// The information about a slot that a program can see.
 public struct SlotInfo: Sendable, Hashable {
-    /// The kind of a slot, which determines what it opens.
+    /// The kind of a slot, which determines the keys that it grants.
     public enum Kind: Sendable, Hashable {
-        /// The slot opens everything.
+        /// The slot grants access to everything.
         case full
-        /// The slot opens the index, and the secrets of some access groups.
+        /// The slot grants access to the index and the secrets of some access groups.
         case scoped
         /// A kind that this version does not know, with its number.
         case unknown(UInt8)
@@ -38,23 +38,23 @@ public struct SlotInfo: Sendable, Hashable {
         }
     }
 
-    /// How hard a slot is to open without its factors.
+    /// The difficulty of opening a slot without its factors.
     public enum Strength: Sendable, Hashable {
-        /// As hard as guessing its key, which is not stretched.
+        /// Equal to guessing its key, which is not stretched.
         case ofKey
-        /// As hard as guessing its passphrase or file, at this cost for each guess.
+        /// Equal to guessing its passphrase or file, at this cost for each guess.
         case stretched(KDFCost)
         /// Unknown, because this version does not know the slot's kind or one of its factors.
         case unknown
     }
 
-    /// The slot's random id, which stays the same when its name, factors or grants change.
+    /// The slot's random id, which does not change with its name, factors or grants.
     public let id: SlotID
     /// The kind of the slot.
     public let kind: Kind
     /// The factors that together open the slot.
     public let factors: FactorKinds
-    /// How hard the slot is to open without its factors.
+    /// The difficulty of opening the slot without its factors.
     public let strength: Strength
     /// The provider of the slot's external key, if it has one.
     public let provider: String?
@@ -64,16 +64,17 @@ public struct SlotInfo: Sendable, Hashable {
     public let providerData: [UInt8]?
     /// The slot's name; nil unless an owner opened the vault.
     public let name: String?
-    /// When the slot was made, or when its name, factors or provider's data were last changed (a hybrid logical clock).
+    /// The revision of the slot's creation, or of the last change of its name, factors or provider's data (a hybrid
+    /// logical clock value).
     public let revision: UInt64
     /// The access groups that a scoped slot opens; nil for any other slot, or unless an owner opened the vault.
     public let groups: [String]?
-    /// Whether the vault was opened with this slot.
+    /// True if the vault was opened with this slot.
     public let openedThis: Bool
 
-    /// Whether the slot opens everything.
+    /// True if the slot grants access to everything.
     public var isFull: Bool { kind == .full }
-    /// Whether this version knows the slot's kind and factors; it never tries slots that it does not know.
+    /// True if this version knows the slot's kind and factors; other slots are never tried.
     public var isKnown: Bool { strength != .unknown }
 
     /// The cost of the slot's key derivation, if it has one.
@@ -81,7 +82,7 @@ public struct SlotInfo: Sendable, Hashable {
         if case .stretched(let cost) = strength { cost } else { nil }
     }
 
-    /// Whether the cost of the slot's key derivation is below the floor; false for an unknown slot.
+    /// True if the cost of the slot's key derivation is below the floor; false for an unknown slot.
     public var isWeak: Bool { cost?.isWeak ?? false }
 }
 

@@ -20,24 +20,25 @@ extension Vault {
         }
     }
 
-    /// Returns what an item keeps besides what it shows, checked; nil if it keeps nothing. For owners only.
+    /// Returns the checked past of an item; nil if it has none. For owners only.
     package func past(of item: Item) throws(VaultError) -> Past? {
         try withCore { (core) throws(VaultError) in try core.past(of: item) }
     }
 
-    /// Opens an item's record. An item without a secret has an empty one.
+    /// Opens an item's record. If the item has no secret, the result's secret is empty.
     package func openRecord(of item: Item) throws(VaultError) -> OpenedItem {
         try withCore { (core) throws(VaultError) in try core.openedRecord(item) }
     }
 
-    /// Opens a value that an item's past has in a record. `attributes` is passed what the item had with a secret.
+    /// Opens a value of an item's past that is stored in a record. For a secret, `attributes` is called with the item's
+    /// attributes at that time.
     package func open(
         _ value: Past.Value, of item: Item, attributes: (Attributes) -> Void
     ) throws(VaultError) -> Secret {
         try withCore { (core) throws(VaultError) in try core.open(value, of: item, attributes: attributes) }
     }
 
-    /// Opens an attribute that an item's past has in a record of its own.
+    /// Opens an attribute of an item's past that is stored in a separate record.
     package func openLarge(_ attribute: Attribute, inPastOf item: Item) throws(VaultError) -> Secret {
         try withCore { (core) throws(VaultError) in
             try core.large(attribute, of: item.entry.id, before: item.entry.past?.offset ?? item.referrer)

@@ -16,9 +16,9 @@ public struct Inspection: Sendable {
     public struct Extension: Sendable {
         /// The extension's name.
         public let name: String
-        /// Whether a reader must know the extension.
+        /// True if a reader must know the extension.
         public let isCritical: Bool
-        /// Whether a writer must know the extension.
+        /// True if a writer must know the extension.
         public let isReadOnly: Bool
         /// The length of the extension's value.
         public let bytes: Int
@@ -55,8 +55,8 @@ extension Vault {
         return header.slots.map { SlotInfo($0, dots: nil) }
     }
 
-    /// Reads, for each slot in a file's header, the bytes that determine what opens the slot and, unless it is a full
-    /// slot, which keys it opens. The result is by slot id.
+    /// Reads the bytes of each slot in a file's header that determine its factors and, unless it is a full slot, the
+    /// keys that it grants. The result is indexed by slot id.
     package static func slotContents(at path: String) throws(VaultError) -> [SlotID: [UInt8]] {
         let place = Store.Place()
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
@@ -76,14 +76,14 @@ extension Vault {
         try inspect(path, place: Store.Place())
     }
 
-    /// Returns where the contents of a vault's file end: its length, without the zeros that a writer reserves for later
-    /// changes.
+    /// Returns the offset at which the contents of a vault's file end, that is, its length without the zeros that a
+    /// writer reserves for later changes.
     package static func contentEnd(at path: String) throws(VaultError) -> UInt64 {
         let file = try Store.Place().fileSystem.open(path, writable: false)
         while true {
             let size = try file.size()
             do throws(VaultError) { return try Reserve.contentEnd(of: file, size: size) } catch {
-                // A writer that is closed truncates what it has reserved.
+                // A writer truncates its reserve when it is closed.
                 guard try file.size() < size else { throw error }
             }
         }

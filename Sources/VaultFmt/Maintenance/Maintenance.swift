@@ -14,7 +14,7 @@ public struct Statistics: Sendable {
     public struct Compartment: Sendable {
         /// The access group; empty for the default one.
         public let group: String
-        /// When the compartment's secrets can be read.
+        /// The conditions under which the compartment's secrets can be read.
         public let accessibility: Accessibility
         /// The device that the compartment is bound to, if any.
         public let device: DeviceID?
@@ -55,17 +55,17 @@ public struct Statistics: Sendable {
     public let deadBytes: UInt64
     /// The number of levels of the index; 0 if there are no items.
     public let treeHeight: Int
-    /// Whether the memory for secrets is locked against swapping.
+    /// True if the memory for secrets is locked against swapping.
     public let memoryLocked: Bool
-    /// The reason why a compaction that was due did not take place, if there is one.
+    /// The reason why the last due compaction failed, if it did.
     public let compactionBlocked: String?
 }
 
 extension Vault {
-    /// Rewrites the file without dead objects: removed secrets, and replaced records and pages. Nothing that the vault
-    /// holds is dropped. The handle continues with the new file.
+    /// Rewrites the file without dead objects: removed secrets, and replaced records and pages. All contents of the
+    /// vault are preserved. The handle continues with the new file.
     ///
-    /// Throws `cannotReplace` if the file has hard links, or an owner or attributes that cannot be given to a new file;
+    /// Throws `cannotReplace` if the file has hard links, or an owner or attributes that cannot be set on a new file;
     /// `notPermitted`, `busy`, `noSpace`, `io`.
     ///
     /// - Parameter progress: Called from time to time with the number of items done and the total.

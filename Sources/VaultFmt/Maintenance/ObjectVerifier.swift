@@ -19,9 +19,9 @@ struct ObjectVerifier: Sendable {
     /// The key of each compartment, or the reason why it is not available. Keys are opened in advance, because only one
     /// thread at a time may do so.
     private let keys: [UInt64: Result<SecretBox, VaultError>]
-    /// Nil if the slot does not give access to locators.
+    /// Nil if the slot does not grant the locator key.
     private let locator: SecretBox?
-    /// Nil if the slot does not give access to pasts.
+    /// Nil if the slot does not grant the key of pasts.
     private let pastKey: SecretBox?
     /// The minimum number of objects to divide: checking fewer takes less time than waking a thread.
     private static let leastDivided = 32
@@ -100,12 +100,11 @@ struct ObjectVerifier: Sendable {
         try decoding { () throws(FormatError) in try parse(body) }
     }
 
-    /// Checks a record, live or dead, under the identity that its locator claims. Returns false if its key is not
-    /// available.
+    /// Checks a live or dead record under the identity in its locator. Returns false if its key is not available.
     private func isOpen(record frame: UnsafeRawBufferPointer, _ offset: UInt64) throws(VaultError) -> Bool {
         guard let locator else { return false }
         let identity = pages.sealing.claimedIdentity(frame, locatorKey: locator.secret)
-        // There is no key: either it was replaced, or the locator is damaged. The digest shows which.
+        // The key is missing because it was replaced or the locator is damaged; the digest distinguishes the two cases.
         guard let known = keys[identity.compartment] else { return false }
         let key: SecretBox
         do throws(VaultError) { key = try known.get() } catch {

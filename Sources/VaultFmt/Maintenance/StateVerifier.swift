@@ -13,7 +13,8 @@ struct StateVerifier: ~Copyable {
     /// The offsets of the frames that were visited: a frame that is referenced twice is visited and counted once.
     private var seen: Set<UInt64> = []
     private var items: Set<Bytes16> = []
-    /// The last items that have their keys plain; an item with a second key follows at most two of them.
+    /// The most recent items that are listed under their plain keys; at most two of them precede an item with a second
+    /// key.
     private var plain: [(key: ItemKey, id: Bytes16)] = []
     /// The values that the vault lists as forgotten, for owners.
     private var forgotten: Set<ForgottenValue> = []
@@ -122,7 +123,7 @@ struct StateVerifier: ~Copyable {
         try attempt(.past, of: item) { (this) throws(VaultError) in try this.checkState(item, page) }
     }
 
-    /// Checks which of several items with the same key has it plain.
+    /// Checks that the right one of several items with the same key is listed under the plain key.
     private mutating func checkName(_ item: Item, at offset: UInt64) throws(VaultError) {
         guard !item.hasKeyPlain else {
             plain = plain.suffix(1) + [(item.storedKey, item.entry.id)]
@@ -137,7 +138,7 @@ struct StateVerifier: ~Copyable {
 
     // MARK: pasts
 
-    /// Checks an item's past, and that the entry shows what follows from it.
+    /// Checks an item's past, and that the entry is consistent with it.
     private mutating func checkState(_ item: Item, _ page: Page) throws(VaultError) {
         if let ref = item.entry.past {
             try page.check(ref, .past)

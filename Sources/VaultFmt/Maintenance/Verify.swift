@@ -8,10 +8,10 @@ public struct VerifyReport: Sendable {
         public let offset: UInt64?
         /// A description of the problem.
         public let what: String
-        /// Whether the problem is merely that an interrupted change left data after the newest commit, which the next
-        /// change removes.
+        /// True if the only problem is data of an interrupted change after the newest commit; the next change removes
+        /// it.
         public let isInterruption: Bool
-        /// Whether the problem is merely a wrong number in the newest commit: everything that it counts is there.
+        /// True if the only problem is a wrong number in the newest commit; the counted objects are intact.
         let isMiscount: Bool
 
         /// The description, with the offset.
@@ -34,7 +34,7 @@ public struct VerifyReport: Sendable {
     /// The number of problems, including those not listed.
     public internal(set) var problemCount = 0
 
-    /// Whether every byte was authenticated and no problem was found.
+    /// True if every byte was authenticated and no problem was found.
     public var isSound: Bool { problemCount == 0 && unopened == 0 }
 
     mutating func add(_ error: VaultError) { add(error.detail, at: error.offset) }
@@ -56,7 +56,7 @@ extension Vault {
     /// *Verification*).
     ///
     /// `progress` is called with the number of bytes done and the total. Problems are reported, not thrown; reading
-    /// errors are thrown. A vault opened with a scoped slot is verified as far as that slot can open it.
+    /// errors are thrown. With a scoped slot, only the parts that it can open are verified.
     public func verify(progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil) throws(VaultError) -> VerifyReport
     {
         try withCore { (core) throws(VaultError) in
@@ -238,7 +238,7 @@ private struct FileVerifier: ~Copyable {
         }
     }
 
-    /// Checks a commit that precedes a broken one, or that is not expected here.
+    /// Checks a commit before a broken one, or an unexpected commit.
     private func checkLooseCommit(_ offset: UInt64, _ region: Region) throws(VaultError) {
         guard region.digest == nil, let (_, opened) = try store.finder.read(at: offset) else {
             throw VaultError(.structureInvalid, "no other commit refers to this commit", at: offset)

@@ -1,17 +1,17 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Seals, for the owners of this vault, the values of an item that a vault under another key holds: a branch, or a
-/// damaged vault.
+/// Reseals the values of an item from a vault under another key (a branch or a damaged vault) for the owners of this
+/// vault.
 struct AdoptedValues {
     private let transaction: Transaction
     private let reader: any RecordReading
-    /// The item's id in the other vault, and in this one.
+    /// The item's ids in the other vault and in this one.
     private let source: Bytes16
     private let item: Bytes16
     /// The device to which the item is bound in this vault.
     private let device: Bytes16
-    /// Brings records of other devices that cannot be opened here.
+    /// Copies records of other devices, which cannot be opened here.
     private let records: DeviceRecords?
 
     init(
@@ -26,8 +26,8 @@ struct AdoptedValues {
         self.records = records
     }
 
-    /// Returns a value whose records are in our file. Throws if it is damaged, or belongs to another device and is not
-    /// brought as it is.
+    /// Returns the value with records in our file. Throws if it is damaged, or if it belongs to another device and is
+    /// not copied.
     ///
     /// `referrer`: the offset before which its records end.
     func sealed(_ name: ValueName, _ value: HeldValue, before referrer: UInt64) throws(VaultError) -> HeldValue {
@@ -47,13 +47,13 @@ struct AdoptedValues {
         }
     }
 
-    /// Returns the owners' compartment for a value that was under a compartment of the other vault. A value that is
-    /// bound to this device stays bound to it.
+    /// Returns the owners' compartment for a value that was under a compartment of the other vault. A value bound to
+    /// this device remains bound to it.
     private func owners(_ record: RecordRef) throws(VaultError) -> UInt64 {
         try owners(of: reader.entryCheck.view.compartment(record.compartment)?.info.device ?? .zero)
     }
 
-    /// Returns the owners' compartment for a value that was set in a place with a device, or with none.
+    /// Returns the owners' compartment for a value that was set in a place with or without a device.
     func owners(of other: Bytes16) throws(VaultError) -> UInt64 {
         let own = transaction.core.deviceID
         return try transaction.ring.owners(own != .zero && (device == own || other == own) ? own : .zero)
@@ -95,7 +95,7 @@ struct AdoptedValues {
 
     // MARK: sealing
 
-    /// Seals a secret with the attributes of its time.
+    /// Seals a secret with its attributes at that time.
     func sealed(
         _ secret: borrowing Secret, _ attributes: Attributes, of key: ItemKey, in compartment: UInt64, replaced: Int64
     ) throws(VaultError) -> HeldValue {
@@ -122,8 +122,8 @@ struct AdoptedValues {
 }
 
 extension Transaction {
-    /// Writes an item that shows the same as before, or one that is new and shows only its key and place. Everything
-    /// else that it has is already in our file.
+    /// Writes an item whose shown values are unchanged, or a new item that shows only its key and place. All other
+    /// values are already in our file.
     ///
     /// `reader`: reads the old item's past.
     /// `compartment`: the compartment of a new item.
@@ -151,7 +151,7 @@ extension Transaction {
         entry.past = try past.map { (past) throws(VaultError) in try write(past) }
         let value = ItemCodec.encode(entry, attributes)
         if let old {
-            // A new item with the same key may have received that key plain in the meantime.
+            // A new item with the same key may now be listed under the plain key.
             guard let now = try current(old) else {
                 throw VaultError(.structureInvalid, "an item is not where it is listed", at: old.referrer)
             }

@@ -1,14 +1,14 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Takes in the values of a branch that was continued under a key that ours has replaced, if the user asks for it
-/// (specification, section 8.2). Nothing that is shown changes, because a leaked old key must not be able to change it.
+/// Imports the values of a branch under a key that this copy has replaced, at the user's request (specification,
+/// section 8.2). Shown values do not change, because a leaked old key must not be able to change them.
 struct Adoption {
     private let ours: MergeSide
     private let branch: MergeSide
     private let known: KnownDots
     private let progress: ((UInt64, UInt64) -> Void)?
-    /// The branch's items that may have something new, by id.
+    /// The branch's items that may have new values, by id.
     private var candidates: [Bytes16: Item] = [:]
     /// Our items of these ids.
     private var own: [Bytes16: Item] = [:]
@@ -31,7 +31,7 @@ struct Adoption {
             if candidates[item.entry.id] != nil { own[item.entry.id] = item }
             guard !ids.contains(item.entry.id) else { continue }
             let state = try ItemStates(ours.vector).state(of: item, try ours.core.past(of: item))
-            // The branch had it if it has seen a change of it.
+            // If the branch includes a change of the item, it had the item and removed it.
             if state.held.contains(where: { branch.hasSeen($0.dot) }) { removedThere.append(item.key) }
         }
     }
@@ -49,8 +49,8 @@ struct Adoption {
         return items
     }
 
-    /// Returns whether an item of the branch may have a change that is not known. For most items, the entry is enough
-    /// to tell.
+    /// Returns whether an item of the branch may have an unknown change. For most items, the entry is sufficient to
+    /// decide this.
     private func hasNews(_ item: Item) throws(VaultError) -> Bool {
         if item.hasPast { return true }
         return try !ItemStates(branch.vector).state(of: item, nil).held.allSatisfy { known.contains($0.dot) }
@@ -103,7 +103,7 @@ struct Adoption {
 
     // MARK: taking in
 
-    /// Returns an item with what is taken from the branch; nil if nothing is taken.
+    /// Returns an item with the values imported from the branch; nil if there are none.
     private func taken(
         _ item: Item, _ newDot: () throws(VaultError) -> Dot
     ) throws(VaultError) -> (TakenItem, branch: ItemState, ours: ItemView?)? {
@@ -122,7 +122,8 @@ struct Adoption {
         return taken.map { ($0, state, here?.view) }
     }
 
-    /// Returns whether a value is forgotten here. One with the replica id 0 stands for every dot of its revision.
+    /// Returns whether a value is forgotten here. A forgotten value with the replica id 0 matches every dot of its
+    /// revision.
     private func isForgotten(_ name: ValueName) throws(VaultError) -> Bool {
         let tree = ours.store.tree
         if try tree.find(ForgottenValue(name).key) != nil { return true }
@@ -144,7 +145,7 @@ struct Adoption {
                 try write(taken, item, state, shown, transaction)
                 try add(item, &report)
             }
-            // A change even if nothing is taken in: the hand-over lets the branch's machines go on.
+            // The hand-over is a change even if no values are imported: it allows the branch's machines to continue.
             if transaction.next.own == nil { _ = try transaction.nextDot() }
             try handOver(transaction)
             report.sort()
@@ -156,7 +157,7 @@ struct Adoption {
         }
     }
 
-    /// Returns the greatest revision of the branch's records of other devices, which are brought as they are: the clock
+    /// Returns the greatest revision of the branch's records of other devices. They are copied unchanged, so the clock
     /// of the new state must be greater.
     private func greatestUnopened() throws(VaultError) -> UInt64 {
         var greatest: UInt64 = 0
@@ -188,7 +189,7 @@ struct Adoption {
                     name, value, before: max(item.referrer, item.entry.past?.offset ?? 0))
                 state.values[ValueName(name.field, dot)]?.content = sealed.content
             } catch {
-                // The hand-over covers the whole branch, so what is left out now would never come in.
+                // The hand-over covers the whole branch, so a value omitted now could never be imported.
                 throw MergedItem.naming(error, item.key, inOurs: false)
             }
         }
@@ -199,7 +200,7 @@ struct Adoption {
         try transaction.write(state, of: id, insteadOf: own[id], ours.core, compartment: compartment)
     }
 
-    /// Returns the compartment for a new item in its place.
+    /// Returns the compartment for a new item.
     private func compartment(
         for place: Place, _ transaction: Transaction, _ records: DeviceRecords
     ) throws(VaultError) -> UInt64 {

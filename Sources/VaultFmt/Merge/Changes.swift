@@ -13,11 +13,11 @@ public struct VaultChanges: Sendable, Equatable {
         public let after: ItemKey?
         /// The fields that were changed; empty if the item was added or removed.
         ///
-        /// A value that cannot be read by this slot or on this device counts as changed if a change wrote it.
+        /// A value that this slot or device cannot read counts as changed if a change wrote it.
         public let fields: [ConflictField]
-        /// Whether the item's earlier values differ.
+        /// True if the item's earlier values differ.
         public let hasOtherEarlierValues: Bool
-        /// Whether the values that are left to settle differ.
+        /// True if the values that are left to settle differ.
         public let hasOtherConflicts: Bool
     }
 
@@ -34,7 +34,7 @@ public struct VaultChanges: Sendable, Equatable {
     /// Slots that were removed.
     public internal(set) var removedSlots: [SlotID] = []
 
-    /// Whether there are no differences.
+    /// True if there are no differences.
     public var isEmpty: Bool { self == VaultChanges() }
 
     init() {}
@@ -190,8 +190,8 @@ struct Comparing {
         return try reader.view(of: item, state)
     }
 
-    /// Compares two values by their bytes, which are read only if their records differ. Values that cannot be read are
-    /// the same only if their revisions are.
+    /// Compares two values by their bytes, which are read only if their records differ. Unreadable values are the same
+    /// only if their revisions are equal.
     private func isSame(
         _ field: FieldName, _ left: ShownValues.Value, of old: Item, _ right: ShownValues.Value, of new: Item
     ) throws(VaultError) -> Bool {
@@ -213,7 +213,7 @@ struct Comparing {
     ]
 }
 
-/// The fields that an item's entry shows, without dots, because the positions of ids differ from file to file.
+/// The fields in an item's entry, without dots, because the positions of ids differ between files.
 private struct ShownValues {
     struct Value {
         let held: HeldValue

@@ -8,10 +8,10 @@ public struct Conflict: Sendable {
         let name: ValueName
         let held: HeldValue
         private let bytes: SecretBox?
-        /// The place in which a secret, or an attribute that is sealed or longer than 256 bytes, was set, if the item
-        /// shows a different place, in which others may be able to read it. Nil if the place is the same, and for a
-        /// value that cannot be read. After a later change of the item, the group and the device are still known; the
-        /// accessibility is then the item's.
+        /// The place in which the value was set, if it differs from the item's current place, where other people may be
+        /// able to read it; only for secrets and for attributes that are sealed or longer than 256 bytes. Nil if the
+        /// place is the same or the value cannot be read. After a later change of the item, only the group and the
+        /// device are those of the value; the accessibility is the item's.
         public let otherPlace: Place?
 
         init(_ name: ValueName, _ held: HeldValue, _ otherPlace: Place?, _ bytes: consuming Secret?) {
@@ -53,7 +53,7 @@ public struct Conflict: Sendable {
         public var place: Place? { held.place.flatMap { Place($0) } }
     }
 
-    /// Who can read an item: its access group, its accessibility, and the device to which it is bound.
+    /// The properties that determine the readers of an item: its access group, its accessibility and its device.
     public struct Place: Sendable, Hashable {
         /// The access group; empty for the default group.
         public let group: String
@@ -67,7 +67,7 @@ public struct Conflict: Sendable {
     public let key: ItemKey
     /// The item.
     public let item: ItemID
-    /// Where the item is.
+    /// The item's place.
     public let place: Place
     /// The values, sorted by field and then from the oldest to the newest.
     public let values: [Value]
@@ -83,8 +83,8 @@ extension Conflict.Place {
 }
 
 extension ItemState {
-    /// Returns the places of the siblings that have a value, the best one first. There are none once a later change has
-    /// replaced the siblings.
+    /// Returns the places of the siblings that have a value, the best one first; empty if a later change has replaced
+    /// the siblings.
     fileprivate func places(of name: ValueName) -> [Place] {
         let dots = siblings.values.filter { $0.fields[name.field] == name.dot }.compactMap { $0.fields[.place] }
         return dots.sorted(by: >).compactMap { values[ValueName(.place, $0)]?.place }
@@ -92,8 +92,8 @@ extension ItemState {
 }
 
 extension Vault {
-    /// Returns what merges have left to settle, sorted by item key. Throws the same errors as `items` and `get`, and
-    /// `notPermitted` for a scoped slot.
+    /// Returns all conflicts, sorted by item key. Throws the same errors as `items` and `get`, and `notPermitted` for a
+    /// scoped slot.
     public func conflicts() throws(VaultError) -> [Conflict] {
         // Between two calls, another thread could rewrite the file.
         try withCore { (core) throws(VaultError) in
@@ -107,8 +107,7 @@ extension Vault {
         }
     }
 
-    /// Returns what merges have left to settle in one item; nil if there is nothing. Throws `noSuchItem`, and the same
-    /// errors as `get`.
+    /// Returns the conflicts in one item; nil if there are none. Throws `noSuchItem`, and the same errors as `get`.
     public func conflict(in key: ItemKey) throws(VaultError) -> Conflict? {
         try withCore { (core) throws(VaultError) in
             guard let item = try core.find(key) else { throw VaultError(.noSuchItem, "no such item") }
@@ -123,7 +122,7 @@ extension Vault {
 }
 
 extension RecordReading {
-    /// Returns what is left to settle in an item; nil if there is nothing.
+    /// Returns the conflicts in an item; nil if there are none.
     func conflict(in item: Item) throws(VaultError) -> Conflict? {
         guard item.needsSettling else { return nil }
         let state = try state(of: item)
@@ -145,7 +144,8 @@ extension RecordReading {
         return values.isEmpty ? nil : Conflict(key: item.key, item: item.id, place: place, values: values)
     }
 
-    /// Returns where a record was sealed, as far as the record tells, if others can read the item in its present place.
+    /// Returns the place in which a record was sealed, as far as it is known, if the item's current place has other
+    /// readers.
     private func other(_ sealed: ItemKey, _ held: HeldValue, than place: Conflict.Place) -> Conflict.Place? {
         let info = held.record.flatMap { entryCheck.view.compartment($0.compartment) }?.info
         let device = info.flatMap { $0.isDeviceBound ? DeviceID($0.device) : nil }
@@ -157,7 +157,7 @@ extension RecordReading {
             device: device ?? place.device)
     }
 
-    /// `sealed` is passed the item's key when the value's record was sealed.
+    /// `sealed` is called with the item's key at the time of sealing.
     private func bytes(
         ofConflict name: ValueName, _ held: HeldValue, _ item: Item, _ sealed: (ItemKey) -> Void
     ) throws(VaultError) -> Secret? {
@@ -177,15 +177,14 @@ extension RecordReading {
 }
 
 extension Transaction {
-    /// Returns what merges have left to settle in one item; nil if there is nothing. Throws `noSuchItem`, and the same
-    /// errors as `get`.
+    /// Returns the conflicts in one item; nil if there are none. Throws `noSuchItem`, and the same errors as `get`.
     public func conflict(in key: ItemKey) throws(VaultError) -> Conflict? { try conflict(in: try existing(key)) }
 
-    /// Settles the conflicts of an item: each field in which something is left to settle then has only the given value
-    /// or, if none is given, the one that is shown. Secrets and sealed attributes that lose become earlier values.
+    /// Settles the conflicts of an item. Each field with a conflict keeps only the given value or, if none is given,
+    /// the shown value. Losing secrets and sealed attributes become earlier values.
     ///
-    /// A secret, or an attribute that is sealed or longer than 256 bytes, is then in the item's place, whatever its `otherPlace`: ask before you let others
-    /// read it.
+    /// A secret, or an attribute that is sealed or longer than 256 bytes, moves to the item's place, regardless of its
+    /// `otherPlace`: ask the user before other people can read it.
     ///
     /// Throws `noSuchItem`; `invalidArgument` for a value that is not among the item's conflicts, or for two values of
     /// the same field; `duplicateItem` if the resulting key exists; `deviceBound` for a value that cannot be read here,
@@ -231,7 +230,7 @@ extension Transaction {
         if needsRecord { try apply(change, secret: secret) } else { try apply(change) }
     }
 
-    /// Puts a value that was chosen into a change.
+    /// Adds a chosen value to a change.
     private func choose(
         _ value: Conflict.Value, _ change: inout ItemChange, _ secret: inout Secret
     ) throws(VaultError) {

@@ -2,8 +2,8 @@ internal import VaultBytes
 internal import VaultCrypto
 internal import VaultStore
 
-/// Brings records of other devices from a branch under a replaced key, unopened. Their compartments keep their keys and
-/// numbers, as in a rotation: the inner layer is copied, and the outer layer is wrapped under a key of ours.
+/// Copies other devices' records from a branch under a replaced key without opening them. Their compartments keep their
+/// keys and numbers, as in a rotation: the inner layer is copied, and the outer layer is wrapped under one of our keys.
 struct DeviceRecords {
     private let transaction: Transaction
     private let branch: VaultCore
@@ -13,7 +13,7 @@ struct DeviceRecords {
         self.branch = branch
     }
 
-    /// Returns the place of a copy of a record; nil if it is bound to no device.
+    /// Returns the place of a copy of a record; nil if the record is not bound to a device.
     func brought(_ record: RecordRef) throws(VaultError) -> RecordRef? {
         guard let compartment = branch.view.compartment(record.compartment), compartment.info.isDeviceBound else {
             return nil
@@ -47,7 +47,8 @@ struct DeviceRecords {
         return nil
     }
 
-    /// Adds a compartment of the branch to our keyring, unless it has been there since before the keys were replaced.
+    /// Adds a compartment of the branch to our keyring, unless the keyring already contains it from before the
+    /// rotation.
     private func bring(_ compartment: KeyringView.Compartment) throws(VaultError) {
         let info = compartment.info
         if let known = transaction.ring.compartment(info.number) {
@@ -79,7 +80,7 @@ struct DeviceRecords {
         }
     }
 
-    /// Returns our group with the name of a compartment's group, which is added if there is none.
+    /// Returns our group with the name of a compartment's group, adding it if necessary.
     private func group(_ compartment: KeyringView.Compartment) throws(VaultError) -> Keyring.Group {
         guard !compartment.isOwners else { return compartment.group }
         let name = GroupName(compartment.group.name)

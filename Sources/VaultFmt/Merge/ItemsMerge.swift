@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The items in which two copies differ. Pages that both share are not read.
+/// Merges the items that differ between two copies. Shared pages are not read.
 struct ItemsMerge {
     private let ours: MergeSide
     private let theirs: MergeSide
@@ -37,7 +37,7 @@ struct ItemsMerge {
     /// The ids of the items that differ, in ascending order.
     var ids: [Bytes16] { Set(mine.keys).union(its.keys).sorted() }
 
-    /// Merges one of these items. An item that is among those of only one copy does not exist in the other.
+    /// Merges one of these items. If only one copy lists the item as differing, it does not exist in the other.
     func merged(_ id: Bytes16) throws(VaultError) -> MergedItem {
         let left = try mine[id].map { (item) throws(VaultError) in try MergedItem.Held(item, ours, isOurs: true) }
         let right = try its[id].map { (item) throws(VaultError) in try MergedItem.Held(item, theirs, isOurs: false) }
@@ -46,7 +46,7 @@ struct ItemsMerge {
 
     // MARK: report
 
-    /// Adds what a user may want to know about a merged item. `key` is the key under which it is listed now.
+    /// Adds notes about a merged item to the report. `key` is the key under which it is listed now.
     func note(
         _ item: MergedItem, _ view: ItemView, key: ItemKey, _ report: inout MergeReport
     ) throws(VaultError) {
@@ -71,7 +71,7 @@ struct ItemsMerge {
         }
     }
 
-    /// Returns the report of all items, without writing anything.
+    /// Adds all items to the report without writing anything.
     func rehearse(limit: Int, _ report: inout MergeReport) throws(VaultError) {
         for id in ids {
             let item = try merged(id)
@@ -98,8 +98,8 @@ struct ItemsMerge {
         return other
     }
 
-    /// Returns the note on two items with the same key, of which the one with the greater id is listed under another
-    /// key (section 6.1).
+    /// Returns the note on two items with the same key; the one with the greater id is listed under another key
+    /// (section 6.1).
     static func sharedKey(_ key: ItemKey, _ one: Bytes16, _ other: Bytes16) -> MergeReport.Note {
         .sharedKey(key, other: PageName(key, second: max(one, other)).listed)
     }

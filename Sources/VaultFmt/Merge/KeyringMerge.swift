@@ -2,22 +2,23 @@ internal import VaultBytes
 internal import VaultCrypto
 internal import VaultStore
 
-/// The keyrings of two copies, merged: groups by name, compartments by number, and the setting by its dot (section 8.1).
+/// Merges the keyrings of two copies: groups by name, compartments by number, and the setting by its dot (section 8.1).
 struct KeyringMerge {
     private let ours: MergeSide
     private let theirs: MergeSide
-    /// Groups and compartments of both sides. If `needsNewEpoch`, two groups can have the same name until they get new keys;
-    /// slots and hand-overs are still ours.
+    /// Groups and compartments of both sides. If `needsNewEpoch`, two groups can have the same name until their keys
+    /// are replaced. Slots and hand-overs are those of our copy.
     private(set) var keyring: Keyring
-    /// The groups, by number, whose compartments are replaced: they get a new key, or a slot that holds their key is no
-    /// longer granted the group.
+    /// The numbers of the groups whose compartments are replaced, because the group has a new key or a slot has lost
+    /// the group.
     private(set) var replaced: Set<UInt64> = []
-    /// The groups, by number, that are united with the group that has the same name and a smaller number.
+    /// The numbers of the groups that are combined with a group of the same name and a smaller number.
     private var rewrapped: Set<UInt64> = []
-    /// Whether the merge is also an operation as defines it.
+    /// True if the merge is also an operation as defines it.
     private(set) var needsNewEpoch: Bool
 
-    /// Throws `structureInvalid` if one number has two keys, or if no writer produces two such states.
+    /// Throws `structureInvalid` if one number has two keys, or if correct writers cannot have produced the two states
+    ///
     init(_ ours: MergeSide, _ theirs: MergeSide, _ slots: SlotMerge) throws(VaultError) {
         self.ours = ours
         self.theirs = theirs
@@ -57,7 +58,7 @@ struct KeyringMerge {
         let mine = Self.grants(try ours.slots().map { ($0.key, $0.value.grants) })
         let its = Self.grants(try theirs.slots().map { ($0.key, $0.value.grants) })
         let result = Self.grants(slots.slots.map { ($0.id, $0.grants) })
-        // A slot of an unknown kind can hold the key of every group.
+        // A slot of an unknown kind may hold the keys of all groups.
         let isUnknownGone = slots.gone.contains { !$0.isKnown }
         let own = Dictionary(uniqueKeysWithValues: ours.keyring.groups.map { (GroupName($0.name), $0) })
         for group in theirs.keyring.groups {
@@ -116,13 +117,14 @@ struct KeyringMerge {
             guard known.accessibility == info.accessibility, known.device == info.device, mine.count == its.count,
                 mine.equals(its)
             else { throw Self.impossible("compartment \(info.number) has two keys") }
-            // One side has given its group a new key, and has wrapped another device's compartment again.
+            // One side has replaced the group's key, and has rewrapped another device's compartment.
             if replaced.contains(known.group) || rewrapped.contains(known.group) { all[info.number] = info }
         }
         keyring.compartments = all.values.sorted { $0.number < $1.number }
     }
 
-    /// Opens the outer layer, which is enough to compare: the inner layer of a device's compartment is not sealed again.
+    /// Opens the outer layer. This is sufficient for a comparison, because the inner layer of a device's compartment is
+    /// never resealed.
     private func outer(_ info: Keyring.Compartment, _ side: MergeSide) throws(VaultError) -> Secret {
         guard let compartment = side.core.view.compartment(info.number) else {
             throw VaultError(.structureInvalid, "a compartment's group does not exist")
@@ -130,7 +132,7 @@ struct KeyringMerge {
         return try Wrapping.outerOpened(info, try groupKey(compartment.group, side).secret, side.store.vault)
     }
 
-    /// Puts the compartments of a group under the key of the remaining group with the same name.
+    /// Rewraps the compartments of a group under the key of the remaining group with the same name.
     private mutating func rewrap() throws(VaultError) {
         for number in rewrapped {
             guard let old = keyring.groups.first(where: { $0.number == number }),
@@ -158,7 +160,7 @@ struct KeyringMerge {
 
     // MARK: extensions
 
-    /// The names of the other copy's extensions that our copy lacks or has with a different value.
+    /// The names of the other copy's extensions that are missing in our copy or have a different value there.
     var differingExtensions: [String] {
         let (mine, its) = (ours.store, theirs.store)
         let pairs = [

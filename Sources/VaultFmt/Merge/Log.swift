@@ -5,17 +5,17 @@ internal import VaultStore
 public struct LogEntry: Sendable, Equatable {
     /// The state, for `Vault.changes(since:)`.
     public let state: StateID
-    /// When the newest change in the state was made, in milliseconds since 1970-01-01T00:00:00Z, by the clock of the
-    /// machine that made it; the time is later if another machine's clock was ahead.
+    /// The time of the newest change in the state, in milliseconds since 1970-01-01T00:00:00Z, by the clock of the
+    /// machine that made it. The time is later if another machine's clock was ahead.
     public let time: Int64
-    /// Whether the state includes changes of another copy that the state before it did not.
+    /// True if the state includes changes of another copy that the previous state did not include.
     public let isMerge: Bool
     /// The changes; nil for the oldest state in the file, unless it is the vault's first.
     public let changes: VaultChanges?
 }
 
 extension Vault {
-    /// Returns the states in the file, newest first: all of those since the file was last compacted or rewritten.
+    /// Returns the states in the file, newest first: all states since the file was last compacted or rewritten.
     ///
     /// - Parameter limit: The maximum number of states to return.
     /// - Returns: One entry for each state, newest first.
@@ -25,7 +25,7 @@ extension Vault {
             let store = core.store
             guard limit > 0 else { return [] }
             var states = [store.state]
-            // Reads one additional state, with which the last one is compared.
+            // One additional state is read for comparison with the last one.
             states += try store.past.states(before: store.state, most: limit)
             var out: [LogEntry] = []
             for (index, state) in states.prefix(limit).enumerated() {

@@ -5,15 +5,15 @@ extension Vault {
     /// Merges another copy of this vault into this one, in one commit or by replacing the file (specification, section
     /// 8). The other copy is only read; its newest state is used.
     ///
-    /// The changes that each copy includes are merged; the vectors of the copies tell which changes these are. Nothing
-    /// is dropped: a losing value is left to settle (see `conflicts()`), and the report lists what has changed here. If
-    /// the merge fails, both files are unchanged.
+    /// The vectors determine the changes that each copy includes. No value is dropped: a losing value is left to settle
+    /// (see `conflicts()`), and the report lists the changes to this copy. If the merge fails, both files are
+    /// unchanged.
     ///
     /// - Parameters:
     ///   - other: Another copy, opened by an owner.
-    ///   - options: What the user asks for.
+    ///   - options: The options of the merge.
     ///   - progress: Called from time to time with the number of items done and the total.
-    /// - Returns: A report of what was taken from the other copy, and of anything that a user may want to examine.
+    /// - Returns: A report of the changes from the other copy, with notes for the user.
     /// - Throws: `invalidArgument` for another vault; `notPermitted` for a scoped slot; `foreignOwner` for a branch
     ///   under keys other than this copy's; `noSlotOpens` if the available factors could not open the result; any error
     ///   that reading either copy or changing this one can throw.
@@ -24,8 +24,7 @@ extension Vault {
         try merge(other, options: options, progress: progress) { (_) throws(VaultError) in }
     }
 
-    /// Does the same, and calls `admit` with the state of the other copy that is to be merged; if it throws, nothing is
-    /// merged.
+    /// Merges as above, but first calls `admit` with the state of the other copy; if it throws, nothing is merged.
     package func merge(
         _ other: Vault, options: MergeOptions, progress: ((UInt64, UInt64) -> Void)?,
         admit: (WatchedState) throws(VaultError) -> Void
@@ -40,19 +39,18 @@ extension Vault {
         }
     }
 
-    /// Runs `body` while no program that respects the lock can change the file. Meanwhile, the file ends with its
-    /// newest state.
+    /// Runs `body` while the writer's lock is held. During this time, the file ends with its newest state.
     package func whileNobodyWrites<R>(_ body: () throws(VaultError) -> R) throws(VaultError) -> R {
         try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
-                // Removes the zeros that are reserved for the next change.
+                // Remove the zeros that are reserved for the next change.
                 core.store.dropReserve()
                 return try body()
             }
         }
     }
 
-    /// Runs a closure that uses several vaults, which are always locked in the same order.
+    /// Runs a closure that uses several vaults. They are always locked in the same order to avoid deadlocks.
     static func holding<R>(_ vaults: [Vault], _ body: () throws(VaultError) -> R) throws(VaultError) -> R {
         let sorted = vaults.sorted { ObjectIdentifier($0) < ObjectIdentifier($1) }
         return try holding(sorted[...], body)
@@ -102,7 +100,7 @@ private struct Merging {
         }
         let before = ours.store.state
         var report = try ours.writing { () throws(VaultError) in try merge() }
-        // What took our place was verified before.
+        // The file that replaced ours has already been verified.
         guard report.outcome != .theirs else { return report }
         if ours.store.state != before, report.outcome == .merged {
             // The merge is complete even if this fails; another writer will compact the file later.
@@ -112,8 +110,8 @@ private struct Merging {
         return report
     }
 
-    /// Returns what is damaged in our copy. Merging compares the two copies and reads only what differs, so it neither
-    /// notices nor replaces damaged data that both copies refer to.
+    /// Returns notes on damage in our copy. A merge reads only the differences between the copies, so it neither
+    /// detects nor replaces damaged data that both copies refer to.
     private func damage() -> [MergeReport.Note] {
         do throws(VaultError) {
             return try ours.verifyState().problems.map { .damaged($0.description) }
@@ -150,7 +148,7 @@ private struct Merging {
         case (true, false): return MergeReport(.ours)
         case (false, true): return try takeTheirs(orUnite: mine, its, split: split)
         case (false, false):
-            // From the rows of a split id nothing follows: without this, two copies would exchange merges without end.
+            // The rows of a split id prove nothing. Without this check, two copies would exchange merges endlessly.
             if mine.hasSplitIDs {
                 if try StateMerge(mine, its, split: split, nil).isOurs() { return MergeReport(.ours) }
                 if try StateMerge(its, mine, split: split, nil).isOurs() {
@@ -166,11 +164,11 @@ private struct Merging {
         return try options.isRehearsal ? merge.rehearse() : merge.write()
     }
 
-    /// Puts their file in the place of ours or, if theirs is damaged, unites both and says so in the report.
+    /// Replaces our file with theirs or, if theirs is damaged, merges both and adds a note to the report.
     private func takeTheirs(
         orUnite mine: MergeSide, _ its: MergeSide, split: [ReplicaID]
     ) throws(VaultError) -> MergeReport {
-        // What becomes of our slots can be read only while we have them.
+        // Our slots must be compared before our file is replaced.
         let slots = try SlotMerge(mine, its).notes
         var isUnited = false
         var report = try takeTheirs { (damage) throws(VaultError) in
@@ -183,8 +181,8 @@ private struct Merging {
         return report
     }
 
-    /// Puts their file in the place of ours, because theirs has seen all of ours, unless it is damaged, in
-    /// which case ours may be intact.
+    /// Replaces our file with theirs, which includes all changes of ours. If theirs is damaged, ours is not
+    /// replaced, because it may be intact.
     ///
     /// `otherwise` is called in that case, with descriptions of the damage.
     private func takeTheirs(
@@ -204,7 +202,7 @@ private struct Merging {
         return report
     }
 
-    /// Whether theirs is the file that both sides take, of two with equal contents: without a rule, the sides would
+    /// True if both sides keep their file rather than ours; both have equal contents. Without a rule, the sides would
     /// exchange their files endlessly.
     private var isTheirsGreater: Bool {
         let (mine, its) = (ours.store.state, theirs.store.state)
@@ -214,7 +212,7 @@ private struct Merging {
         return mine.chain.bytes.lexicographicallyPrecedes(its.chain.bytes)
     }
 
-    /// Notes the items that now share a key with another one, if this copy knew at most one of the two.
+    /// Adds notes on items that now have the same key as another item, unless both were already in this copy.
     private func noteSharedKeys(_ changes: VaultChanges, _ report: inout MergeReport) throws(VaultError) {
         for change in changes.items where change.before != change.after {
             guard let listed = change.after, let item = try theirs.find(listed), !item.hasKeyPlain else { continue }
@@ -224,7 +222,7 @@ private struct Merging {
 
     // MARK: replaced keys
 
-    /// Takes their file if everything that ours has was handed over to theirs.
+    /// Replaces our file with theirs if a hand-over covers all changes of ours.
     private func followRotation(_ mine: MergeSide, to its: MergeSide) throws(VaultError) -> MergeReport {
         guard try KnownDots(its, mine).coversBranch else {
             throw VaultError(
@@ -232,7 +230,7 @@ private struct Merging {
                 "the other copy has replaced its keys, but this copy was continued under the old ones: merge this copy into the other"
             )
         }
-        // What becomes of our slots can be read only while we have them.
+        // Our slots must be compared before our file is replaced.
         let slots = try slotsByPresence(mine, its)
         var report = try takeTheirs { (damage) throws(VaultError) in
             throw VaultError(

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Makes a merge durable, as one commit, or as a new file if slots or keys change.
+/// Makes a merge durable: as one commit or, if slots or keys change, as a new file.
 struct MergeEnd {
     private let core: VaultCore
     private let transaction: Transaction
@@ -13,7 +13,7 @@ struct MergeEnd {
         self.progress = progress
     }
 
-    /// The slots and the keyring that a merge makes.
+    /// The slots and the keyring that result from a merge.
     struct Keys {
         let slots: SlotMerge
         let keyring: KeyringMerge
@@ -57,7 +57,7 @@ struct MergeEnd {
         }
     }
 
-    /// Returns what the keyring lists of slots; grants have the numbers that their groups have in it.
+    /// Returns the keyring's data about slots, with the group numbers of that keyring.
     private func slotDots(_ slots: [SlotMerge.Choice], in keyring: Keyring) throws(VaultError) -> [SlotDots] {
         let numbers = Dictionary(
             keyring.groups.map { (GroupName($0.name), $0.number) }, uniquingKeysWith: { first, _ in first })
@@ -99,7 +99,7 @@ struct MergeEnd {
         let content = try transaction.endInReplacement()
         var rekeying = Rekeying(core, content.keyring)
         let dropped = keys.slots.slots.filter { !$0.slot.kind.isKnown && $0.slot.kind.dependsOnEpoch }
-        // A slot of an unknown kind that is dropped with the epoch can hold the keys of all groups.
+        // A slot of an unknown kind that is dropped with the epoch may hold the keys of all groups.
         let replaced =
             dropped.isEmpty ? keys.keyring.replaced : Set(content.keyring.groups.map(\.number))
         try rekeying.replace(groups: replaced, newKeys)
@@ -121,8 +121,8 @@ struct MergeEnd {
         try Rebuild.run(plan, core, content.next, progress: progress)
     }
 
-    /// Reseals a scoped slot with the present keys of the groups that it is granted, under the wrapping key in its owner
-    /// part.
+    /// Reseals a scoped slot with the current keys of the groups that it is granted, under the wrapping key in its
+    /// owner part.
     private func sealed(
         _ choice: SlotMerge.Choice, _ rekeying: borrowing Rekeying, _ keys: borrowing VaultKeys
     ) throws(VaultError) -> Slot {

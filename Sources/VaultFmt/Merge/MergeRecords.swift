@@ -1,15 +1,15 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The records of one item of two copies: reads those of the other copy from its file, and all others as the transaction
-/// does. Both files' keys are in the keyring of the transaction.
+/// Reads the records of one item from two copies. Records of the other copy are read from its file; the transaction
+/// reads all others. The transaction's keyring contains the keys of both files.
 final class MergeRecords: RecordReading {
     private let transaction: Transaction
     private let theirs: VaultCore
     private let item: MergedItem
     /// The places of records in our file, by their hashes.
     private var own: [Bytes32: RecordRef]
-    /// The records that only the other file has.
+    /// The records that are only in the other file.
     private let foreign: Set<ObjectRef>
 
     init(_ transaction: Transaction, _ item: MergedItem, _ theirs: VaultCore) {

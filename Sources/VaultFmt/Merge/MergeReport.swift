@@ -1,11 +1,11 @@
 /// Options for merging two copies of a vault.
 public struct MergeOptions: Sendable {
-    /// Whether values of a branch that was continued under replaced keys may be taken in, to be settled or as earlier
-    /// values.
+    /// True if values of a branch under replaced keys may be imported, as values to settle or as earlier values
+    ///
     public var acceptsOldKeys = false
-    /// Whether the merge is a dry run: nothing is written, and the lock is not acquired.
+    /// True if the merge is a dry run: nothing is written, and the lock is not acquired.
     public var isRehearsal = false
-    /// Whether, of two files with equal contents, the one with the greater state takes the place of the other.
+    /// True if, for two files with equal contents, the one with the greater state replaces the other.
     package var unifiesFiles = false
 
     /// Makes the default options.
@@ -14,7 +14,7 @@ public struct MergeOptions: Sendable {
 
 /// The result of a merge, or of a dry run.
 public struct MergeReport: Sendable, Equatable {
-    /// How the two copies are related.
+    /// The relation between the two copies.
     public enum Outcome: String, Sendable {
         /// Both copies include the same changes; nothing was written.
         case same
@@ -24,7 +24,7 @@ public struct MergeReport: Sendable, Equatable {
         case theirs
         /// The other copy's changes were merged into this one.
         case merged
-        /// The values of a branch under replaced keys were taken in.
+        /// The values of a branch under replaced keys were imported.
         case adopted
     }
 
@@ -34,16 +34,16 @@ public struct MergeReport: Sendable, Equatable {
         case conflict(ItemKey, fields: [ConflictField])
         /// An item that one copy removed is kept, because the other changed it.
         case keptAgainstRemoval(ItemKey)
-        /// An item is listed under a different key than before: it was renamed in the other copy, or another item has
-        /// its key now.
+        /// An item is listed under a different key than before: it was renamed in the other copy, or another item now
+        /// has its key.
         case renamed(ItemKey, to: ItemKey)
         /// An item no longer has a secret: the only one left was forgotten.
         case withoutSecret(ItemKey)
-        /// Two writers used one replica id, so it cannot be told whether the item was removed; it is kept.
+        /// Two writers used one replica id, so a removal of the item cannot be detected; it is kept.
         case keptForSplitID(ItemKey)
-        /// An item has earlier values beyond the limit that was set, which were dropped because there was no room.
+        /// Earlier values of an item were dropped, because there was no room for them.
         case earlierValuesDropped(ItemKey)
-        /// Values of a branch under replaced keys were taken into an item, to be settled or as earlier values.
+        /// Values of a branch under replaced keys were added to an item, as values to settle or as earlier values.
         case takenInToSettle(ItemKey)
         /// A branch under replaced keys removed an item, which is kept.
         case removalNotCarriedOut(ItemKey)
@@ -56,39 +56,39 @@ public struct MergeReport: Sendable, Equatable {
         case slotTaken(SlotID, name: String)
         /// A slot now has the name and factors that it has in the other copy.
         case slotChanged(SlotID, name: String)
-        /// Both copies changed the name or the factors of a slot: those that were set later, in this copy or in the
-        /// other, are in force, and the factors that were set earlier no longer open the vault.
+        /// Both copies changed the name or the factors of a slot. The later change, in this copy or in the other, is in
+        /// effect; the factors that were set earlier no longer open the vault.
         case slotChangedInBoth(SlotID, name: String, isOurs: Bool)
         /// A slot no longer grants these groups.
         case slotLostGroups(SlotID, name: String, groups: [String])
-        /// A slot also grants these groups now.
+        /// A slot now grants these additional groups.
         case slotGainedGroups(SlotID, name: String, groups: [String])
         /// No full slot was left, so the one that opened this copy was added again.
         case slotAddedAgain(SlotID, name: String)
-        /// A slot of an unknown kind was dropped, because it cannot be given the new keys here.
+        /// A slot of an unknown kind was dropped, because the new keys cannot be sealed for it.
         case slotDropped(SlotID, name: String)
-        /// This copy and a branch under replaced keys differ in a slot: only one of them has it, or the branch has
-        /// another form of it. The difference was not carried over.
+        /// This copy and a branch under replaced keys differ in a slot: only one of them has it, or its contents
+        /// differ. The difference was not merged.
         case slotNotCarriedOut(SlotID, name: String)
         /// Both copies have an extension with different values; this copy's value is kept.
         case extensionDiffers(String)
-        /// Something that this copy now contains is damaged, as the description says; the merge did not replace it.
+        /// Part of this copy is damaged, as described; the merge did not replace it.
         case damaged(String)
         /// Two items, one from each copy, have the same key; `other` is the key under which one of them is listed.
         case sharedKey(ItemKey, other: ItemKey)
-        /// Something in the other copy is damaged, as the description says. This copy includes all of the other's
-        /// changes, and keeps its own version of what both have.
+        /// Part of the other copy is damaged, as described. This copy includes all changes of the other one, and keeps
+        /// its own version of the common data.
         case copyDamaged(String)
     }
 
-    /// How the two copies are related.
+    /// The relation between the two copies.
     public internal(set) var outcome: Outcome
     /// Items whose shown values changed here, with their current keys.
     public internal(set) var taken: [ItemKey] = []
     /// Items that only the other copy had, and that were added here, with their current keys.
     public internal(set) var added: [ItemKey] = []
-    /// Items whose shown values stayed as they were, but which received earlier values or values to settle from the
-    /// other copy, with their current keys.
+    /// Items whose shown values did not change, but that received earlier values or values to settle from the other
+    /// copy, with their current keys.
     public internal(set) var supplemented: [ItemKey] = []
     /// Items that the other copy removed, with their former keys.
     public internal(set) var removed: [ItemKey] = []
@@ -96,26 +96,26 @@ public struct MergeReport: Sendable, Equatable {
     public internal(set) var notes: [Note] = []
     /// The number of earlier values that an item keeps, if this number changed here.
     public internal(set) var limit: Int?
-    /// Whether the merge was a dry run, so that nothing was written.
+    /// True if the merge was a dry run and nothing was written.
     public internal(set) var isRehearsal = false
 
     init(_ outcome: Outcome) { self.outcome = outcome }
 
-    /// Whether something in this copy is damaged.
+    /// True if part of this copy is damaged.
     public var hasDamage: Bool {
         notes.contains { note in
             if case .damaged = note { true } else { false }
         }
     }
 
-    /// Whether two items now have the same key, so that each copy may have shown a different one under it.
+    /// True if two items now have the same key; each copy may have shown a different item under it.
     public var hasSharedKeys: Bool {
         notes.contains { note in
             if case .sharedKey = note { true } else { false }
         }
     }
 
-    /// Whether there are values for a user to settle; see `Vault.conflicts()`.
+    /// True if there are values for a user to settle; see `Vault.conflicts()`.
     public var hasConflicts: Bool {
         notes.contains { note in
             switch note {
@@ -125,7 +125,7 @@ public struct MergeReport: Sendable, Equatable {
         }
     }
 
-    /// Notes the changes that result from putting another copy in the place of this one.
+    /// Records the changes that result from replacing this copy with another.
     mutating func note(_ changes: VaultChanges) {
         for item in changes.items {
             guard let after = item.after else {
@@ -155,7 +155,7 @@ public struct MergeReport: Sendable, Equatable {
     }
 }
 
-/// A field of an item: what one change sets as a whole.
+/// A field of an item: the unit that a change sets.
 public enum ConflictField: Sendable, Hashable {
     /// The secret.
     case secret

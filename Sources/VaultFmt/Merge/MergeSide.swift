@@ -1,11 +1,11 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// One of two states that are merged, and what it includes (specification, section 8.1).
+/// One of two states that are merged, and the changes that it includes (specification, section 8.1).
 struct MergeSide {
     let core: VaultCore
     let vector: Vector
-    /// The ids that are split on either side: nothing is concluded from their rows.
+    /// The ids that are split on either side; their rows are ignored.
     private let split: Set<ReplicaID>
 
     private init(_ core: VaultCore, _ vector: Vector, _ split: Set<ReplicaID>) {
@@ -14,7 +14,7 @@ struct MergeSide {
         self.split = split
     }
 
-    /// Makes the two sides of a merge; `alsoSplit` are ids that this machine found to have two writers.
+    /// Creates the two sides of a merge; `alsoSplit` are ids for which this machine has detected two writers.
     static func both(
         _ ours: VaultCore, _ theirs: VaultCore, alsoSplit: [ReplicaID]
     ) throws(VaultError) -> (ours: MergeSide, theirs: MergeSide) {
@@ -26,15 +26,16 @@ struct MergeSide {
     var store: Store { core.store }
     var keyring: Keyring { core.store.keyring }
 
-    /// Whether the side has seen a change, so that whatever it lacks of that change was removed.
+    /// Returns whether the side includes a change; if so, values of that change that it lacks were removed.
     func hasSeen(_ dot: Dot) -> Bool { !isSplit(dot) && vector.hasSeen(dot) }
 
-    /// Whether an id is split on either side.
+    /// True if an id is split on either side.
     var hasSplitIDs: Bool { !split.isEmpty }
 
     func isSplit(_ dot: Dot) -> Bool { split.contains(dot.replica) }
 
-    /// Whether the side includes every change of the other. A split id leaves that open.
+    /// Returns whether the side includes every change of the other; false if this cannot be determined because of a
+    /// split id.
     func includes(_ other: MergeSide) -> Bool {
         split.isEmpty && vector.hasSeen(all: other.vector)
     }
@@ -47,7 +48,7 @@ struct MergeSide {
         return dot
     }
 
-    /// The vector of the result: our rows, followed by those that only theirs has.
+    /// The vector of the result: our rows, followed by the rows that only their side has.
     func joined(with other: MergeSide) -> Vector {
         var joined = vector
         joined.join(other.vector)
@@ -82,7 +83,7 @@ struct MergeSide {
     }
 }
 
-/// The name of an access group, compared by its bytes: Swift compares canonically equivalent texts as equal.
+/// The name of an access group, compared by its bytes because Swift compares canonically equivalent strings as equal.
 struct GroupName: Hashable, Comparable {
     let text: String
     private let bytes: [UInt8]

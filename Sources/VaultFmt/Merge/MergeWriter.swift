@@ -31,8 +31,8 @@ struct MergeWriter {
         }
     }
 
-    /// Removes the entries of items that are gone or have another key, so that every key that another item gets is
-    /// free. Returns the ids of the items to write.
+    /// Removes the entries of items that were removed or renamed, to free their keys for other items. Returns the ids
+    /// of the items to write.
     private func takeAway(_ report: inout MergeReport) throws(VaultError) -> [Bytes16] {
         var ids: [Bytes16] = []
         for id in merge.ids {
@@ -48,7 +48,7 @@ struct MergeWriter {
         return ids
     }
 
-    /// Removes an entry of ours, which may have received its key plain in the meantime.
+    /// Removes an entry of ours; the item may now be listed under its plain key.
     private func take(_ old: Item) throws(VaultError) {
         guard let now = try transaction.current(old) else {
             throw VaultError(.structureInvalid, "an item is not where it is listed", at: old.referrer)

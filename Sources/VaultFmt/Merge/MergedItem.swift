@@ -1,20 +1,20 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// An item of two copies, and what the merge makes of it (specification, section 8.1).
+/// An item of two copies, and the result of merging it (specification, section 8.1).
 struct MergedItem {
     let id: Bytes16
-    /// The item in our copy, and everything that our copy holds of it.
+    /// The item in our copy, with its state.
     let ours: Held?
     let theirs: Held?
-    /// The merged item; nil if no change of it stays. Its values refer to records of either file.
+    /// The merged item; nil if nothing of it remains. Its values refer to records of either file.
     let state: ItemState?
 
     /// An item of one copy.
     struct Held {
         let item: Item
         let state: ItemState
-        /// The reader of the copy that has it.
+        /// The reader of the copy that contains it.
         let reader: VaultCore
 
         init(_ item: Item, _ side: MergeSide, isOurs: Bool) throws(VaultError) {
@@ -44,7 +44,7 @@ struct MergedItem {
 
     // MARK: records
 
-    /// The places of records in our file, by their hashes. A record that both files have is read from ours.
+    /// The places of records in our file, by their hashes. A record that is in both files is read from ours.
     var ownRecords: [Bytes32: RecordRef] {
         var all: [Bytes32: RecordRef] = [:]
         for value in ours?.state.values.values ?? [:].values {
@@ -61,20 +61,20 @@ struct MergedItem {
         return state
     }
 
-    /// Whether our copy already has exactly this item.
+    /// True if our copy already has exactly this item.
     var isOurs: Bool {
         guard let ours, let settled else { return ours == nil && state == nil }
         return settled == ours.state && settled.values == ours.state.values
     }
 
-    // MARK: what it shows
+    // MARK: shown values
 
-    /// Returns what the merged item shows, what is left to settle, and its earlier values.
+    /// Returns the merged item's shown values, its values to settle, and its earlier values.
     func view(_ state: ItemState, limit: Int) throws(VaultError) -> ItemView {
         try state.view(limit: limit) { (name) throws(VaultError) in try classOf(name) }
     }
 
-    /// Classifies a value by its bytes, read from the copy that has it.
+    /// Classifies a value by its bytes, read from the copy that contains it.
     func classOf(_ name: ValueName) throws(VaultError) -> ValueClass {
         for held in [ours, theirs].compactMap(\.self) where held.state.values[name] != nil {
             do throws(VaultError) {
@@ -116,13 +116,13 @@ struct MergedItem {
         return changed.sorted()
     }
 
-    /// Whether one copy had the item and has removed it, and the item stays all the same.
+    /// Returns whether the item is kept although one copy has removed it.
     func isKept(against other: MergeSide, _ held: Held?, _ missing: Held?) -> Bool {
         guard let held, missing == nil, state != nil else { return false }
         return held.state.held.contains { other.hasSeen($0.dot) }
     }
 
-    /// Whether the item stays only because it cannot be told what one copy has seen of it.
+    /// Returns whether the item is kept only because a split id hides the changes that one copy includes.
     func isKeptForSplitID(_ other: MergeSide, _ held: Held?, _ missing: Held?) -> Bool {
         guard let held, missing == nil, let state else { return false }
         return !held.state.siblings.isEmpty

@@ -6,7 +6,7 @@ struct MergedItemWriter {
     private let transaction: Transaction
     private let item: MergedItem
     private let records: MergeRecords
-    /// Whether earlier values were dropped, because the item would have exceeded a limit.
+    /// True if earlier values were dropped, because the item would have exceeded a limit.
     private(set) var hasDroppedValues = false
 
     init(_ transaction: Transaction, _ item: MergedItem, _ theirs: VaultCore) {
@@ -15,7 +15,7 @@ struct MergedItemWriter {
         records = MergeRecords(transaction, item, theirs)
     }
 
-    /// Writes everything but the entry itself; `state` refers to our file wherever it has the same record.
+    /// Writes the record and the past, but not the entry. `state` refers to records in our file where it has them.
     mutating func write(
         _ state: ItemState, _ view: ItemView
     ) throws(VaultError) -> (ItemEntry, Transaction.PlacedAttributes, Past?) {
@@ -36,8 +36,8 @@ struct MergedItemWriter {
         return (entry, placed, past)
     }
 
-    /// Sets everything in the entry that follows from the item's state, and returns its past. If the past would exceed
-    /// a limit, the item is changed: the change drops its oldest earlier values.
+    /// Sets the parts of the entry that depend on the item's state, and returns its past. If the past would exceed a
+    /// limit, the item's oldest earlier values are dropped in a change.
     private mutating func finish(
         _ state: inout ItemState, _ view: ItemView, _ entry: inout ItemEntry, _ attributes: [PageAttribute]
     ) throws(VaultError) -> Past? {
@@ -75,7 +75,7 @@ struct MergedItemWriter {
         }
     }
 
-    // MARK: what the item shows
+    // MARK: shown values
 
     /// Returns an entry with the item's own record, and its attributes.
     private func record(
@@ -109,8 +109,8 @@ struct MergedItemWriter {
     /// An attribute that the item shows, and the name of its value.
     private typealias Shown = (name: ValueName, attribute: PageAttribute)
 
-    /// The attributes that an item shows, in the order of their names. A copy that has the item in its place has the
-    /// records of large ones under the keys of that place; another copy can have the same values under other keys.
+    /// The attributes that an item shows, in the order of their names. If a copy has the item in the same place, its
+    /// records of large attributes are under the right keys; another copy can have the same values under other keys.
     private func attributes(_ state: ItemState, _ shown: ShownItem, _ place: Place) -> [Shown] {
         let there = [item.ours, item.theirs].compactMap(\.self).filter { $0.item.place == place }
             .map { (state: $0.state, shown: $0.state.shown()) }
@@ -132,8 +132,8 @@ struct MergedItemWriter {
         return all
     }
 
-    /// Returns a record from one of the copies that holds exactly what the item shows, for the same readers, or that
-    /// belongs to another device and holds at least that; nil if there is none. A copy's item may have no record.
+    /// Returns a record from one of the copies that contains exactly the shown values for the same readers, or a record
+    /// of another device that contains at least these values; nil if there is none.
     private func keptRecord(
         _ state: ItemState, _ shown: ShownItem, _ place: Place
     ) -> (record: RecordRef?, compartment: UInt64)? {
@@ -143,7 +143,7 @@ struct MergedItemWriter {
             return (held.item.entry.hasRecord ? held.item.entry.own : nil, held.item.entry.compartment)
         }
         guard place.isDeviceBound, place.device != transaction.core.deviceID else { return nil }
-        // Only the device could combine two records, so all of it is in one.
+        // Only the device could combine two records, so all values are in the same record.
         let records = Set(wanted.compactMap { state.values[$0]?.record })
         guard let record = records.first else {
             return transaction.ring.compartment(of: place).map { (nil, $0) }
@@ -163,7 +163,7 @@ struct MergedItemWriter {
             })
     }
 
-    /// The attributes as they are, with references to our file.
+    /// The unchanged attributes, with references to our file.
     private func keptAttributes(
         _ values: [Shown], _ state: ItemState
     ) throws(VaultError) -> Transaction.PlacedAttributes {
@@ -181,8 +181,8 @@ struct MergedItemWriter {
         return Self.noting(placed, values, state)
     }
 
-    /// Notes where the records of large attributes went, because values that the item does not show can share them. The
-    /// item can have each attribute in two records, one from each copy.
+    /// Records the new places of large attributes' records, because values that the item does not show can share them.
+    /// The item can have each attribute in two records, one from each copy.
     private static func noting(
         _ placed: Transaction.PlacedAttributes, _ values: [Shown], _ state: ItemState
     ) -> Transaction.PlacedAttributes {
@@ -204,7 +204,7 @@ struct MergedItemWriter {
         }
     }
 
-    /// Seals a record with what the item shows.
+    /// Seals a record with the shown values.
     private func sealedRecord(
         _ entry: ItemEntry, _ values: [Shown], _ state: ItemState, _ shown: ShownItem, _ place: Place
     ) throws(VaultError) -> (ItemEntry, Transaction.PlacedAttributes) {
@@ -222,7 +222,7 @@ struct MergedItemWriter {
         return (entry, placed)
     }
 
-    /// Returns attributes with their values, or with their records if those can stay as they are.
+    /// Returns attributes with their values, or with their records if those can be reused.
     private func opened(
         _ values: [Shown], _ state: ItemState, in compartment: UInt64
     ) throws(VaultError) -> Attributes {
@@ -248,11 +248,11 @@ struct MergedItemWriter {
 }
 
 extension WritableKeyring {
-    /// Returns a compartment for a place, whoever has its key; nil if there is none.
+    /// Returns a compartment for a place, even if its key is unavailable; nil if there is none.
     func compartment(of place: Place) -> UInt64? {
         keyring.compartments.first { info in
             guard let found = compartment(info.number) else { return false }
-            // The owners' group has no name, as the default group.
+            // The owners' group has an empty name, like the default group.
             return !found.isOwners && found.place == place
         }?.number
     }

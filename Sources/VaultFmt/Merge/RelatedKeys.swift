@@ -1,12 +1,12 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// How the owners' keys of two copies are related (specification, section 8.2).
+/// The relation between the owners' keys of two copies (specification, section 8.2).
 enum RelatedKeys {
     case same
     /// Their copy is a branch under a key that ours has replaced, or that was replaced earlier than ours was.
     case theirsIsBranch
-    /// Our copy is such a branch of theirs.
+    /// Our copy is such a branch in relation to theirs.
     case oursIsBranch
     /// No hand-overs connect the keys: the copies belong to different owners.
     case foreign
@@ -39,7 +39,7 @@ enum RelatedKeys {
         return false
     }
 
-    /// Returns whether the later rotation is ours; if both have the same dot, the greater key counts.
+    /// Returns whether the later rotation is ours; if both have the same dot, the greater key decides.
     private static func oursStays(_ ours: Store, _ theirs: Store) throws(VaultError) -> Bool {
         guard let mine = try ours.vector().dot(ours.keyring.vaultKey),
             let its = try theirs.vector().dot(theirs.keyring.vaultKey)
@@ -49,11 +49,11 @@ enum RelatedKeys {
     }
 }
 
-/// The changes of a branch under a replaced key that the staying side knows (section 8.2).
+/// The changes of a branch under a replaced key that the other side already knows (section 8.2).
 struct KnownDots {
-    /// Vectors all of whose changes are known: those that hand-overs of the staying side cover.
+    /// The vectors of the other side's hand-overs; all of their changes are known.
     private let covered: [Vector]
-    /// Pairs of vectors; what both cover is known.
+    /// Pairs of vectors; a change included in both is known.
     private let shared: [(Vector, Vector)]
     private let branch: MergeSide
 
@@ -77,7 +77,7 @@ struct KnownDots {
         return covered.contains { $0.hasSeen(dot) } || shared.contains { $0.hasSeen(dot) && $1.hasSeen(dot) }
     }
 
-    /// Whether a hand-over from the branch's key covers each row of the branch, so that there is nothing to take in.
+    /// True if a hand-over from the branch's key covers each row of the branch, so there are no new values.
     var coversBranch: Bool {
         branch.vector.rows.allSatisfy { row in
             covered.contains { $0.hasSeen(Dot(revision: row.revision, replica: row.id)) }

@@ -1,8 +1,8 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The slots of two copies, merged: the dot of a slot's making decides whether the slot stays, and the dot of a grant
-/// whether the grant does (section 8.1).
+/// Merges the slots of two copies. The dot of a slot's creation decides whether the slot is kept, and the dot of a
+/// grant decides whether the grant is kept (section 8.1).
 struct SlotMerge {
     /// A slot of the result.
     struct Choice {
@@ -14,9 +14,9 @@ struct SlotMerge {
         var made: Dot
         var changed: Dot
         var grants: [GroupName: Dot]
-        /// Whether our copy has the slot with these contents.
+        /// True if our copy has the slot with these contents.
         let isOurs: Bool
-        /// Whether the other copy has the slot with these contents.
+        /// True if the other copy has the slot with these contents.
         let isTheirs: Bool
 
         var id: Bytes16 { slot.id }
@@ -27,7 +27,7 @@ struct SlotMerge {
     private let theirs: MergeSide
     private(set) var slots: [Choice] = []
     private(set) var notes: [MergeReport.Note] = []
-    /// The kinds of slots that one side has and the result lacks.
+    /// The kinds of slots that are on one side but not in the result.
     private(set) var gone: [Slot.Kind] = []
 
     init(_ ours: MergeSide, _ theirs: MergeSide) throws(VaultError) {
@@ -42,7 +42,7 @@ struct SlotMerge {
         try SlotEditing.checkCosts(slots.map(\.slot))
     }
 
-    /// Whether the result has a full slot that this version can open.
+    /// True if the result has a full slot that this version can open.
     var hasFullSlot: Bool { slots.contains(where: \.isKnownFull) }
 
     // MARK: one slot
@@ -51,7 +51,7 @@ struct SlotMerge {
         _ id: Bytes16, _ mine: MergeSide.SlotState?, _ its: MergeSide.SlotState?
     ) throws(VaultError) {
         if let mine, let its, mine.made == its.made { return try addBoth(id, mine, its) }
-        // A slot that was removed on both sides and added again has one id and another dot.
+        // A slot that was removed on both sides and added again has the same id but a different dot.
         let stays = mine.map { !theirs.hasSeen($0.made) } ?? false
         let comes = its.map { !ours.hasSeen($0.made) } ?? false
         if let mine, stays, !comes || its.map({ $0.made < mine.made }) ?? true {
@@ -120,7 +120,7 @@ struct SlotMerge {
 
     /// Returns a slot of the result that opened one of the copies, with its wrapping key.
     ///
-    /// - Returns: The slot; nil if the available factors open none of the result.
+    /// - Returns: The slot; nil if the available factors do not open any slot of the result.
     func opened() -> (id: Bytes16, wrappingKey: SecretBox)? {
         for (side, isItsOwn) in [(ours, \Choice.isOurs), (theirs, \Choice.isTheirs)] {
             let id = side.store.slot.id

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The merge of two states under one owners' key, neither of which includes the other (specification, section 8.1).
+/// Merges two states under the same owners' key, neither of which includes the other (specification, section 8.1).
 struct StateMerge {
     private let ours: MergeSide
     private let theirs: MergeSide
@@ -21,7 +21,7 @@ struct StateMerge {
         items = try ItemsMerge(ours, theirs)
     }
 
-    /// Whether the union is what our copy already has.
+    /// Returns whether the union equals our copy.
     func isOurs() throws(VaultError) -> Bool {
         guard Set(ours.joined(with: theirs).rows) == Set(ours.vector.rows), items.newlyForgotten.isEmpty else {
             return false
@@ -60,7 +60,7 @@ struct StateMerge {
             transaction.join(theirs.vector, generation: theirs.store.state.commit.generation)
             for id in split { transaction.next.split(id) }
             var slots = slots
-            // Each side can remove the other's last slot; whoever merges keeps the one at hand.
+            // Each side can remove the other's last slot; the merge keeps the slot that opened our copy.
             if !slots.hasFullSlot { try slots.addOpenedAgain(try transaction.nextDot()) }
             guard let opened = slots.opened() else {
                 throw VaultError(
@@ -82,14 +82,14 @@ struct StateMerge {
         }
     }
 
-    /// The keyring that the merged items are written with. Slots are set at the end.
+    /// The keyring for writing the merged items. Slots are set at the end.
     private func united(_ merge: KeyringMerge, _ next: NextVector) throws(VaultError) -> Keyring {
         var keyring = merge.keyring
         keyring.keeping.dot = next.stored(try merge.keepingDot())
         return keyring
     }
 
-    /// The hand-overs of both sides; each side read its own vectors.
+    /// The hand-overs of both sides; each side has read its own vectors.
     private func handOvers() throws(VaultError) -> [ProvenHandOver] {
         var (mine, its) = (ours.store.handOvers, theirs.store.handOvers)
         let own = try mine.all()

@@ -1,8 +1,8 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Reads the items of one state of a file, which need not be the newest: each state has a keyring, a vector and a clock
-/// of its own.
+/// Reads the items of one state of a file, which need not be the newest; each state has its own keyring, vector and
+/// clock.
 struct StateReader: RecordReading {
     /// An entry of a leaf.
     enum Entry {
@@ -14,7 +14,7 @@ struct StateReader: RecordReading {
     let root: Commit.Root?
     let keyring: Keyring
     let entryCheck: EntryCheck
-    /// Where the state's vector is read from; the newest state's is in the store.
+    /// The commit from which the state's vector is read; nil for the newest state, whose vector is in the store.
     private let commit: Commit?
 
     /// Reads the newest state.

@@ -11,7 +11,7 @@ struct RecordTrial: Sendable {
         case unreadable(VaultError)
         /// The region does not authenticate.
         case failed(VaultError)
-        /// The key under which the record claims to be sealed has not been unwrapped yet.
+        /// The key of the compartment in the record's locator has not been unwrapped yet.
         case keyNeeded(Sealing.RecordIdentity)
     }
 
@@ -19,8 +19,8 @@ struct RecordTrial: Sendable {
     private let sealing: Sealing
     private let locator: SecretBox
     private let keys: [UInt64: SecretBox]
-    /// The maximum total size of the regions opened at a time, unless there is only one. The claims of a damaged file
-    /// must not determine how much memory is used.
+    /// The maximum total size of the regions opened at a time, unless there is only one. A damaged file must not
+    /// determine the amount of memory used.
     private static let batchBytes = 4 << 20
     private static let batchCount = 1024
     private static let leastDivided = 16
@@ -32,7 +32,7 @@ struct RecordTrial: Sendable {
         self.keys = keys
     }
 
-    /// Returns how many of the first regions are opened together.
+    /// Returns the number of regions at the start that are opened together.
     static func batch(_ regions: ArraySlice<Range<UInt64>>) -> Int {
         var bytes = 0
         var count = 0

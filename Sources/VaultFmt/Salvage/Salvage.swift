@@ -25,21 +25,21 @@ public struct SalvageReport: Sendable {
     /// Items that were taken from a change whose commit is damaged or missing: no commit proves that the change was
     /// completed, or that nothing else belonged to it.
     public internal(set) var uncommitted: [ItemKey] = []
-    /// Items that such a change removed; they were recovered all the same.
+    /// Items that such a change removed; they were recovered nevertheless.
     public internal(set) var removedLater: [ItemKey] = []
     /// The number of bytes after the newest commit: a change that was being written, or whose commit is damaged.
     public internal(set) var bytesAfterNewest: UInt64 = 0
-    /// The number of items that the newest commit counts but that are in none of the lists above: nothing of them is
-    /// left, not even their names.
+    /// The number of items counted by the newest commit that are not in the lists above: not even their names could be
+    /// found.
     public internal(set) var unnamed: UInt64 = 0
-    /// Whether a commit proves the header: if not, the header or the change that made it is damaged or cut off, or
-    /// someone else put the header in front of the vault.
+    /// True if a commit proves the header: if not, the header or the change that made it is damaged or truncated, or
+    /// someone else has replaced the header.
     public internal(set) var isHeaderProven = true
     /// The id of the damaged vault.
     public internal(set) var vault: VaultID?
     /// The owners' public key of the damaged vault.
     public internal(set) var owners: OwnersPublicKey?
-    /// Whether the caller has seen the vault under the public key of other owners.
+    /// True if the caller has seen the vault under the public key of other owners.
     public private(set) var hasOtherOwners = false
     /// The generation of the newest commit that was found; nil if there is none.
     public internal(set) var generation: UInt64?
@@ -53,17 +53,16 @@ public struct SalvageReport: Sendable {
     /// Other findings.
     public internal(set) var notes: [String] = []
 
-    /// Whether everything that was found has been recovered, is up to date, and is proven, and nothing is known to be
-    /// missing.
+    /// True if all items that were found were recovered, are up to date and proven, and no data is known to be missing.
     public var isComplete: Bool {
         lost.isEmpty && older.isEmpty && withoutIndex.isEmpty && unproven.isEmpty && partial.isEmpty
             && uncommitted.isEmpty && bytesAfterNewest == 0 && missingUpTo == nil && unnamed == 0 && isHeaderProven
             && generation != nil && !hasOtherOwners
     }
 
-    /// The new vault, the path of its file before it was complete, and its path.
+    /// The new vault's id, the temporary path of its file, and its final path.
     package internal(set) var made: (vault: VaultID, path: String, target: String)?
-    /// The contents of the newest commit that was found; nil if they are not known.
+    /// The contents of the newest commit that was found; nil if unknown.
     var newest: AnchorPoint?
 
     /// Records that the caller has seen a state of the vault. Changes are missing if the newest commit does not include
@@ -116,7 +115,7 @@ extension Vault {
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
         let source = try SalvageSource(file, factors, limits, device, owners, threads, &report)
         let items = try source.collect(&report)
-        // Half a vault would look like a complete one, so the file gets its name only when it is complete.
+        // A partial vault would look complete, so the file is renamed only when it is complete.
         let target = try place.fileSystem.resolve(newPath)
         guard try place.fileSystem.identity(of: target) == nil else {
             throw VaultError(.fileExists, "\(newPath) already exists")
@@ -181,7 +180,7 @@ struct SalvageSource: ~Copyable {
     var keptVersions: Int { store.view.keyring.keeping.count }
     private var isSettingProven: Bool { store.isKeyringProven }
 
-    /// One item: the state that an owner is proven to have made, and one that someone else may have made.
+    /// One item: its state proven by an owner's commit, and an unproven state that someone else may have made.
     struct Candidate {
         let proven: SalvageIndex.Found?
         /// The unproven state; nil if it adds nothing to the proven one.
@@ -237,7 +236,7 @@ struct SalvageSource: ~Copyable {
         return try names.map { (name) throws(VaultError) in try candidate(index.items[name], all.items[name]) }
     }
 
-    /// Returns what the newest commit includes; nil if there is none, or its vector is damaged.
+    /// Returns the state of the newest commit; nil if there is none, or its vector is damaged.
     private func newestPoint() throws(VaultError) -> AnchorPoint? {
         guard let newest = scan.newest else { return nil }
         do throws(VaultError) {
@@ -259,7 +258,7 @@ struct SalvageSource: ~Copyable {
         let known = max(named?.recordRevision ?? 0, proven.record?.identity.revision ?? 0)
         var isNews = other.item?.revision ?? 0 > proven.item?.revision ?? 0
         if other.isUncertain, other.record?.identity.revision ?? 0 > known { isNews = true }
-        // If the proven record is damaged, an older one may remain, which anyone may have made.
+        // If the proven record is damaged, an older one may be found, but anyone could have made it.
         if !isNews, let named, let record = other.record, record.offset != proven.record?.offset {
             isNews = try !isReadable(named, record)
         }
@@ -289,8 +288,8 @@ struct SalvageSource: ~Copyable {
                 guard let chosen = takesUnproven ? item.unproven ?? item.proven : item.proven else { continue }
                 try SalvageCopy(chosen, store, transaction).run(&report)
             }
-            // All values that were found have been added; from now on, the vault keeps as many earlier values as
-            // before.
+            // All values that were found have been added; restore the number of earlier values that the damaged vault
+            // kept.
             if isSettingProven { try transaction.keepVersions(keptVersions) }
         }
     }

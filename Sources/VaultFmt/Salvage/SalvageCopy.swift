@@ -17,7 +17,7 @@ struct SalvageCopy {
     private struct Value: ~Copyable {
         let secret: Secret
         var attributes: Attributes
-        /// Whether a large attribute is missing.
+        /// True if a large attribute is missing.
         var isPartial = false
     }
 
@@ -30,17 +30,17 @@ struct SalvageCopy {
         return error.detail
     }
 
-    /// A value that the item keeps besides what it shows.
+    /// A value that the item does not show.
     private struct Kept {
         let name: ValueName
-        /// Whether the value is left to settle; otherwise it is an earlier one.
+        /// True if the value is left to settle; otherwise it is an earlier one.
         let isMark: Bool
         let source: Source
 
         enum Source {
             /// The index refers to its records.
             case held(HeldValue, before: UInt64)
-            /// Nothing refers to its record any more.
+            /// The index does not refer to its record any more.
             case loose(SalvageScan.Record)
         }
     }
@@ -113,10 +113,10 @@ struct SalvageCopy {
         return key
     }
 
-    // MARK: what the item keeps
+    // MARK: earlier values and values to settle
 
-    /// Returns the earlier values that the index refers to and what is left to settle or, if there is no entry, the
-    /// earlier values whose records were found; oldest first.
+    /// Returns the earlier values and the values to settle that the index refers to, oldest first. If there is no
+    /// entry, returns the earlier values whose records were found.
     private func keptValues(_ report: inout SalvageReport) throws(VaultError) -> [Kept] {
         guard let item = found.item else { return looseValues() }
         guard item.hasPast else { return [] }
@@ -139,7 +139,7 @@ struct SalvageCopy {
         }
     }
 
-    /// Returns earlier values that nothing refers to any more. The times at which they were replaced are known only
+    /// Returns earlier values that the index no longer refers to. The times at which they were replaced are known only
     /// from their records' revisions.
     private func looseValues() -> [Kept] {
         (found.records?.earlier ?? []).sorted { $0.identity.revision < $1.identity.revision }.map { record in
@@ -200,8 +200,8 @@ struct SalvageCopy {
         }
     }
 
-    /// Seals the contents of a record that nothing refers to: a secret, or the sealed attributes that were replaced
-    /// with it.
+    /// Seals the contents of a record without a reference: a secret, or the sealed attributes that were replaced with
+    /// it.
     private func sealed(
         _ record: SalvageScan.Record, _ sealing: AdoptedValues
     ) throws(VaultError) -> [(field: FieldName, value: HeldValue)] {
@@ -243,7 +243,7 @@ struct SalvageCopy {
         return Content(key: key, secret: body, attributes: Attributes(attributes))
     }
 
-    /// Returns an earlier secret, with the item's present attributes as far as they are in pages.
+    /// Returns an earlier secret, with those of the item's current attributes that are in pages.
     private func value(of kept: Kept) throws(VaultError) -> Value {
         switch kept.source {
         case .held(let value, let end):
@@ -295,12 +295,12 @@ struct SalvageCopy {
     /// record, the record takes precedence.
     private func value(of body: consuming Secret, listed: Attributes, at offset: UInt64) throws(VaultError) -> Value {
         let record = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: offset) }
-        // The key is that of the record's sealing: a renamed item keeps its record.
+        // The key in the record may be outdated, because a renamed item keeps its record.
         guard case .item(_, let secret, let attributes) = record else {
             throw VaultError(.structureInvalid, "a record does not belong to the item in the index", at: offset)
         }
         body.narrow(to: secret)
-        // Another device's record can have more than the entry lists.
+        // Another device's record can contain more attributes than the entry lists.
         let known = found.item.map { Set($0.attributes.names.map { Array($0.utf8) }) }
         let all = attributes.filter { known?.contains(Array($0.name.utf8)) ?? true }
         var value = Value(secret: body, attributes: Attributes(all))
@@ -308,7 +308,7 @@ struct SalvageCopy {
         return value
     }
 
-    /// Adds the attributes stored in a page, or in records of their own that a frame at `referrer` refers to.
+    /// Adds the attributes stored in a page, or in separate records that a frame at `referrer` refers to.
     private func addListed(
         _ listed: Attributes, of item: Bytes16?, before referrer: UInt64, to value: inout Value
     ) throws(VaultError) {

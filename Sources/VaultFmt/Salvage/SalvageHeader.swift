@@ -6,7 +6,7 @@ struct SalvageHeader {
     let bytes: [UInt8]
     /// The offset at which the header was found.
     let offset: UInt64
-    /// Whether the header is intact, as its hash shows.
+    /// True if the header is intact, as its hash shows.
     let isWhole: Bool
 
     /// Returns the headers to try, in this order: the file's header, its copy, and either of them if damaged.

@@ -2,8 +2,8 @@ internal import VaultBytes
 internal import VaultStore
 
 /// The index of a damaged vault: the items of its newest state and, in ranges of keys whose pages are lost, those of
-/// earlier states. All of these states were made by an owner. Anything that is in none of these states is used only if
-/// an owner must have made it, unless the caller requests everything.
+/// earlier states. All of these states were made by an owner. An object outside of these states is used only if it must
+/// have been made by an owner, or if the caller requests all objects.
 struct SalvageIndex {
     /// An item that is in the index, or a record that was found without it.
     struct Found {
@@ -12,11 +12,11 @@ struct SalvageIndex {
         let item: Item?
         /// The records of the item that authenticate on their own.
         let records: SalvageScan.Records?
-        /// Whether the item's entry is lost, or is not from the newest state.
+        /// True if the item's entry is lost, or is not from the newest state.
         let isUncertain: Bool
-        /// Whether it is from a change whose commit is damaged or missing.
+        /// True if it is from a change whose commit is damaged or missing.
         var isUncommitted = false
-        /// The offset of the leaf that has it in a state; nil if no state has it.
+        /// The offset of the leaf that contains it; nil if it is not in any state.
         var leaf: UInt64?
 
         /// The key under which it is listed.
@@ -89,8 +89,7 @@ struct SalvageIndex {
 
     // MARK: states, newest first
 
-    /// Adds the items of a state's tree within the ranges that are still open; ranges whose pages are damaged stay
-    /// open.
+    /// Adds the items of a state's tree within the ranges that are still open; ranges with damaged pages remain open.
     private mutating func readState(_ commit: Commit, isNewest: Bool) {
         let gaps = open
         open = []
@@ -104,7 +103,7 @@ struct SalvageIndex {
     }
 
     private mutating func walk(_ root: Commit.Root, within gap: Gap, _ commit: Commit, isNewest: Bool) {
-        // A page that is referenced twice is visited only once; anything else that it should cover stays open.
+        // A page that is referenced twice is visited only once; the rest of its range remains open.
         var seen: Set<UInt64> = []
         var walk = TreeWalk(root)
         while let next = walk.next() {
@@ -152,8 +151,8 @@ struct SalvageIndex {
 
     // MARK: after the newest state
 
-    /// Adds what was appended after the newest commit: a change whose own commit is damaged or missing. Its items are
-    /// whole if their pages and records authenticate, but nothing proves that the change was completed.
+    /// Adds the objects appended after the newest commit: a change whose own commit is damaged or missing. Its items
+    /// are whole if their pages and records authenticate, but nothing proves that the change was completed.
     private mutating func readTail(_ newest: Commit, takesLeaves: Bool) {
         var names = Dictionary(
             items.values.compactMap { found in found.item.map { ($0.entry.id, found.name) } }, uniquingKeysWith: { $1 })
@@ -205,8 +204,8 @@ struct SalvageIndex {
         } catch { return }
     }
 
-    /// Notes the items that the change removed: its leaves cover their keys, or contain other items of their old leaf,
-    /// but do not contain them.
+    /// Records the items that the change removed: its leaves cover their keys, or contain other items of their old
+    /// leaf, but do not contain them.
     private mutating func noteRemovals(_ leaves: [Page]) {
         let there = Set(leaves.flatMap { page in (0..<page.count).map { page.key($0) } })
         func isThere(_ found: Found) -> Bool { found.item.map { there.contains($0.pageName.bytes) } ?? true }

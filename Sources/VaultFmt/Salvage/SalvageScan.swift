@@ -10,14 +10,14 @@ struct SalvageScan {
         let length: Int
     }
 
-    /// The records found for one item: the newest one of its own, the newest one of each large attribute, and those of
+    /// The records found for one item: its newest record, the newest record of each large attribute, and the records of
     /// earlier values.
     struct Records {
         /// The item's own record.
         var own: Record?
         /// The records of the item's large attributes, by the bytes of their names.
         var attributes: [[UInt8]: Record] = [:]
-        /// Records that were the item's own until they were replaced, and that are kept for owners.
+        /// Former records of the item that were replaced and are kept for owners.
         var earlier: [Record] = []
     }
 
@@ -41,13 +41,13 @@ struct SalvageScan {
     private var failed: [Range<UInt64>] = []
     private var soundBytes: UInt64 = 0
     /// The offsets of objects, of regions that look like records, and of the zeros before commits. Each is counted
-    /// once, however often its region is searched.
+    /// once, even if its region is searched several times.
     private var known: Set<UInt64> = []
     /// The offsets of regions that were searched after they turned out not to be records.
     private var searched: Set<UInt64> = []
     /// The total size of everything that was read but did not authenticate.
     private var wasted: UInt64 = 0
-    /// Whether some apparent objects were left unread because there were too many of them.
+    /// True if some apparent objects were left unread because there were too many of them.
     private(set) var hasGivenUp = false
     /// The keyring with which the records were opened.
     private var usedKeyring: (keyring: Keyring, isProven: Bool)?
@@ -94,7 +94,7 @@ struct SalvageScan {
         return count
     }
 
-    /// Whether the header that was used is recorded in an owner's commit.
+    /// True if the header that was used is recorded in an owner's commit.
     var provesHeader: Bool { commits.contains { $0.commit.header == store.finder.headerHash } }
 
     /// Searches a region frame by frame; after a damaged frame, it continues with the next one that authenticates.
@@ -119,7 +119,7 @@ struct SalvageScan {
         do throws(FormatError) { return try FrameHead(bytes.span, at: offset) } catch { return nil }
     }
 
-    /// Returns whether there is nothing between two offsets but the zeros before a commit.
+    /// Returns whether the bytes between two offsets are only the zeros before a commit.
     private func isPadding(_ from: UInt64, _ to: UInt64) throws(VaultError) -> Bool {
         guard to - from < Format.commitAlignment, to % Format.commitAlignment == 0 else { return false }
         return try file.bytes(Int(to - from), at: from).allSatisfy { $0 == 0 }
@@ -158,7 +158,7 @@ struct SalvageScan {
         }
     }
 
-    /// Keeps an object if it authenticates; returns false if it does not. Records have to wait until the keyring is
+    /// Keeps an object if it authenticates; returns false if it does not. Records are opened later, when the keyring is
     /// known.
     private mutating func note(_ head: FrameHead, _ offset: UInt64) throws(VaultError) -> Bool {
         guard !known.contains(offset) else { return true }
@@ -236,10 +236,10 @@ struct SalvageScan {
         return keyrings.max { $0.ref.offset < $1.ref.offset }.map { ($0.keyring, false) }
     }
 
-    /// Opens the records that were found, using the current keyring. Bytes that look like a record but are not may
-    /// contain other objects.
+    /// Opens the records that were found, using the current keyring. A region that only looks like a record may contain
+    /// other objects.
     ///
-    /// - Returns: Whether any of them did, in which case everything has to be read again.
+    /// - Returns: True if such a region contained an object; everything must then be read again.
     mutating func openRecords() throws(VaultError) -> Bool {
         let before = (commits.count, keyrings.count, leaves.count)
         if usedKeyring?.keyring != store.view.keyring || usedKeyring?.isProven != store.isKeyringProven { startOver() }

@@ -18,7 +18,7 @@ final class SalvageStore: RecordReading {
     private(set) var forgeable: Forgeable
     /// The objects that holders of scoped slots could have forged, according to the header.
     private var forgeableByHeader: Forgeable
-    /// Whether an owner's commit refers to the current keyring.
+    /// True if an owner's commit refers to the current keyring.
     private(set) var isKeyringProven = false
     private let device: SecretBox?
     private let deviceID: Bytes16
@@ -97,8 +97,8 @@ final class SalvageStore: RecordReading {
         return (device.id.bytes, SecretBox(device.secret.copy()))
     }
 
-    /// Opens records with this keyring from now on. If others have the index key, a keyring that no owner's commit
-    /// refers to does not show who could have made which objects.
+    /// Opens records with this keyring from now on. If other people have the index key, an unproven keyring does not
+    /// show who could have made which objects.
     func use(_ keyring: Keyring, isProven: Bool) {
         isKeyringProven = isProven
         forgeable = isProven || !forgeableByHeader.hasIndex ? forgeableByHeader : .everything
@@ -113,14 +113,14 @@ final class SalvageStore: RecordReading {
         return KeyringView(Keyring(keeping: Keyring.Keeping(count: 0, dot: dot), vaultKey: dot))
     }
 
-    /// Treats the header as unproven: one that is not recorded in any commit proves nothing about its slots.
+    /// Treats the header as unproven: a header that is not recorded in a commit proves nothing about its slots.
     private func distrust() {
         forgeableByHeader = .everything
         forgeable = .everything
     }
 
-    /// Returns the slots other than the one that was opened, with their names if those can be read: either the slots
-    /// that this version knows, which can be made again with their factors, or those that it does not know.
+    /// Returns the slots other than the one that was opened, with their names if those can be read: either the known
+    /// slots, which can be recreated with their factors, or the unknown ones.
     func otherSlots(known: Bool) -> [SlotInfo] {
         header.slots.filter { $0.isOpaque != known && $0.id != slot.id }.map { slot in
             do throws(VaultError) { return SlotInfo(slot, part: try ownerPart(slot), dots: nil) } catch {
@@ -148,7 +148,7 @@ final class SalvageStore: RecordReading {
     /// A trial that opens records with the keys that have been unwrapped so far.
     var recordTrial: RecordTrial { RecordTrial(file, sealing, locator: locator, keys: keys) }
 
-    /// Throws if the key under which a record claims to be sealed is unknown or cannot be opened.
+    /// Throws if the key of the compartment in a record's locator is unknown or cannot be opened.
     func requireKey(of identity: Sealing.RecordIdentity, at offset: UInt64) throws(VaultError) {
         _ = try key(identity.compartment, at: offset)
     }
@@ -187,7 +187,7 @@ final class SalvageStore: RecordReading {
 
     var limit: Int { view.keyring.keeping.count }
 
-    /// The check for entries of any state: what is salvaged may be newer than every commit.
+    /// The check for entries of any state: salvaged objects may be newer than every commit.
     var entryCheck: EntryCheck { EntryCheck(view, clock: Format.Limit.number, floor: floor) }
 
     /// The floor of the newest commit that was found.
@@ -201,8 +201,8 @@ final class SalvageStore: RecordReading {
         throw VaultError(.structureInvalid, "the vector of a damaged vault is not used")
     }
 
-    /// Returns everything that the vault holds of an item. Its dots are those of no vault: positions stand for replica
-    /// ids, so that no vector is needed.
+    /// Returns the whole state of an item. Positions are used as replica ids, so no vector is needed, but the dots are
+    /// not valid in any vault.
     func state(of item: Item, _ past: Past?) throws(VaultError) -> ItemState {
         try ItemStates(standingInFor: item, past, floor: floor).state(of: item, past)
     }
@@ -233,7 +233,7 @@ final class SalvageStore: RecordReading {
 /// The objects that holders of scoped slots could have forged: pages, keyrings, and the records of the groups that they
 /// open. If there are no scoped slots, everything that authenticates was made by an owner.
 struct Forgeable {
-    /// Whether pages and keyrings could have been forged.
+    /// True if pages and keyrings could have been forged.
     let hasIndex: Bool
     /// The groups whose records could have been forged; nil for all groups.
     private let groups: Set<UInt64>?
@@ -245,8 +245,8 @@ struct Forgeable {
         self.groups = groups
     }
 
-    /// Determines this from a header that authenticates. A slot whose kind is unknown or whose owner part cannot be
-    /// opened could grant anything.
+    /// Determines the forgeable objects from an authentic header. A slot whose kind is unknown or whose owner part
+    /// cannot be opened could grant anything.
     init(_ header: Header, _ keys: borrowing VaultKeys) {
         let others = header.slots.filter { $0.kind != .full }
         var groups: Set<UInt64>? = []

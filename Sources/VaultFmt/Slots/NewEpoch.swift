@@ -1,9 +1,9 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// A new index key, and new keys for some groups, in a rewritten file. This is required for granting groups to a slot,
-/// changing a grant, and removing a slot, so that a holder can open neither data that was written before the
-/// grant began nor data that is written after it ends.
+/// A new index key, and new keys for some groups, in a rewritten file. Granting groups to a slot, changing a grant, and
+/// removing a slot require this: a holder must not be able to open data written before the grant or after its
+/// end.
 struct NewEpoch: ~Copyable {
     private let core: VaultCore
     private let keys: VaultKeys
@@ -65,7 +65,7 @@ struct NewEpoch: ~Copyable {
         groups.sorted().map { SlotDots.Grant(group: $0, dot: dot) }
     }
 
-    /// Grants a slot these groups, given by their present numbers. Groups that the slot already had keep the dots of
+    /// Grants a slot these groups, given by their current numbers. Groups that the slot already had keep the dots of
     /// their grants.
     mutating func setGrants(of slot: Bytes16, to groups: Set<UInt64>) throws(VaultError) {
         var dots = try rekeying.keyring.dots(of: slot)

@@ -28,7 +28,7 @@ struct Rekeying {
         self.core = core
         old = keyring
         self.keyring = keyring
-        // A number must not be in use, or ever have been used, for another key.
+        // A number must never have been used for another key.
         used = Set(keyring.groups.map(\.number) + keyring.compartments.map(\.number) + [Keyring.ownersGroup])
     }
 
@@ -58,7 +58,7 @@ struct Rekeying {
         sort()
     }
 
-    /// Gives the grants of all slots the new numbers of their groups.
+    /// Updates the group numbers in the grants of all slots.
     private mutating func renumberGrants() {
         for index in keyring.slots.indices {
             keyring.slots[index].grants = keyring.slots[index].grants.map { grant in
@@ -83,8 +83,8 @@ struct Rekeying {
     /// Returns the current number of the group with this name, compared byte for byte.
     func number(of name: String) -> UInt64? { keyring.groups.first { $0.name.utf8.elementsEqual(name.utf8) }?.number }
 
-    /// Adds a group that the vault did not have. Throws `limitExceeded` for a name of more than 4096 bytes, or if there
-    /// are already 1024 groups.
+    /// Adds a new group. Throws `limitExceeded` for a name of more than 4096 bytes, or if there are already 1024
+    /// groups.
     mutating func addGroup(_ name: String, _ keys: borrowing VaultKeys) throws(VaultError) -> UInt64 {
         try keyring.checkRoomForGroup(named: name)
         let number = newNumber()
@@ -173,21 +173,21 @@ struct Rekeying {
 
     // MARK: grants of scoped slots
 
-    /// Sets what the keyring knows about a slot; its grants have the current numbers of the groups.
+    /// Sets the keyring's data about a slot, whose grants use the current group numbers.
     mutating func set(_ slot: SlotDots) { keyring.set(slot) }
 
-    /// Sets what the keyring knows about all slots.
+    /// Sets the keyring's data about all slots.
     mutating func set(slots: [SlotDots]) { keyring.slots = slots }
 
     mutating func keepSlots(of header: Header) { keyring.keepSlots(of: header) }
 
     mutating func set(vaultKey: StoredDot) { keyring.vaultKey = vaultKey }
 
-    /// Returns the number that a group has now, given its number before.
+    /// Returns the current number of a group, given its old number.
     func number(nowOf group: UInt64) -> UInt64 { numbers[group] ?? group }
 
-    /// Returns the new grants of a slot that granted these groups, given by their old or new numbers; groups that no
-    /// longer exist are omitted.
+    /// Returns the keys of these groups, given by their old or new numbers, for a slot; groups that no longer exist are
+    /// omitted.
     func grants(_ wanted: Set<UInt64>, _ keys: borrowing VaultKeys) throws(VaultError) -> Grants {
         let known = Set(keyring.groups.map(\.number))
         let numbers = Set(wanted.map { self.numbers[$0] ?? $0 }).intersection(known).sorted()

@@ -66,8 +66,8 @@ public struct Rotation: ~Copyable {
         guard all.contains(where: { $0.isFull && factors[$0.id] != nil }) else { throw Self.noFullSlot }
         return try vault.withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
-                // A slot that the caller has not seen in the list must not be dropped, nor made again for factors or
-                // recipients that it no longer has.
+                // A slot that the caller has not seen must not be dropped, and a slot must not be recreated with
+                // replaced factors or recipients.
                 guard core.store.header.slots == seen else {
                     throw VaultError(
                         .busy, "the vault's slots have changed since the rotation was prepared: prepare it again")
@@ -111,7 +111,7 @@ public struct Rotation: ~Copyable {
             header: header, keys: keys, wrappingKey: made.opened.wrappingKey.secret.copy(), slotID: made.opened.id)
         var plan = Rebuild.Plan(
             replacement, keyring: rekeying.keyring, targets: rekeying.targets, hasNewLocator: true)
-        // The owners' statement that the new key succeeds theirs (section 7.3).
+        // The hand-over from the owners' key to the new key (section 7.3).
         plan.handsOver = Rebuild.NewHandOver(vector: handedOver, next: nextKey, from: store)
         try Rebuild.run(plan, core, next, progress: progress)
         return RotationReport(copiedDeviceBound: copied, dropped: made.dropped)
@@ -147,8 +147,8 @@ public struct Rotation: ~Copyable {
         return Made(slots: slots, dropped: dropped, opened: opened)
     }
 
-    /// Returns a new slot with the id, factors, cost, name and grants of an old one; nil if its provider cannot rebuild
-    /// it.
+    /// Returns a new slot with the id, factors, cost, name and grants of an old slot; nil if its provider cannot
+    /// rebuild it.
     private static func slot(
         like old: Slot, _ box: FactorsBox, _ keys: borrowing VaultKeys, _ rekeying: borrowing Rekeying,
         _ core: VaultCore

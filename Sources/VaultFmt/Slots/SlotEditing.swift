@@ -5,7 +5,7 @@ internal import VaultStore
 public struct SlotChange: Sendable {
     /// The slot that was added, changed or removed. A slot keeps its id when its factors change.
     public let id: SlotID
-    /// Slots that were dropped because this version does not know their kinds and cannot give them the new keys
+    /// Slots that were dropped because this version does not know their kinds and cannot seal the new keys for them
     ///
     public var dropped: [SlotInfo] = []
     /// Items of other devices, whose secrets could not be resealed. A former holder of their group's key who also has
@@ -41,7 +41,7 @@ enum SlotEditing {
             .invalidArgument, "these factors already open \(described); use different factors for another slot")
     }
 
-    /// Throws `kdfLimit` if there are so many costly slots that readers would not try the last one.
+    /// Throws `kdfLimit` if the slots are too costly for readers to try all of them.
     static func checkCosts(_ slots: [Slot]) throws(VaultError) {
         var spent: [SlotFactors: UInt64] = [:]
         let limits = ReaderLimits()
@@ -70,8 +70,8 @@ enum SlotEditing {
 
     // MARK: replacing the header
 
-    /// Replaces the header with one that has other slots: in front of the same body if it fits, otherwise with a
-    /// compaction.
+    /// Replaces the header with one that has different slots. If it does not fit in front of the same body, the file is
+    /// compacted.
     ///
     /// - Parameters:
     ///   - slots: All slots of the new header.
@@ -103,7 +103,7 @@ enum SlotEditing {
 }
 
 extension Keyring {
-    /// Returns what the keyring knows about a slot of the header.
+    /// Returns the keyring's data about a slot of the header.
     func dots(of slot: Bytes16) throws(VaultError) -> SlotDots {
         guard let found = slots.first(where: { $0.id == slot }) else {
             throw VaultError(.structureInvalid, "a slot in the header is not listed in the keyring")
@@ -111,7 +111,7 @@ extension Keyring {
         return found
     }
 
-    /// Adds a slot, or replaces what is known about it.
+    /// Adds a slot, or replaces the data about it.
     mutating func set(_ slot: SlotDots) {
         removeSlot(slot.id)
         slots.insert(slot, at: slots.firstIndex { $0.id > slot.id } ?? slots.count)

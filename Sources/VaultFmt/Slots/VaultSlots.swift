@@ -124,8 +124,8 @@ extension Vault {
         }
     }
 
-    /// Removes a slot. Unless it is a full slot, this also replaces the keys that it held and reseals everything sealed
-    /// under them.
+    /// Removes a slot. Unless it is a full slot, its keys are also replaced, and everything sealed under them is
+    /// resealed.
     ///
     /// Anyone who copied the vault key from a full slot still has it; only a rotation revokes it. Throws `lastSlot` for
     /// the last full slot that this version knows, or `noSuchSlot`.
@@ -144,7 +144,7 @@ extension Vault {
                 }
                 var change = SlotChange(id: id)
                 let next = try store.nextVector()
-                // The removal is a change with a dot, and leaves nothing else behind.
+                // The removal is a change, which is recorded only by its dot.
                 _ = try next.tick()
                 guard slot.kind != .full else {
                     var keyring = store.keyring
@@ -152,7 +152,7 @@ extension Vault {
                     try SlotEditing.replaceHeader(slots, keyring, next, core)
                     return change
                 }
-                // The groups of a slot of an unknown kind are not known, so it could open all of them.
+                // A slot of an unknown kind could open any group.
                 let held =
                     slot.kind == .scoped
                     ? try store.keyring.dots(of: slot.id).grants.map(\.group) : store.keyring.groups.map(\.number)
@@ -173,9 +173,9 @@ extension Vault {
     ///
     /// Throws `busy` if another program has replaced or removed the slot in the meantime: for the slot that opened this
     /// vault, since the vault was opened or this handle last changed the slot; for any other slot, since this handle
-    /// last read the file. A factor that the change would keep may have been replaced for a reason. Throws
-    /// `invalidArgument` for factors that open another slot, or for a slot that this version does not know; otherwise
-    /// the same errors as `addSlot`.
+    /// last read the file. This protects a concurrent change of a factor that this change would otherwise restore.
+    /// Throws `invalidArgument` for factors that open another slot, or for a slot that this version does not know;
+    /// otherwise the same errors as `addSlot`.
     @discardableResult
     public func changeFactors(
         of id: SlotID? = nil, to factors: borrowing Factors, cost: KDFCost? = nil, allowWeak: Bool = false,
@@ -248,7 +248,7 @@ extension Vault {
         return SlotChange(id: SlotID(old.id))
     }
 
-    /// Writes a header in which one slot has another name or other factors.
+    /// Writes a header in which the name or the factors of one slot are changed.
     private static func change(
         _ id: Bytes16, _ slots: [Slot], opened: (id: Bytes16, wrappingKey: SecretBox)? = nil, _ core: VaultCore
     ) throws(VaultError) {
@@ -281,12 +281,12 @@ extension Vault {
 }
 
 extension NewEpoch {
-    /// Makes new keys for the groups that a slot gains or loses, and returns the present numbers of the groups that it
-    /// opens from now on.
+    /// Makes new keys for the groups that a slot gains or loses, and returns the current numbers of the groups that it
+    /// now opens.
     fileprivate mutating func regrant(
         from before: Set<UInt64>, to names: [String], createsGroups: Bool
     ) throws(VaultError) -> Set<UInt64> {
-        // Slots that are dropped with the epoch have already made all groups change their numbers.
+        // If slots were dropped with the epoch, all groups already have new numbers.
         let before = Set(before.map { rekeying.number(nowOf: $0) })
         let staying = Set(names.compactMap { rekeying.number(of: $0) }).intersection(before)
         try replace(before.subtracting(staying))

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-// Earlier values within a transaction: reading, restoring, forgetting and adding them (specification, section 6.4).
+// Reads, restores, forgets and adds earlier values within a transaction (specification, section 6.4).
 extension Transaction {
     /// Returns the earlier values of an item, oldest first. Throws `noSuchItem`.
     public func earlierValues(of key: ItemKey) throws(VaultError) -> [EarlierValue] {
@@ -14,15 +14,15 @@ extension Transaction {
         return try opened(value)
     }
 
-    /// Returns the value that an attribute had with an earlier secret, whatever its size; nil if the item had no such
+    /// Returns an attribute's value of any size at the time of an earlier secret; nil if the item did not have this
     /// attribute, or if it was sealed.
     package func attribute(_ name: String, of value: EarlierValue) throws(VaultError) -> Secret? {
         try requireOpen()
         return try self.value(of: name, value)
     }
 
-    /// Restores an earlier secret or sealed attribute of an item. The current value becomes an earlier one, if the vault
-    /// keeps any and it is not damaged. Nothing else of the item changes.
+    /// Restores an earlier secret or sealed attribute of an item. The current value becomes an earlier value, unless it
+    /// is damaged or the vault does not keep earlier values. Other fields of the item do not change.
     ///
     /// Throws `noSuchItem` if the item or this earlier value does not exist.
     public func restore(_ value: EarlierValue, of key: ItemKey) throws(VaultError) {
@@ -38,8 +38,8 @@ extension Transaction {
     /// return from any copy of the vault, and values with the same bytes are forgotten with them. Their records stay in
     /// the file until it is compacted.
     ///
-    /// If the list of earlier values is damaged, forgetting all of them drops the list, together with what was left to
-    /// settle, and counts as one. Throws `noSuchItem` if the item or one of these values does not exist.
+    /// If the list of earlier values is damaged, forgetting all of them drops the list, together with the values to
+    /// settle, and counts as one value. Throws `noSuchItem` if the item or one of these values does not exist.
     @discardableResult
     public func forgetEarlierValues(of key: ItemKey, _ values: [EarlierValue]? = nil) throws(VaultError) -> Int {
         let old = try existing(key)
@@ -60,7 +60,7 @@ extension Transaction {
         return count
     }
 
-    /// Returns an earlier value as it is stored now. Throws `noSuchItem` if the item does not have it.
+    /// Returns the current stored form of an earlier value. Throws `noSuchItem` if it does not exist.
     private static func current(
         _ value: EarlierValue, among known: [EarlierValue]
     ) throws(VaultError) -> EarlierValue {
@@ -70,8 +70,8 @@ extension Transaction {
         return found
     }
 
-    /// Adds earlier values, oldest first, to an item, as an import does. Only the newest ones are added, up to the
-    /// number that the vault keeps; returns how many were added.
+    /// Adds earlier values, oldest first, to an item, for example in an import. Only the newest ones are added, up to
+    /// the number that the vault keeps; returns how many were added.
     ///
     /// They are sorted after existing ones, and before values that the item got earlier in the same transaction. Throws
     /// `noSuchItem`, and the same errors as adding an item with such a secret and such attributes.
@@ -96,8 +96,8 @@ extension Transaction {
         return new.count
     }
 
-    /// Gives the fields that get earlier values the dot of the change if they were written in this transaction, because
-    /// the earlier values precede what these fields show.
+    /// Sets the dot of fields that receive earlier values to that of the change if they were written in this
+    /// transaction, because their current values must be newer than the added ones.
     private func renew(_ change: inout ItemChange) {
         let entry = change.old.entry
         func isNew(_ field: Int) -> Bool { entry.dot(of: field).revision > core.store.clock }
@@ -115,7 +115,7 @@ extension Transaction {
         }
     }
 
-    /// Seals an earlier secret and its sealed attributes, each in a record of its own, under one dot.
+    /// Seals an earlier secret and its sealed attributes, each in a separate record, under one dot.
     private func add(
         _ value: NewEarlierValue, of item: Item, in compartment: UInt64, to edit: inout ItemEdit
     ) throws(VaultError) {

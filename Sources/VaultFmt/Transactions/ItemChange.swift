@@ -4,22 +4,22 @@ internal import VaultStore
 /// A change to an existing item.
 struct ItemChange {
     let old: Item
-    /// The item's attributes before the change, as far as they were read.
+    /// The item's attributes before the change; unread values are missing.
     var before: Attributes
     var key: ItemKey
     var attributes: Attributes
     var accessibility: Accessibility
     var created: Int64?
     var modified: Int64?
-    /// Whether the secret is a different one, or what was left to settle of it is settled.
+    /// True if the secret is changed, or a conflict in it is settled.
     var writesSecret = false
-    /// Attributes that are set, and so settled, even if their values are the same.
+    /// Attributes that are set, and therefore settled, even if their values are unchanged.
     var setAttributes: Set<[UInt8]> = []
-    /// Attributes of another state of the item, whose values may remain unread, like those of the old attributes.
+    /// Attributes of another state of the item; their values need not be read.
     var keepsUnread = Attributes()
-    /// Whether what the item does not show is given up, because it cannot be read.
+    /// True if the values that the item does not show are dropped, because they cannot be read.
     var losesPast = false
-    /// Values that lose and get a dot of this change: their old names, by their new ones.
+    /// Losing values that are renamed to a dot of this change: their old names, by new name.
     var kept: [ValueName: ValueName] = [:]
     /// Further effects on the item's values: they are settled, forgotten or added.
     var edit = ItemEdit()
@@ -35,13 +35,13 @@ struct ItemChange {
     /// The attributes that may be present without a value.
     var mayStayUnread: Attributes { keepsUnread.isEmpty ? before : Attributes(keepsUnread.all + before.all) }
 
-    /// Notes that these attributes are set. That matters only if something is left to settle.
+    /// Records that these attributes are set, which matters only for conflicts.
     mutating func settles(_ set: [Attribute]) {
         if old.needsSettling { setAttributes.formUnion(set.map { Array($0.name.utf8) }) }
     }
 }
 
-/// The fields to which a change gives a different value.
+/// The fields whose values a change modifies.
 struct WrittenFields {
     var key = false
     var place = false
@@ -72,7 +72,7 @@ enum ItemFrames {
 }
 
 extension Attributes {
-    /// Whether any attribute has a value that belongs in the item's record but was not read.
+    /// True if any attribute has a value that belongs in the item's record but was not read.
     var needsRecord: Bool { all.contains { $0.fileFlags.contains(.inItemRecord) && !$0.isRead } }
 
     /// The attributes that are in the item's record.
@@ -132,8 +132,8 @@ extension Transaction {
         try apply(change, compartment: change.old.entry.compartment) { (_, _, _) throws(VaultError) in }
     }
 
-    /// Changes an item, giving it a new record unless nothing in the record differs. For an item that lacks a secret
-    /// and gets none, `secret` is empty.
+    /// Changes an item, and writes a new record if its contents differ. `secret` is empty if the item has no secret
+    /// before and after the change.
     func apply(_ change: ItemChange, secret: borrowing Secret) throws(VaultError) {
         try ItemLimits.check(
             secretBytes: secret.count, change.attributes, replacing: change.mayStayUnread, created: change.created,
@@ -204,9 +204,9 @@ extension Transaction {
         tally.liveBytes += ItemFrames.bytes(entry, item.largeRecords, past)
     }
 
-    // MARK: what a change writes
+    // MARK: differences
 
-    /// Returns whether a change gives any field a different value.
+    /// Returns whether a change modifies the value of any field.
     func differs(_ change: ItemChange) throws(VaultError) -> Bool {
         let compartment = try ring.compartment(change.key.group, change.accessibility)
         let written = try compared(change, compartment).1
@@ -254,7 +254,7 @@ extension Transaction {
         }
     }
 
-    /// Returns whether a change needs more of an item than its entry: the item has a past, or will have one.
+    /// Returns whether a change needs the item's full state, because the item has a past or will have one.
     private func needsState(_ change: ItemChange, _ written: WrittenFields, _ placed: PlacedAttributes) -> Bool {
         if change.old.hasPast || !change.edit.isEmpty { return true }
         guard ring.kept > 0 else { return false }
@@ -266,7 +266,7 @@ extension Transaction {
         }
     }
 
-    /// Sets the dots and times in the entry of an item that has no past and gets none.
+    /// Sets the dots and times in the entry of an item without a past before and after the change.
     private func setDots(_ change: ItemChange, _ entry: inout ItemEntry, _ written: WrittenFields, _ dot: Dot) {
         let old = change.old.entry
         entry.dot = next.stored(dot)

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The keys that a transaction has given to items that do not have theirs plain.
+/// The second keys that a transaction has assigned to items.
 struct ItemNames {
     private(set) var second: [ItemKey: Set<Bytes16>] = [:]
 
@@ -10,7 +10,8 @@ struct ItemNames {
     }
 }
 
-// Of several items with the same key, the one with the least id has it plain (specification, section 6.1).
+// If several items have the same key, the one with the smallest id is listed under the plain key (specification,
+// section 6.1).
 extension Transaction {
     /// Returns the item with this key in a page, as this transaction has changed it.
     func entry(_ name: PageName) throws(VaultError) -> Item? {
@@ -41,13 +42,13 @@ extension Transaction {
             }
         }
         return try TwinSearch(core.store.tree, entryCheck).item(listed: key).flatMap { (item) throws(VaultError) in
-            // The item may have received its key plain in the meantime.
+            // The item may now be listed under its plain key.
             try current(item)
         }
     }
 
-    /// Sets the entry of an item under a key that other items may have. Any entry of the item under another key has
-    /// already been removed.
+    /// Sets the entry of an item under a key that other items may also have. Any entry of the item under another key
+    /// has already been removed.
     func put(_ value: [UInt8], for id: Bytes16, under key: ItemKey) throws(VaultError) {
         guard let plain = try entry(PageName(key)), plain.entry.id != id else {
             return changes.set(key.bytes, value)
@@ -57,7 +58,8 @@ extension Transaction {
         changes.set(key.bytes, value)
     }
 
-    /// Removes the entry of an item. If the item had its key plain, the one with the least id among the others gets it.
+    /// Removes the entry of an item. If the item was listed under its plain key, the remaining item with the smallest
+    /// id moves to that key.
     func take(_ item: Item) throws(VaultError) {
         changes.set(item.pageName.bytes, nil)
         guard item.hasKeyPlain else { return }

@@ -1,27 +1,25 @@
 internal import VaultBytes
 
-/// Determines what happens to the records that a transaction leaves behind if an item moves out of a group that a
-/// scoped slot opens, gets a stricter accessibility, or is bound to this device. Until the vault is compacted,
-/// these records can be opened with fewer rights than the item requires.
+/// Determines the treatment of old records if a transaction moves an item out of a group that a scoped slot opens,
+/// makes its accessibility stricter, or binds it to this device. Until the vault is compacted, these records
+/// can be opened with fewer rights than the item requires.
 public enum Narrowing: Sendable, Hashable {
-    /// The vault is compacted in the same commit: either everything happens or nothing does, and no such record remains
-    /// in the file. This requires rewriting the file; it throws `cannotReplace` if that is impossible, or `noSpace` if
-    /// there is not enough space.
+    /// The vault is compacted in the same commit, so no such record remains in the file. The commit throws
+    /// `cannotReplace` if the file cannot be rewritten, or `noSpace` if there is not enough space.
     case atOnce
     /// The records remain until the vault is compacted.
     case later
 }
 
-/// A record that an item has left behind and that can be opened with fewer rights than the item now requires.
+/// An old record of an item that can be opened with fewer rights than the item now requires.
 public struct Remnant: Sendable, Hashable {
     /// The item's current key.
     public let key: ItemKey
-    /// The access group whose scoped slots can open the record but cannot all open the item; nil if all of them can
-    /// still read the item.
+    /// The access group of the record, if some of its scoped slots can open the record but not the item; otherwise nil.
     public let group: String?
-    /// Whether programs that have locked the vault but kept keys can open the record but not the item.
+    /// True if programs that have locked the vault but kept keys can open the record but not the item.
     public let isOpenWhenLocked: Bool
-    /// Whether the record needs no device, or a different device from the item's.
+    /// True if the record does not require the item's device.
     public let isForOtherDevices: Bool
 
     init(_ key: ItemKey, _ before: KeyringView.Compartment, _ now: KeyringView.Compartment, slots: Int) {
@@ -31,7 +29,7 @@ public struct Remnant: Sendable, Hashable {
         isForOtherDevices = now.info.isDeviceBound && before.info.device != now.info.device
     }
 
-    /// Whether anyone who cannot open the item can open the record.
+    /// True if the record can be opened without the rights for the item.
     var isReadable: Bool { group != nil || isOpenWhenLocked || isForOtherDevices }
 }
 

@@ -23,7 +23,7 @@ package final class OpenTransaction: Sendable {
 
     deinit { state.withLock { rollBack(&$0) } }
 
-    /// Whether this thread began the transaction.
+    /// True if this thread began the transaction.
     package var isOfThisThread: Bool { thread == ThisThread.number }
 
     package var hasEnded: Bool { state.withLock { $0.transaction == nil } }
@@ -76,7 +76,7 @@ package final class OpenTransaction: Sendable {
 }
 
 extension Vault {
-    /// Whether this process opened the vault, rather than its parent.
+    /// True if this process opened the vault, rather than its parent.
     package var isOfThisProcess: Bool { exclusive.isOfThisProcess }
 
     /// Begins a transaction. Throws the same errors as `transaction`.

@@ -1,16 +1,16 @@
 internal import VaultBytes
 internal import VaultStore
 
-// Changes of items that have more than they show, or will have.
+// Changes of items that have a past before or after the change.
 extension Transaction {
-    /// An item's past before and after a change, as far as it was read.
+    /// An item's past before a change, if it was read, and after it.
     struct ChangedPast {
         var before: Past?
         var now: Past?
     }
 
-    /// Replaces the item's siblings with one, keeps what the change replaces, and sets everything in the entry that
-    /// follows from it. The entry already refers to the new record.
+    /// Replaces the item's siblings with one, keeps replaced values, and sets the parts of the entry that depend on the
+    /// result. The entry already refers to the new record.
     func changePast(
         _ change: ItemChange, _ entry: inout ItemEntry, _ placed: PlacedAttributes, _ written: WrittenFields, _ dot: Dot
     ) throws(VaultError) -> ChangedPast {
@@ -45,8 +45,8 @@ extension Transaction {
         return ChangedPast(before: before, now: now)
     }
 
-    /// Gives a dot of this commit to each value that loses with a change and would be older than everything that the
-    /// item keeps of its field, because nobody has had a chance to see it as an earlier value.
+    /// Assigns a dot of this commit to each losing value that would otherwise be older than all kept values of its
+    /// field, and would therefore be dropped at once.
     func keepLosers(
         of change: inout ItemChange, _ written: WrittenFields, _ attributes: Attributes
     ) throws(VaultError) {
@@ -65,7 +65,7 @@ extension Transaction {
             let shown = view.shown.fields[mark.field].map { ValueName(mark.field, $0) }
             let others = view.kept.union(view.marks).union(shown.map { [$0] } ?? [])
             let newer = others.count { $0.field == mark.field && $0.dot > mark.dot }
-            // After the first of a field, the others follow it, so that they stay in their order.
+            // Once the first value of a field has moved, the others must also move, to preserve their order.
             guard newer >= ring.kept || moved.contains(mark.field) else { continue }
             moved.insert(mark.field)
             value.replaced = core.store.fileSystem.now()
@@ -75,7 +75,7 @@ extension Transaction {
         }
     }
 
-    /// Returns the change of an item's fields, with the values that the entry will have.
+    /// Returns the change of an item's fields, with the future values of the entry.
     private func edit(
         _ change: ItemChange, _ entry: ItemEntry, _ placed: PlacedAttributes, _ written: WrittenFields
     ) -> ItemEdit {
@@ -95,8 +95,8 @@ extension Transaction {
         return edit
     }
 
-    /// Reseals what the item no longer shows, so that only owners can read it. A damaged value that was shown until now
-    /// cannot be kept.
+    /// Reseals values that the item no longer shows for owners only. A damaged value that was shown until now cannot be
+    /// kept.
     private func sealForOwners(
         _ state: inout ItemState, _ change: ItemChange, _ placed: PlacedAttributes, in compartment: UInt64,
         before: ItemState, replaced: ShownItem
@@ -165,7 +165,7 @@ extension ValueName {
 }
 
 extension ItemState {
-    /// Drops a value that nobody can read, and that is not shown.
+    /// Drops an unreadable value that is not shown.
     mutating func drop(_ name: ValueName) {
         for dot in siblings.keys { siblings[dot]?.earlier.remove(name) }
         open.remove(name)

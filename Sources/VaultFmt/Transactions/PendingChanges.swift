@@ -1,7 +1,7 @@
 internal import VaultBytes
 
-/// The changes of one transaction: the last one for each key. They are kept in large pieces, because a transaction can
-/// have a million changes.
+/// The changes of one transaction: the last one for each key. They are stored in large pieces, because a transaction
+/// can have a million changes.
 struct PendingChanges: TreeChanges {
     private static let pieceSize = 1 << 20
     private static let removed = UInt32.max
@@ -67,7 +67,7 @@ struct PendingChanges: TreeChanges {
         let size = 8 + key.count + (value?.count ?? 0)
         if pieces.isEmpty || pieces[pieces.count - 1].count + size > Self.pieceSize {
             pieces.append([])
-            // A transaction with a single item should not bear the cost of one with a thousand.
+            // Small transactions should not allocate large pieces.
             if pieces.count > 1 { pieces[pieces.count - 1].reserveCapacity(max(Self.pieceSize, size)) }
         }
         let last = pieces.count - 1

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-// Records of attributes, and records that move to other compartments.
+// Seals records of attributes, and records that move to other compartments.
 extension Transaction {
     /// Attributes in the form stored in a page.
     struct PlacedAttributes {
@@ -86,19 +86,18 @@ extension Transaction {
     }
 }
 
-/// Seals the values of an item that it does not show for owners, each in a record that holds no other protected value
-///
+/// Seals, for owners, the values that an item does not show, each protected value in a separate record (R-6.10, R-6.11,
+///
 struct OwnersSealing {
     private let transaction: Transaction
-    /// Reads the records as they are.
+    /// The reader of the existing records.
     private let reader: any RecordReading
     private let item: Bytes16
     /// The offset before which these records end.
     private let referrer: UInt64
-    /// Returns the place of a record that stays as it is.
+    /// Returns the place of a record that is not resealed.
     private let kept: (RecordRef) throws(VaultError) -> RecordRef
-    /// The records of large attributes to which the item's entry will refer, and the new places of those that were
-    /// resealed for it.
+    /// The records of large attributes that the item's new entry refers to, including resealed ones.
     private let shared: Set<RecordRef>
     private let moved: [RecordRef: RecordRef]
     /// The device to which the item is bound, if it is this one.
@@ -114,8 +113,8 @@ struct OwnersSealing {
         ) { (record) throws(VaultError) in record }
     }
 
-    /// `reader`: reads the records, which may be in another file. `referrer`: the offset before which they end.
-    /// `kept`: returns the place of a record that stays as it is; a record from another file is copied first.
+    /// `reader`: reads the records, which may be in another file. `referrer`: the offset before which they end. `kept`:
+    /// returns the place of a record that is not resealed; a record from another file is copied first.
     init(
         _ transaction: Transaction, _ item: Bytes16, _ placed: Transaction.PlacedAttributes, device: Bytes16,
         reader: any RecordReading, referrer: UInt64, kept: @escaping (RecordRef) throws(VaultError) -> RecordRef
@@ -130,11 +129,11 @@ struct OwnersSealing {
         bound = device != .zero && device == transaction.core.deviceID ? device : nil
     }
 
-    /// Returns a value of the item whose records only owners can open. A record that needs another device's secret stays
-    /// where it is.
+    /// Returns a value with records that only owners can open. A record that needs another device's secret is not
+    /// resealed.
     ///
-    /// `state`: the item as the merge makes it, or before the change; it has the values of the attributes that are kept
-    /// with a secret.
+    /// `state`: the merged item, or the item before the change; it contains the attributes that are stored with a
+    /// secret.
     mutating func sealed(
         _ name: ValueName, _ value: HeldValue, in state: ItemState
     ) throws(VaultError) -> HeldValue {
@@ -146,7 +145,7 @@ struct OwnersSealing {
             let new = try sealed(record, always: !apart.isEmpty) { (sealing, compartment) throws(VaultError) in
                 try sealing.secret(record, attributes, apart, compartment)
             }
-            // What could not be sealed again lacks what is in other records.
+            // A record that could not be resealed does not contain values from other records.
             if new.isElsewhere { attributes.removeAll { attribute in apart.contains { $0.name == attribute.name } } }
             for attribute in attributes {
                 guard let own = attribute.record else {
@@ -180,8 +179,7 @@ struct OwnersSealing {
         return new
     }
 
-    /// Passes the owners' compartment to `seal`, unless the record is already in it, or cannot be opened here, in which
-    /// case it stays as it is, elsewhere.
+    /// Passes the owners' compartment to `seal`, unless the record is already in it or cannot be opened here.
     private func sealed(
         _ record: RecordRef, always: Bool = false, _ seal: (OwnersSealing, UInt64) throws(VaultError) -> RecordRef
     ) throws(VaultError) -> (record: RecordRef, isElsewhere: Bool) {
@@ -201,14 +199,14 @@ struct OwnersSealing {
         try transaction.append(try reader.body(own, of: item, before: referrer), of: item, in: compartment)
     }
 
-    /// An attribute that is kept with a secret, and whose value is in another record.
+    /// An attribute that is stored with a secret but whose value is in another record.
     private struct ApartAttribute {
         let name: String
         let valueName: ValueName
         let value: HeldValue
     }
 
-    /// Returns the attributes of a secret that are in records other than the secret's, because merges combine records.
+    /// Returns the attributes of a secret that are in other records, which can result from merges.
     private static func apart(
         _ name: ValueName, _ secret: HeldValue, in state: ItemState
     ) -> [ApartAttribute] {

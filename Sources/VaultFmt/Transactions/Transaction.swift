@@ -4,18 +4,17 @@ internal import VaultStore
 /// Changes that become durable together or not at all. A transaction must be used only within the closure that it is
 /// passed to.
 ///
-/// It sees its own changes; other handles see none of them before the transaction has ended.
+/// Reads within the transaction include its changes; other handles do not see them before the commit.
 public final class Transaction: RecordReading {
-    /// Determines what happens to records that this transaction leaves behind and that can be opened with fewer rights
-    /// than their items now require.
+    /// Determines the treatment of old records that can be opened with fewer rights than their items now require.
     public var narrowing = Narrowing.atOnce
-    /// The records that this transaction has left behind, in order. They are removed by the commit or, if `narrowing`
-    /// is `.later`, when the vault is compacted.
+    /// The old records of this transaction, in order. They are removed by the commit or, if `narrowing` is `.later`,
+    /// when the vault is compacted.
     public private(set) var remnants: [Remnant] = []
 
     let core: VaultCore
     let appender: Appender
-    /// The vector of the state that the commit makes, and the dots of its changes.
+    /// The vector of the state that the commit creates, and the dots of its changes.
     let next: NextVector
     var changes = PendingChanges()
     var ring: WritableKeyring
@@ -25,7 +24,7 @@ public final class Transaction: RecordReading {
     /// The grants of the scoped slots, determined when first needed.
     private var grants: SlotGrants?
     private var hasEnded = false
-    /// Whether items of classes that this version does not define may be created; only for items copied from another
+    /// True if items of classes that this version does not define may be created; only for items copied from another
     /// vault.
     var makesAnyClass = false
     /// The generation of the branch that the commit merges, if any.
@@ -37,7 +36,7 @@ public final class Transaction: RecordReading {
         var forgotten: Int64 = 0
         var pasts: Int64 = 0
         var liveBytes: Int64 = 0
-        /// Whether frames of unknown size were dropped, in which case the remaining ones must be counted.
+        /// True if frames of unknown size were dropped, in which case the remaining ones must be counted.
         var isLiveBytesLost = false
     }
 
@@ -73,7 +72,7 @@ public final class Transaction: RecordReading {
         return try whole(item)
     }
 
-    /// Returns the value of an attribute, whatever its size; nil if the item has no attribute of this name. Throws
+    /// Returns the value of an attribute of any size; nil if the item does not have this attribute. Throws
     /// `noSuchItem`.
     public func attribute(_ name: String, of key: ItemKey) throws(VaultError) -> Secret? {
         try value(of: name, try existing(key))
@@ -133,8 +132,8 @@ public final class Transaction: RecordReading {
     /// Adds an item, or replaces its secret and the given attributes; all other attributes are kept. If no
     /// accessibility is given, an existing item keeps its own.
     ///
-    /// If the secret or the value of a sealed attribute changes, the old one becomes an earlier value, provided that
-    /// the vault keeps any. What was left to settle of each field that is set is settled.
+    /// If the secret or the value of a sealed attribute changes, the old one becomes an earlier value, unless the vault
+    /// does not keep any. Conflicts in the fields that are set are settled.
     public func set(
         _ key: ItemKey, secret: borrowing Secret, attributes: AttributeChanges = .init(),
         accessibility: Accessibility? = nil,
@@ -152,7 +151,7 @@ public final class Transaction: RecordReading {
         change.settles(attributes.set.all)
         var failure: VaultError?
         if ring.kept == 0, !change.attributes.needsRecord {
-            // Nothing is kept, so that the old value does not matter.
+            // No earlier values are kept, so the old value is not needed.
             change.writesSecret = true
         } else if let opened = try opened(old, else: &failure) {
             change.before = opened.item.attributes
@@ -182,8 +181,8 @@ public final class Transaction: RecordReading {
 
     /// Changes the attributes or accessibility of an item, but not its secret. Throws `noSuchItem`.
     ///
-    /// If the value of a sealed attribute changes, the old one becomes an earlier value, provided that the vault keeps
-    /// any. What was left to settle of each attribute that is set is settled.
+    /// If the value of a sealed attribute changes, the old one becomes an earlier value, unless the vault does not keep
+    /// any. Conflicts in the attributes that are set are settled.
     public func update(_ key: ItemKey, attributes: AttributeChanges = .init(), accessibility: Accessibility? = nil)
         throws(VaultError)
     {
@@ -228,7 +227,7 @@ public final class Transaction: RecordReading {
     /// file until the file is compacted.
     public func remove(_ key: ItemKey) throws(VaultError) -> Bool {
         guard let old = try item(key) else { return false }
-        // The removal is a change, and the vault includes it.
+        // The removal is a change and therefore needs a dot.
         _ = try nextDot()
         let past = try pastToRemove(old)
         try take(old)
@@ -267,8 +266,7 @@ public final class Transaction: RecordReading {
 
     // MARK: records left behind
 
-    /// Makes a note of a record that is replaced by one in another compartment, if anyone who cannot open the new
-    /// record could open the old one.
+    /// Records a replaced record if it can be opened without the rights for its replacement in another compartment.
     func note(_ old: Item, now key: ItemKey, in compartment: UInt64) throws(VaultError) {
         guard old.entry.compartment != compartment, let before = ring.compartment(old.entry.compartment),
             let now = ring.compartment(compartment)
@@ -279,13 +277,13 @@ public final class Transaction: RecordReading {
         if remnant.isReadable { remnants.append(remnant) }
     }
 
-    /// Whether device-only items can be created.
+    /// True if device-only items can be created.
     var hasDevice: Bool { core.deviceID != .zero }
 
     // MARK: ending
 
-    /// Makes the commit a merge, which includes every change of another state. This must be called before any change;
-    /// the commit is made even if nothing has changed.
+    /// Makes the commit a merge that includes every change of another state. Must be called before any change; the
+    /// commit is made even if there are no changes.
     func join(_ other: Vector, generation: UInt64) {
         mergedGeneration = generation
         next.join(other)

@@ -11,7 +11,7 @@ extension Vault {
     public func transaction<R>(_ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R {
         try withCore { (core) throws(VaultError) in
             try core.transaction { (transaction) throws(VaultError) in
-                // This applies only while the caller's code runs; the steps before and after it end on their own.
+                // The limit for waiting applies only while the caller's code runs; the other steps always end.
                 exclusive.beginTransaction()
                 defer { exclusive.endTransaction() }
                 return try body(transaction)
@@ -19,7 +19,7 @@ extension Vault {
         }
     }
 
-    /// Runs changes as `transaction` does, with a body that throws errors of its own.
+    /// Runs changes like `transaction`, with a body that can throw any error.
     ///
     /// If `body` throws, nothing changes and its error is rethrown unchanged. Throws the same errors as `transaction`.
     public func transaction<R>(rethrowing body: (Transaction) throws -> R) throws -> R {
@@ -157,7 +157,7 @@ extension VaultCore {
     /// fails; it is tried again once the dead bytes have doubled, since it reads and writes everything.
     func compactIfDue() {
         let dead = deadBytes
-        // Something has compacted it since.
+        // The file has been compacted since.
         if dead < deadWhenBlocked { deadWhenBlocked = 0 }
         guard dead > store.state.commit.liveBytes + (4 << 20), dead / 2 >= deadWhenBlocked else { return }
         do throws(VaultError) {

@@ -1,7 +1,7 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The keyring as changed by a transaction, with the groups and compartments that its items need.
+/// The keyring within a transaction, with the groups and compartments that its items need.
 struct WritableKeyring {
     private let core: VaultCore
     private(set) var keyring: Keyring
@@ -15,7 +15,7 @@ struct WritableKeyring {
         view = core.view
     }
 
-    /// Whether the keyring differs from that of the state in which the transaction began.
+    /// True if the keyring differs from that of the state in which the transaction began.
     var isChanged: Bool { keyring != core.store.keyring }
 
     /// Returns the compartment with the given number, if it exists.
@@ -113,7 +113,7 @@ struct WritableKeyring {
 
     // MARK: settings
 
-    /// Changes the keyring, as a merge or a change of a slot does.
+    /// Changes the keyring, for a merge or a change of a slot.
     mutating func change<R>(_ body: (inout Keyring) throws(VaultError) -> R) throws(VaultError) -> R {
         defer { view = KeyringView(keyring) }
         return try body(&keyring)

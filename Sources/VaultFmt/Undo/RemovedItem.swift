@@ -24,7 +24,7 @@ extension Vault {
             for (newer, older) in zip(states, states.dropFirst()) {
                 let difference = try StateDifference(from: older, to: newer, core)
                 for item in difference.removed.sorted(by: { $0.key < $1.key }) {
-                    // The first state in which an item is found to exist or not is its newest.
+                    // States are read newest first, so the first result for an item is the newest one.
                     guard known.insert(item.entry.id).inserted else { continue }
                     out.append(
                         RemovedItem(
@@ -43,7 +43,7 @@ struct StateDifference {
     private(set) var removed: [Item] = []
     /// The items that only the later state has.
     private(set) var added: [Item] = []
-    /// The items that both have, with different entries or keys.
+    /// The items that are in both states, with different entries or keys.
     private(set) var changed: [(then: Item, now: Item)] = []
 
     init(from older: CommittedState, to newer: CommittedState, _ core: VaultCore) throws(VaultError) {

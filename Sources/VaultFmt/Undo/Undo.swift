@@ -19,8 +19,8 @@ extension Vault {
     ///
     /// Items that have since been removed are restored under their own ids, with their earlier values; items that have
     /// since been added are removed. A secret or sealed attribute that differs becomes an earlier value; earlier values
-    /// that have since been forgotten or dropped do not return. What was left to settle is left to settle again. Access
-    /// groups and slots do not change.
+    /// that have since been forgotten or dropped do not return. Its conflicts are restored too. Access groups and slots
+    /// do not change.
     ///
     /// - Parameters:
     ///   - earlier: The state whose items are restored.
@@ -32,9 +32,10 @@ extension Vault {
         try undo(to: earlier, from: expected, settles: false)
     }
 
-    /// Does the same as `undo(to:from:)`.
+    /// Restores an earlier state like `undo(to:from:)`.
     ///
-    /// `settles`: Whether what is left to settle now, but was not then, is settled, as a redo of a settlement does.
+    /// `settles`: Whether conflicts that did not exist in the earlier state are settled, as a redo of a settlement
+    /// does.
     package func undo(to earlier: StateID, from expected: StateID, settles: Bool) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in
             let core = transaction.core
@@ -42,7 +43,7 @@ extension Vault {
                 throw VaultError(.busy, "another process has changed the vault in the meantime")
             }
             let past = try core.earlierState(earlier)
-            // What the undo replaces is kept as far as either limit allows.
+            // Replaced values are kept up to the greater of both limits.
             let kept = try core.keyring(of: past.commit).keeping.count
             if kept > transaction.ring.kept { try transaction.keepVersions(kept) }
             try UndoWriter(transaction, then: past, settles: settles).write()

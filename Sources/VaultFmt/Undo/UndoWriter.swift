@@ -1,15 +1,15 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Restores items of an earlier state of the same file. What they show is written again where it differs, because to
-/// other copies of the vault, an undo is a change like any other.
+/// Restores items of an earlier state of the same file. Differing values are written as new changes, because other
+/// copies of the vault treat an undo like any other change.
 struct UndoWriter {
     private let transaction: Transaction
     private let then: CommittedState
     private let settles: Bool
 
     /// - `then`: The state whose items are restored.
-    /// - `settles`: Whether what is left to settle now, but was not then, is settled.
+    /// - `settles`: Whether conflicts that did not exist in the earlier state are settled.
     init(_ transaction: Transaction, then: CommittedState, settles: Bool = false) {
         self.transaction = transaction
         self.then = then
@@ -73,7 +73,7 @@ struct UndoWriter {
         }
     }
 
-    /// Whether an item had this key then: two items can have the same key.
+    /// Returns whether an item had this key in the earlier state; two items can have the same key.
     private func had(_ key: ItemKey, _ id: Bytes16) throws(VaultError) -> Bool {
         let core = transaction.core
         let tree = TreeReader(source: core.store.pages, root: then.commit.root)
@@ -109,7 +109,7 @@ struct UndoWriter {
         try transaction.apply(change, secret: value.secret)
     }
 
-    /// Returns what was left to settle in an item then but is not now, under dots of this change.
+    /// Returns the earlier state's values to settle that are now settled, under dots of this change.
     private func reopened(_ past: Item, _ present: Item) throws(VaultError) -> [ValueName: HeldValue] {
         guard past.needsSettling else { return [:] }
         let (before, now) = (try transaction.state(of: past), try transaction.state(of: present))
@@ -117,7 +117,7 @@ struct UndoWriter {
         var reopened: [ValueName: HeldValue] = [:]
         for mark in try transaction.unforgotten(Set(marks)).sorted() {
             guard var value = before.values[mark] else { continue }
-            // An undo before this one can have left it to settle under another dot.
+            // A previous undo may have restored the conflict under another dot.
             var isOpen = false
             for other in open where other.field == mark.field {
                 if other.dot == mark.dot || now.values[other]?.content == value.content { isOpen = true }
@@ -132,7 +132,7 @@ struct UndoWriter {
         return reopened
     }
 
-    /// Refuses to show a value again that was forgotten after it had been replaced.
+    /// Throws if the undo would show a value that has since been forgotten.
     private func refuseForgotten(_ past: Item) throws(VaultError) {
         let names = Set(try ItemStates(transaction.next.vector).shownNames(of: past))
         guard try transaction.unforgotten(names).count < names.count else { return }
@@ -143,8 +143,9 @@ struct UndoWriter {
 
     // MARK: removed items
 
-    /// Restores an item under its own id, with its old records, its earlier values and what was left to settle. All that
-    /// it shows or leaves to settle gets a dot of this change: to a merge, it is the same item, changed after its removal.
+    /// Restores an item under its own id, with its old records, its earlier values and its conflicts. Its shown values
+    /// and values to settle receive dots of this change, so a merge treats it as the same item, changed after its
+    /// removal.
     private func revive(_ item: Item) throws(VaultError) {
         try refuseForgotten(item)
         let before = try transaction.state(of: item)

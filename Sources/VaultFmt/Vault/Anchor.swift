@@ -4,9 +4,9 @@ package import VaultStore
 /// A state of a vault that a program can remember, in order to detect that the file was rolled back, forked, or
 /// replaced by someone else (specification, section 7.2).
 public struct Anchor: Equatable, Sendable, LosslessStringConvertible {
-    /// How the current state relates to an anchor.
+    /// The relation of the current state to an anchor.
     public enum Verdict: Sendable, Hashable {
-        /// The current state has a different owners' key, to which no hand-over leads: someone else made it.
+        /// The current state has a different owners' key without a hand-over to it: someone else made the vault.
         case foreign
         /// The current state includes the same changes as the anchor's.
         case same
@@ -61,7 +61,7 @@ public struct Anchor: Equatable, Sendable, LosslessStringConvertible {
 
     private static func rows(_ text: Substring) -> [Vector.Row]? {
         var rows: [Vector.Row] = []
-        // A state has at least one row; an anchor without any would be continued by every state.
+        // A state has at least one row; every state would continue an anchor without rows.
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let halves = part.split(separator: "=", omittingEmptySubsequences: false)
             guard halves.count == 2, let revision = Decimal.parse(halves[1]), revision >= 1,
@@ -87,7 +87,7 @@ public struct Anchor: Equatable, Sendable, LosslessStringConvertible {
     }
 }
 
-/// The name of one state of a vault.
+/// Identifies one state of a vault.
 public struct StateID: Hashable, Sendable, LosslessStringConvertible {
     /// The vault.
     public let vault: VaultID
@@ -101,7 +101,7 @@ public struct StateID: Hashable, Sendable, LosslessStringConvertible {
         self.chainValue = chainValue
     }
 
-    /// The chain value, 32 bytes, which no two states share.
+    /// The chain value, 32 bytes, which is unique to the state.
     public var chain: [UInt8] { chainValue.bytes }
 
     /// Parses `VAULT:GENERATION:CHAIN`, as written by `description`; returns nil for anything else.
@@ -118,7 +118,7 @@ public struct StateID: Hashable, Sendable, LosslessStringConvertible {
     public var description: String { "\(vault):\(generation):\(Hex.encode(chain))" }
 }
 
-/// Decimal numbers in one form only.
+/// Parses decimal numbers in canonical form only.
 private enum Decimal {
     static func parse(_ text: Substring) -> UInt64? {
         UInt64(text).flatMap { "\($0)" == text ? $0 : nil }
@@ -128,8 +128,8 @@ private enum Decimal {
 /// The public key of a vault's owners. It is the same for all slots, and changes with a rotation (specification,
 /// section 3.4).
 ///
-/// It is not secret. A program that knows it can refuse a vault made by someone else without having seen the vault
-/// before.
+/// It is not secret. A program that has this key can refuse a vault made by someone else, even the first time that it
+/// opens the vault.
 public struct OwnersPublicKey: Hashable, Sendable, LosslessStringConvertible {
     package let value: Bytes32
 

@@ -3,7 +3,7 @@ internal import VaultStore
 /// Reads the leaves of a tree, using more threads the further it gets, and returns the outputs in leaf order.
 struct LeafBatches<Output: Sendable>: Sendable {
     /// Adds the outputs of a leaf; returns true if no further leaf is wanted. `inPassing` is set if many leaves are
-    /// being read, so that they do not evict other pages from the cache.
+    /// being read; they then do not evict other pages from the cache.
     typealias Reader = @Sendable (PageRef, _ inPassing: Bool, inout [Output]) throws(VaultError) -> Bool
     /// The outputs of some leaves, whether no further leaf is wanted, and the error that prevented reading the rest.
     typealias Part = (outputs: [Output], isLast: Bool, failure: VaultError?)
@@ -42,7 +42,7 @@ struct LeafBatches<Output: Sendable>: Sendable {
         guard leaves.count >= Self.leastDivided, workers.count > 1 else {
             return [Self.read(leaves[...], inPassing, reader)]
         }
-        // There are more parts than threads, so that a slower thread takes fewer of them.
+        // There are more parts than threads, which balances the load if a thread is slow.
         let size = max(Self.leastDivided / 2, leaves.count / (workers.count * 4))
         return workers.map((leaves.count + size - 1) / size) { [reader] part, _ in
             Self.read(leaves[part * size..<min((part + 1) * size, leaves.count)], inPassing, reader)
@@ -62,7 +62,7 @@ struct LeafBatches<Output: Sendable>: Sendable {
     }
 
     private mutating func nextLeaves() throws(VaultError) -> [PageRef] {
-        // The walker is moved out while it changes, so that its path is not copied.
+        // The walker is moved out while it changes, which avoids a copy of its path.
         var walker: LeafWalker
         if let known = self.walker.take() {
             walker = known

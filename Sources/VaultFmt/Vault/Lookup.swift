@@ -30,9 +30,9 @@ package struct EarlierValueID: Sendable, Hashable {
     }
 }
 
-// Reading by key: each call finds the item and reads it from the same state, whatever other threads do.
+// Functions that find an item by key and read it from the same state, regardless of other threads.
 extension Vault {
-    /// Returns the value of an attribute, whatever its size; nil if the item has no attribute of this name. Throws
+    /// Returns the value of an attribute of any size; nil if the item does not have this attribute. Throws
     /// `noSuchItem`, and the same errors as `get`.
     package func attribute(_ name: String, of key: ItemKey) throws(VaultError) -> Secret? {
         try withCore { (core) throws(VaultError) in
@@ -45,8 +45,8 @@ extension Vault {
         try withCore { (core) throws(VaultError) in try core.open(try core.earlierValue(id, of: key)) }
     }
 
-    /// Returns the value that an attribute had at the time, whatever its size; nil if the item had no attribute of this
-    /// name. Throws `noSuchItem`, and the same errors as `open`.
+    /// Returns an attribute's value of any size at that time; nil if the item did not have this attribute. Throws
+    /// `noSuchItem`, and the same errors as `open`.
     package func attribute(_ name: String, of id: EarlierValueID, of key: ItemKey) throws(VaultError) -> Secret? {
         try withCore { (core) throws(VaultError) in
             try core.attribute(name, of: try core.earlierValue(id, of: key))

@@ -2,21 +2,21 @@ internal import VaultBytes
 
 /// Options for opening a vault.
 public struct OpenOptions: ~Copyable, Sendable {
-    /// Whether the vault can be changed.
+    /// True if the vault can be changed.
     public var writable = false
     /// The limits on key derivation.
     public var limits = ReaderLimits()
     /// This device, for device-only items. Without it, such items are listed, but their secrets are refused.
     public var device: Device?
-    /// How long to wait for another writer.
+    /// The maximum time to wait for another writer.
     public var lockWait: Duration = .seconds(10)
     /// A state that the vault must continue; otherwise `foreignOwner`, `rolledBack` or `forked` is thrown.
     public var anchor: Anchor?
     /// The owners' public key that the vault must have; otherwise `foreignOwner` is thrown before any of its contents
     /// are returned.
     public var owners: OwnersPublicKey?
-    /// Whether to search the whole file for the newest state, and not only its end within the bounds of section 7.1.
-    /// Use it to call `repair` on a vault that cannot be opened because others have appended bytes.
+    /// True to search the whole file for the newest state, instead of only its end within the bounds of section 7.1.
+    /// Use it to call `repair` on a vault that cannot be opened because other programs have appended bytes.
     public var searchesWholeFile = false
     /// The number of threads for lists, scans, compaction and rotation, 1 to 64; nil for one per processor, up to 16.
     /// Threads are started when there is work for them, and end with the call or cursor that uses them.
@@ -25,7 +25,7 @@ public struct OpenOptions: ~Copyable, Sendable {
     /// Makes the default options: for reading, without a device.
     public init() {}
 
-    /// Whether there is a device.
+    /// True if there is a device.
     package var hasDevice: Bool {
         borrowing get {
             switch device {
@@ -40,7 +40,7 @@ public struct OpenOptions: ~Copyable, Sendable {
 public struct CreateOptions: ~Copyable, Sendable {
     /// The cost of the first slot's key derivation.
     public var cost: KDFCost = .moderate
-    /// Whether a cost below the floor is accepted.
+    /// True if a cost below the floor is accepted.
     public var allowWeak = false
     /// The first slot's name, at most 63 bytes.
     public var slotName = ""
@@ -48,7 +48,7 @@ public struct CreateOptions: ~Copyable, Sendable {
     public var keptVersions = 10
     /// This device, as in the options for opening.
     public var device: Device?
-    /// How long later changes wait for another writer.
+    /// The maximum time that later changes wait for another writer.
     public var lockWait: Duration = .seconds(10)
     /// The number of threads, as in the options for opening.
     public var threads: Int?
@@ -56,7 +56,7 @@ public struct CreateOptions: ~Copyable, Sendable {
     /// Makes the default options.
     public init() {}
 
-    /// Whether there is a device.
+    /// True if there is a device.
     package var hasDevice: Bool {
         borrowing get {
             switch device {
@@ -169,7 +169,8 @@ extension CreateOptions {
 extension OpenOptions {
     consuming func takeDevice() -> Device? { device }
 
-    /// Returns the place with the required owners' public key, the extent of the search and the number of threads.
+    /// Returns the place with these options: the owners' public key, the extent of the search and the number of
+    /// threads.
     borrowing func asked(at place: Store.Place) throws(VaultError) -> Store.Place {
         try Workers.check(threads: threads)
         var place = place

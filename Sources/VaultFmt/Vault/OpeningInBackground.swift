@@ -1,7 +1,7 @@
 internal import VaultStore
 
 extension Vault {
-    /// Opens a vault on a thread of its own, so that the key derivation does not block the caller.
+    /// Opens a vault on a separate thread, so the key derivation does not block the caller.
     ///
     /// - Throws: The same errors as `open`.
     public static func openInBackground(
@@ -13,7 +13,7 @@ extension Vault {
         }
     }
 
-    /// Creates a vault on a thread of its own, so that the key derivation does not block the caller.
+    /// Creates a vault on a separate thread, so the key derivation does not block the caller.
     ///
     /// - Throws: The same errors as `create`.
     public static func createInBackground(

@@ -42,8 +42,8 @@ extension Vault {
         try withCore { (core) throws(VaultError) in ItemCursor(core, query) }
     }
 
-    /// Returns the value of an attribute, whatever its size and whether or not it is sealed; nil if the item has no
-    /// attribute of this name. The item must be from the state that is being read. Throws the same errors as `get`.
+    /// Returns the value of an attribute of any size, sealed or not; nil if the item does not have this attribute. The
+    /// item must be from the state that is being read. Throws the same errors as `get`.
     public func attribute(_ name: String, of item: Item) throws(VaultError) -> Secret? {
         // A value that is already in memory is returned without accessing the vault.
         if let attribute = item.attributes.attribute(name), attribute.isRead { return attribute.secret }
@@ -66,8 +66,9 @@ extension Vault {
         try withCore { (core) throws(VaultError) in try core.earlierValues(of: item) }
     }
 
-    /// Returns the secrets and sealed attributes that merges have left to settle in an item returned by a cursor, oldest
-    /// first. They are read like earlier values, which they become if the item is settled in favour of what it shows.
+    /// Returns the secrets and sealed attributes that merges have left to settle in an item returned by a cursor,
+    /// oldest first. They are read like earlier values, and become earlier values if the item is settled in favour of
+    /// the shown values.
     public func unsettledValues(of item: Item) throws(VaultError) -> [EarlierValue] {
         try withCore { (core) throws(VaultError) in
             try core.requireEarlierValues()
@@ -82,8 +83,8 @@ extension Vault {
         try withCore { (core) throws(VaultError) in try core.open(value) }
     }
 
-    /// Returns the device to which an earlier value is bound; nil if it is bound to none. The value must be from the state
-    /// that is being read. Throws `locked`.
+    /// Returns the device to which an earlier value is bound; nil if it is not bound to a device. The value must be
+    /// from the state that is being read. Throws `locked`.
     public func device(of value: EarlierValue) throws(VaultError) -> DeviceID? {
         try withCore { (core) throws(VaultError) in
             guard let number = value.value.record?.compartment,
@@ -96,7 +97,7 @@ extension Vault {
     /// Returns an earlier secret, or the earlier value of a sealed attribute. Throws the same errors as `open`.
     public func secret(of value: EarlierValue) throws(VaultError) -> Secret { try open(value).takeSecret() }
 
-    /// Returns the value that an attribute had with an earlier secret, whatever its size; nil if the item had no such
+    /// Returns an attribute's value of any size at the time of an earlier secret; nil if the item did not have this
     /// attribute, or if it was sealed. Throws the same errors as `open`.
     public func attribute(_ name: String, of value: EarlierValue) throws(VaultError) -> Secret? {
         if let attribute = value.attributes.attribute(name), attribute.isRead { return attribute.secret }

@@ -59,7 +59,7 @@ extension Vault {
     /// Returns the number of leaves to read at a time, which limits the memory for their contents.
     private static func mostLeaves(_ workers: Workers) -> Int { min(max(workers.count * 32, 64), 256) }
 
-    /// `known`: what is known about the key, if the scan has met the compartment before.
+    /// `known`: the cached result for the compartment, if the scan has encountered it before.
     fileprivate func compartmentKey(
         _ number: UInt64, epoch: Bytes32, known: Result<SecretBox, VaultError>? = nil
     ) throws(VaultError) -> Result<SecretBox, VaultError> {
@@ -69,7 +69,7 @@ extension Vault {
                     return .failure(VaultError(.structureInvalid, "an item's compartment does not exist"))
                 }
                 if core.isLocked { return .failure(VaultError(.locked, "the vault is locked")) }
-                // The items are those of before, and so are their compartments.
+                // The state is unchanged, so the cached result is still valid.
                 return known
                     ?? .failure(VaultError(.busy, "the vault's keys were replaced while it was read: read it again"))
             }
@@ -174,7 +174,7 @@ final class ScanPart: Sendable {
         let rest = state.items[state.next...].reduce(0) { $0 + Self.size($1) }
         let usual = sizes.first { $0 >= rest } ?? sizes[sizes.count - 1]
         let size = max(usual, Self.size(state.items[state.next]))
-        // Bodies are written over the contents of the previous batch, which are wiped with the memory.
+        // Bodies overwrite those of the previous batch; the memory is wiped at the end.
         if size > state.memory.count {
             do throws(VaultError) { state.memory = try Secret(allocating: size) } catch {
                 state.results.append(.failure(error))

@@ -17,7 +17,7 @@ public final class Vault: Sendable {
     public let path: String
     /// The vault's id.
     public let id: VaultID
-    /// Whether the vault was opened for writing.
+    /// True if the vault was opened for writing.
     public let isWritable: Bool
     /// The device with which the vault was opened.
     public let device: DeviceID?
@@ -34,7 +34,7 @@ public final class Vault: Sendable {
         try exclusive.withLock(waitingForTransaction: core.lockWait) { () throws(VaultError) in try body(core) }
     }
 
-    /// Releases the lock of a vault that was created with its lock held, so that others can write to it.
+    /// Releases the lock of a vault that was created with its lock held.
     func releaseLock() { core.store.releaseLock() }
 
     /// Passes the underlying store to a closure, for tools that need information not available here.
@@ -42,12 +42,12 @@ public final class Vault: Sendable {
         try withCore { (core) throws(VaultError) in try body(core.store) }
     }
 
-    /// The keys of compartments that this handle has in memory; a locked handle opens secrets only with these.
+    /// The compartment keys in this handle's memory; a locked handle can use only these to open secrets.
     package var keptKeys: [SecretBox] { reading([]) { $0.compartments.held } }
 
     // MARK: state
 
-    /// Whether the vault is locked.
+    /// True if the vault is locked.
     public var isLocked: Bool { reading(false) { $0.isLocked } }
 
     /// The access granted by the slot that opened the vault.
@@ -66,7 +66,7 @@ public final class Vault: Sendable {
         get throws(VaultError) { try withCore { (core) throws(VaultError) in try core.anchor() } }
     }
 
-    /// The name of the state that is being read.
+    /// Identifies the state that is being read.
     public var state: StateID {
         reading(StateID(vault: id, generation: 0, chainValue: .zero)) { $0.state }
     }
@@ -143,7 +143,7 @@ public final class Vault: Sendable {
         do throws(VaultError) {
             try exclusive.withLock(waitingForTransaction: .infinity) { () throws(VaultError) in core.lock() }
         } catch {
-            // This happens only within this thread's own transaction, which needs the keys when it ends.
+            // Only possible within this thread's own transaction, which needs the keys when it ends.
             preconditionFailure("a vault cannot be locked within a transaction")
         }
     }
@@ -160,10 +160,10 @@ public final class Vault: Sendable {
 }
 
 extension VaultCore {
-    /// The name of the state that is being read.
+    /// Identifies the state that is being read.
     var state: StateID { id(of: store.state) }
 
-    /// Returns the name of a state of the file.
+    /// Returns the id of a state of the file.
     func id(of state: CommittedState) -> StateID {
         StateID(vault: VaultID(store.vault), generation: state.commit.generation, chainValue: state.chain)
     }

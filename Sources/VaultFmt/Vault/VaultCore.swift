@@ -11,14 +11,14 @@ final class VaultCore: RecordReading {
     let compartments = CompartmentKeys()
     private(set) var view: KeyringView
     private(set) var isLocked = false
-    /// Whether a full slot opened the vault. This is stored separately, because it cannot be determined once the vault
+    /// True if a full slot opened the vault. This is stored separately, because it cannot be determined once the vault
     /// is locked.
     private(set) var isOwner: Bool
     /// The epoch of the header under which the keys were derived.
     private var epoch: Bytes32
     /// The key of pasts, derived when it is first needed and wiped when the vault is locked.
     private var knownPastKey: SecretBox?
-    /// The reason why the last compaction that was due did not take place.
+    /// The reason why the last due compaction failed.
     var compactionBlocked: String?
     /// The file's dead bytes when that compaction failed; 0 if it did not fail.
     var deadWhenBlocked: UInt64 = 0
@@ -205,7 +205,7 @@ final class VaultCore: RecordReading {
         try store.beginWriting(wait: lockWait) { () throws(VaultError) in try refuseReadOnlyExtensions() }
     }
 
-    /// Throws if a writer must know an extension; this version knows none.
+    /// Throws if the header has an extension that a writer must know; this version does not know any.
     func refuseReadOnlyExtensions() throws(VaultError) {
         guard let unknown = (store.header.extensions + store.keyring.extensions).first(where: \.isReadOnly) else {
             return
@@ -220,8 +220,8 @@ final class VaultCore: RecordReading {
 }
 
 extension VaultCore {
-    /// Returns a slot's owner part and, if its kind depends on the epoch, its wrapping key. Refuses a scoped slot that
-    /// opens groups other than those that the keyring grants it.
+    /// Returns a slot's owner part and, if its kind depends on the epoch, its wrapping key. Throws if a scoped slot
+    /// contains groups other than those that the keyring grants it.
     func ownerPart(of slot: Slot) throws(VaultError) -> (
         part: OwnerPart, wrappingKey: SecretBox
     ) {

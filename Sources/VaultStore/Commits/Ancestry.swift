@@ -1,6 +1,6 @@
 package import VaultBytes
 
-/// How a remembered state is related to the current one.
+/// The relation of a remembered state to the current one.
 package enum Ancestry: Sendable, Equatable {
     case foreign
     case same
@@ -12,7 +12,7 @@ package enum Ancestry: Sendable, Equatable {
 /// A program's record of a state whose proof it has checked, without the vault's id (section 7.2).
 package struct AnchorPoint: Equatable, Sendable {
     package let ownersPublicKey: Bytes32
-    /// The generation, which messages name; no verdict depends on it.
+    /// The generation, which is used only in messages.
     package let generation: UInt64
     package let chain: Bytes32
     package let vector: Vector
@@ -26,7 +26,7 @@ package struct AnchorPoint: Equatable, Sendable {
 }
 
 extension Ancestry {
-    /// Compares two states under one key by their rows.
+    /// Compares two states under the same key by their vectors.
     package init(of anchor: Vector, in state: Vector) {
         switch (state.hasSeen(all: anchor), anchor.hasSeen(all: state)) {
         case (true, true): self = .same
@@ -37,13 +37,13 @@ extension Ancestry {
     }
 }
 
-/// The hand-overs of a state, which lead from replaced keys to the state's.
+/// The hand-overs of a state. They form chains from replaced keys to the state's key.
 package struct HandOvers {
     private let pages: PageSource
     private let listed: [HandOver]
     private let referrer: UInt64
     private let current: Bytes32
-    /// The hand-overs that were read so far, by their index; nil if the signature is not valid.
+    /// The hand-overs read so far, by index; nil if the signature is not valid.
     private var known: [Int: Result<ProvenHandOver?, VaultError>] = [:]
 
     /// `current`: the owners' public key of the state.
@@ -54,8 +54,8 @@ package struct HandOvers {
         self.current = current
     }
 
-    /// Returns the hand-overs from a key that lead to the state's key, and the first error of reading one that could
-    /// lead there.
+    /// Returns the hand-overs on the chains from a key to the state's key, and the first error that occurred while
+    /// reading one.
     package mutating func leading(from key: Bytes32) -> (found: [ProvenHandOver], failure: VaultError?) {
         var found: [ProvenHandOver] = []
         var failure: VaultError?
@@ -68,9 +68,9 @@ package struct HandOvers {
         return (found, failure)
     }
 
-    /// Returns whether hand-overs lead from a key to the state's.
+    /// Returns whether a chain of hand-overs leads from a key to the state's key.
     ///
-    /// - Throws: The first error of reading one that could lead there, if no others do.
+    /// - Throws: The first error that occurred while reading a hand-over, if no other chain exists.
     package mutating func leads(_ key: Bytes32) throws(VaultError) -> Bool {
         var reached: Set<Bytes32> = [key]
         var open = [key]
@@ -108,7 +108,7 @@ package struct HandOvers {
         }
     }
 
-    /// Returns how a state under another key is related to this one.
+    /// Returns the relation of a state under another key to this one.
     package mutating func verdict(on anchor: AnchorPoint) throws(VaultError) -> Ancestry {
         let (found, failure) = leading(from: anchor.ownersPublicKey)
         let isCovered = anchor.vector.rows.allSatisfy { row in

@@ -8,11 +8,11 @@ public enum TailState: Sendable, Equatable {
     case clean
     /// Bytes that belong to no commit, left by a crash. The next writer truncates them.
     case torn(bytes: UInt64)
-    /// A commit whose contents did not all reach the disk; the previous state is served. The next writer saves it as
-    /// `FILE.incomplete-G` and truncates it.
+    /// A commit whose contents were not completely written to disk; the previous state is used instead. The next writer
+    /// saves it as `FILE.incomplete-G` and truncates it.
     case incomplete(generation: UInt64)
-    /// Bytes that include the head of a commit that does not open, or more bytes than a change can leave: damage or
-    /// foreign data, not the result of a crash. Writing is refused until the tail is repaired.
+    /// Damage or foreign data, not the result of a crash: the bytes include the head of a commit that does not open, or
+    /// there are more of them than a change can leave. Writing is refused until the tail is repaired.
     case damaged(bytes: UInt64)
     /// Another process is currently writing.
     case writeInProgress
@@ -27,7 +27,7 @@ package struct StateFinder {
     package let bodyStart: UInt64
     /// The header hash stored in the header.
     package let headerHash: Bytes32
-    /// Whether the whole file is searched, as a repair does, rather than the end within the bounds of step 5.
+    /// True if the whole file is searched, as in a repair; false if only the end of the file is searched, as in step 5.
     let searchesWholeFile: Bool
 
     package struct Found: Sendable {
@@ -63,10 +63,11 @@ package struct StateFinder {
             let found = try findState()
             if found.tail == .clean { return found }
         } catch {
-            // A file that cannot be read is none that changes. Otherwise the second search throws, if that is not the reason.
+            // A read error is not caused by a concurrent change. Any other error may be; if it is not, the second
+            // search throws it.
             guard error.code != .io else { throw error }
         }
-        // Another process is writing, or was writing a moment ago, also if the search failed over its bytes.
+        // Another process that is writing, or was just writing, may have caused the tail or the error.
         let wasLocked = mayBeLocked()
         let again = try findState()
         let isLocked = mayBeLocked()
@@ -74,8 +75,8 @@ package struct StateFinder {
         return Found(state: again.state, frame: again.frame, tail: .writeInProgress, incomplete: again.incomplete)
     }
 
-    /// Whether another process has the writer's lock, or this cannot be determined: some file systems do not support
-    /// locks, and the state is readable there as well.
+    /// Returns true if another process holds the writer's lock, or if this cannot be determined: on file systems
+    /// without locks, the state must still be readable.
     private func mayBeLocked() -> Bool {
         do throws(VaultError) { return try file.isLockedByAnother() } catch { return true }
     }
@@ -111,7 +112,7 @@ package struct StateFinder {
     private func tail(after served: UInt64, to end: UInt64) throws(VaultError) -> TailState {
         guard end > served else { return .clean }
         let bytes = end - served
-        // A change never appends as much as the search passes.
+        // A change never appends more than the search covers.
         let isDamaged = bytes > Format.searchBound ? true : try hasUnopenedHead(served..<end)
         return isDamaged ? .damaged(bytes: bytes) : .torn(bytes: bytes)
     }
@@ -135,7 +136,7 @@ package struct StateFinder {
         return (before, frame)
     }
 
-    /// Checks the proof, the table and the header (step 6).
+    /// Checks the proof, the rules in the table of section 5.6, and the header hash (step 6).
     private func checked(_ opened: OpenedCommit, at offset: UInt64) throws(VaultError) -> CommittedState {
         try codec.checkProof(opened, at: offset)
         let state = try state(opened, at: offset)
@@ -169,7 +170,7 @@ package struct StateFinder {
         }
     }
 
-    /// Returns whether the file has these bytes at an offset.
+    /// Returns whether the file contains these bytes at an offset.
     func holds(_ bytes: [UInt8], at offset: UInt64) throws(VaultError) -> Bool {
         try withUnsafeTemporaryAllocation(byteCount: bytes.count, alignment: 8) { (buffer) throws(VaultError) in
             let count = try file.readAvailable(into: buffer, at: offset)
@@ -242,8 +243,8 @@ package struct StateFinder {
         return VaultError(.authenticationFailed, what, at: offset)
     }
 
-    /// Returns whether a region contains the head of a commit, at any offset, where no commit opens: heads at odd
-    /// offsets are those of commits before which bytes were inserted or removed.
+    /// Returns whether a region contains the head of a commit, at any offset, where no commit opens: a head at an
+    /// unaligned offset results from bytes inserted or removed before its commit.
     private func hasUnopenedHead(_ region: Range<UInt64>) throws(VaultError) -> Bool {
         let size = UInt64(Format.frameHeadSize)
         var from = region.lowerBound
@@ -260,7 +261,7 @@ package struct StateFinder {
         return false
     }
 
-    /// Returns the index of the first head in the bytes from an index on.
+    /// Returns the index of the first head at or after `start`.
     private static func firstHead(_ bytes: [UInt8], from start: Int) -> Int? {
         let first = Int32(truncatingIfNeeded: FrameHead.commit & 0xFF)
         return bytes.withUnsafeBytes { buffer in
@@ -284,8 +285,8 @@ package struct StateFinder {
 
     // MARK: the contents of a commit
 
-    /// Returns whether everything that a small commit appended is present (step 7). The contents of a large commit were
-    /// synced before the commit was written.
+    /// Returns whether everything that a small commit appended is present (step 7). A large commit needs no check,
+    /// because its contents were synced before it was written.
     private func isComplete(_ commit: Commit) throws(VaultError) -> Bool {
         if commit.wasSyncedFirst { return true }
         // At most 32 KiB, as checked during decoding.

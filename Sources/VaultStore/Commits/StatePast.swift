@@ -1,6 +1,6 @@
 package import VaultBytes
 
-/// A past commit that the file still has.
+/// A past commit that the file still contains.
 package struct PastCommit: Hashable, Sendable {
     package let generation: UInt64
     package let clock: UInt64
@@ -9,8 +9,8 @@ package struct PastCommit: Hashable, Sendable {
 
 /// The information that a file contains about earlier states: the commits before the newest one.
 ///
-/// A walk ends at the commit that starts the file. It fails at a commit that does not open, or is not the one that its
-/// successor names. Nothing else in a past commit is checked, because the chain value covers everything else.
+/// A walk ends at the first commit of the file. It fails at a commit that does not open or does not match the reference
+/// in its successor. The rest of a past commit is not checked, because the chain value authenticates it.
 package struct StatePast {
     let finder: StateFinder
     let pages: PageSource
@@ -36,7 +36,7 @@ package struct StatePast {
         return found
     }
 
-    /// Returns an earlier state, or nil if the file does not contain its commit or it cannot be read.
+    /// Returns an earlier state, or nil if its commit is not in the file or cannot be read.
     package func state(
         generation: UInt64, chain: Bytes32, before state: CommittedState
     ) throws(VaultError) -> CommittedState? {
@@ -57,8 +57,8 @@ package struct StatePast {
     }
 }
 
-/// Walks backward over the commits of a file. Each commit must open and be the one named by its successor; nothing else
-/// is checked.
+/// Walks backward over the commits of a file. Each commit must open and match the reference in its successor; nothing
+/// else is checked.
 private struct PastWalk {
     private let finder: StateFinder
     private var place: (offset: UInt64, predecessor: Commit.Predecessor)?

@@ -1,12 +1,12 @@
 package import VaultBytes
 internal import VaultCrypto
 
-/// The vector of a state as its file stores it: a frame, and the frame that this one is based on (section 5.5).
+/// The stored form of a state's vector: a frame, and its base frame if it has one (section 5.5).
 package struct StoredVector: Sendable {
     package let ref: ObjectRef
-    /// The frame that this one is based on, and its rows.
+    /// The base frame and its rows.
     let base: (ref: ObjectRef, rows: [Vector.Row])?
-    /// The rows of the frame; the state may have another revision in the row of the commit's own id.
+    /// The rows of the frame. In the row of the commit's own id, the state may have a different revision.
     package let rows: Vector
 
     /// The frames in which the vector is stored.
@@ -36,7 +36,7 @@ extension PageSource {
         try vector(commit.vector, floor: commit.floor)
     }
 
-    /// Reads the vector of a hand-over that a keyring at `referrer` lists.
+    /// Reads the vector of a hand-over listed in the keyring at `referrer`.
     package func vector(of handOver: HandOver, before referrer: UInt64) throws(VaultError) -> StoredVector {
         try decoding { () throws(FormatError) in
             try handOver.vector.check(.vector, from: bodyStart, before: referrer)
@@ -63,7 +63,7 @@ extension PageSource {
     }
 }
 
-/// A hand-over whose signature is valid, and the vector that it signs.
+/// A hand-over with a valid signature, and the vector that the signature covers.
 package struct ProvenHandOver: Sendable {
     package let handOver: HandOver
     package let stored: StoredVector

@@ -1,14 +1,13 @@
 internal import VaultBytes
 internal import VaultCrypto
 
-/// Writes the vector of a new state, if no frame of the file has it.
+/// Writes the vector of a new state unless a frame of the file already contains it.
 enum VectorWriter {
-    /// Returns a vector as the file stores it. Usually, only the row of the writer's id has changed since the last
-    /// frame, and nothing is written.
+    /// Returns the stored form of a vector, after writing it if necessary. Usually, only the row of the writer's id has
+    /// changed since the last frame, and nothing is written.
     ///
-    /// `vector`: the vector of the new state, whose rows have the positions that they have in `stored`.
-    /// `own`: the writer's id; nil if the commit makes no change.
-    /// `stored`: the vector of the previous state.
+    /// `vector`: the vector of the new state; its rows have the same positions as in `stored`. `own`: the writer's id;
+    /// nil if the commit makes no change. `stored`: the vector of the previous state.
     static func write(
         _ vector: Vector, own: ReplicaID?, after stored: StoredVector, _ appender: Appender, key: borrowing Secret
     ) throws(VaultError) -> StoredVector {
@@ -29,7 +28,7 @@ enum VectorWriter {
         try append(VectorFrame(vector.rows), base: nil, vector, appender, key: key)
     }
 
-    /// Returns whether a frame has every row except the writer's own.
+    /// Returns whether a frame contains every row of the vector except the writer's own.
     private static func serves(_ rows: Vector, _ vector: Vector, own: ReplicaID?) -> Bool {
         guard rows.rows.count == vector.rows.count, rows.floor == vector.floor else { return false }
         return zip(rows.rows, vector.rows).allSatisfy { old, new in

@@ -2,9 +2,9 @@ internal import Glibc
 
 /// Owner, group, mode and extended attributes (with access control lists) of files.
 package enum FileAttributes {
-    /// Gives an open file the attributes of another one, which it is to replace.
+    /// Copies attributes to an open file from the file that it will replace.
     ///
-    /// Throws `cannotReplace` if one of them cannot be set, and `io`.
+    /// Throws `cannotReplace` if an attribute cannot be set, or `io`.
     package static func copy(
         from old: Int32, _ oldPath: String, to new: Int32, _ newPath: String
     ) throws(VaultError) {

@@ -16,8 +16,7 @@ package protocol FileSystem: Sendable {
     func remove(_ path: String) throws(VaultError)
     /// Makes renames, creations and removals in the file's directory durable.
     func syncDirectory(of path: String) throws(VaultError)
-    /// Opens the file's directory in advance, so that its sync cannot fail for lack of a descriptor after the file has
-    /// been renamed.
+    /// Opens the file's directory in advance: after the rename, its sync must not fail for lack of a descriptor.
     func directory(of path: String) throws(VaultError) -> any Directory
     /// Returns the names in the file's directory.
     func siblings(of path: String) throws(VaultError) -> [String]
@@ -40,7 +39,7 @@ extension FileSystem {
 
 /// A directory whose changes can be made durable.
 package protocol Directory {
-    /// Does the same as `FileSystem.syncDirectory`.
+    /// Makes changes in the directory durable, like `FileSystem.syncDirectory`.
     func sync() throws(VaultError)
 }
 
@@ -69,7 +68,7 @@ package protocol FileHandle: AnyObject, Sendable {
     func truncate(to size: UInt64) throws(VaultError)
     func size() throws(VaultError) -> UInt64
     func identity() throws(VaultError) -> FileIdentity
-    /// Returns when the file was last changed; nil if that is not known.
+    /// Returns the times of the file's last changes, or nil if they are unknown.
     func times() throws(VaultError) -> FileTimes?
     /// Acquires the writer's lock; returns false if another process holds it.
     func lock() throws(VaultError) -> Bool
@@ -101,11 +100,11 @@ package struct FileIdentity: Hashable, Sendable {
     package func isSameFile(as other: FileIdentity) -> Bool { device == other.device && inode == other.inode }
 }
 
-/// When a file was last changed, in nanoseconds since 1970.
+/// The times of a file's last changes, in nanoseconds since 1970.
 package struct FileTimes: Hashable, Sendable {
-    /// When its contents were last changed, unless a program has set another time.
+    /// The time of the last change of its contents; programs can set this to any value.
     package let modified: Int64
-    /// When its contents, its times, its name or its permissions were last changed. Nothing sets this to another time.
+    /// The time of the last change of its contents, times, name or permissions; programs cannot set it.
     package let changed: Int64
 
     package init(modified: Int64, changed: Int64) {
@@ -114,7 +113,7 @@ package struct FileTimes: Hashable, Sendable {
     }
 }
 
-/// Defaults for an in-memory file system.
+/// Default implementations, suitable for an in-memory file system.
 extension FileSystem {
     package func makeDirectory(_ path: String) throws(VaultError) {}
     package func owner(of path: String) -> UInt32? { nil }

@@ -4,8 +4,8 @@ internal import Glibc
 /// Guesses the holder of a lock: open-file-description locks do not belong to a process, but `/proc` lists them for
 /// each descriptor.
 enum LockHolder {
-    /// Returns "name (pid)" of the first process found with a lock on the inode that keeps a writer out. A read lock
-    /// also keeps writers out, and any program that may read the file can acquire one; in that case, the text says so.
+    /// Returns "name (pid)" of the first process found with a lock on the inode that blocks a writer. A read lock also
+    /// blocks writers, and any program that can read the file can acquire one; the text mentions this case.
     static func find(inode: UInt64) -> String? {
         var reader: String?
         for process in names(in: "/proc") where process.utf8.allSatisfy({ (48...57).contains($0) }) {

@@ -17,8 +17,8 @@ final class RealFile: FileHandle {
     // Close it in a child process too: the lock belongs to the open file description, which the parent still holds.
     deinit { close(descriptor) }
 
-    /// Refuses use in a child process: lock, length and cached data belong to the parent, and changing them in a child
-    /// would pull them out from under it.
+    /// Refuses use in a child process: the lock, the length and the cached data belong to the parent, which would not
+    /// notice changes by a child.
     private func requireProcess() throws(VaultError) { try process.require() }
 
     func requireRegular() throws(VaultError) {
@@ -76,7 +76,8 @@ final class RealFile: FileHandle {
 
     func sync() throws(VaultError) {
         try requireProcess()
-        // The system reports a failure once; a later success says nothing of the data that failed.
+        // The system reports a failure only once; if a later sync succeeds, the data of the failed one may still be
+        // lost.
         guard !hasFailedSync.load(ordering: .relaxed) else {
             throw VaultError(
                 .outcomeUnknown, "syncing \(path) failed before; it is unknown whether the last change was saved")

@@ -34,8 +34,7 @@ package enum Temporary {
         return directory == "/" ? "/" + file : directory + "/" + file
     }
 
-    /// Returns whether a name comes from `name(beside:)`, for the file with this name or for one of its temporary
-    /// files.
+    /// Returns whether `name(beside:)` created a name for the file with this name or for one of its temporary files.
     private static func isTemporary(_ sibling: String, of name: String) -> Bool {
         var rest = sibling[...]
         while rest.hasPrefix("."), rest.utf8.suffix(8).allSatisfy(isDigit), rest.dropLast(8).hasSuffix(".vaultfmt-") {
@@ -45,10 +44,11 @@ package enum Temporary {
         return false
     }
 
-    /// Whether a byte is one of the digits that `name(beside:)` writes: files with other names belong to users.
+    /// Returns whether a byte is a digit that `name(beside:)` uses. Files with other names belong to users.
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) }
 
-    /// Removes files left by an interrupted replacement. A file whose writer is still running is locked, and is kept.
+    /// Removes files left by an interrupted replacement. A locked file is not removed, because its writer is still
+    /// running.
     package static func removeStale(beside path: String, _ fileSystem: any FileSystem) throws(VaultError) {
         let (directory, name) = RealFileSystem.split(path)
         for sibling in try fileSystem.siblings(of: path) where isTemporary(sibling, of: name) {
@@ -56,7 +56,7 @@ package enum Temporary {
             do throws(VaultError) {
                 let file = try fileSystem.openOwn(stale, writable: true)
                 // This may be a second name for the vault itself, left behind because RENAME_NOREPLACE is not
-                // available; in that case, its lock tells us nothing.
+                // available; in that case, its lock proves nothing.
                 let (own, vault) = (try file.identity(), try fileSystem.identity(of: path))
                 let isSecondName = vault.map(own.isSameFile) ?? false
                 let isAbandoned = try isSecondName ? true : file.lock()

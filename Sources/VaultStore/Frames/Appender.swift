@@ -8,34 +8,34 @@ package final class Appender {
     private let sealing: Sealing
     /// The offset of the first frame.
     package let start: UInt64
-    /// The bytes not written yet; they belong at `base`.
+    /// The bytes not written yet; they will be written at `base`.
     private var buffer: [UInt8] = []
     private var base: UInt64
     private var digest = Blake2b()
-    /// Whether frames may be written out of order before the end.
+    /// True if frames may be written out of order before the end.
     private var hasRoom = false
-    /// Whether the file may have grown, even if a write succeeded only in part.
+    /// True if the file may have grown, even if a write succeeded only in part.
     package private(set) var hasWritten = false
     /// The commit's frame, once it is sealed.
     package private(set) var commitFrame: [UInt8] = []
     private let keepsReserve: Bool
     private let threads: Int?
-    /// Whether the file will be renamed into place; it is then synced as a whole.
+    /// True if the file will be renamed into place; it is then synced as a whole.
     private var isUnnamed: Bool
     /// Creates a new file with a copy of this one, for a change that is too large to be appended in place.
     private let relocate: ((_ written: UInt64) throws(VaultError) -> any FileHandle)?
-    /// Throws if the file that is changed in place is not what this change and the states before it have made of it.
+    /// Throws if the file that is changed in place contains changes by another program.
     private let check: ((_ marks: [Mark]) throws(VaultError) -> Void)?
-    /// The first and the last bytes that were written in place. Nothing else tells whether another program, which does
-    /// not know our lock, has written there since.
+    /// The first and the last bytes that were written in place. They are compared later to detect writes by a program
+    /// that ignores our lock.
     private(set) var marks: [Mark] = []
-    /// The first bytes of a write that may have failed in the middle.
+    /// The first bytes of a write that may have been only partly completed.
     private(set) var attempted: Mark?
     private static let flushSize = 1 << 20
     /// The usual upper bound for the commit of a single change.
     private static let usualCommit = 16_384
 
-    /// Bytes in the file.
+    /// Bytes at an offset in the file.
     struct Mark {
         let offset: UInt64
         let bytes: [UInt8]
@@ -44,8 +44,7 @@ package final class Appender {
     /// Creates an appender for a file that is changed in place.
     ///
     /// `relocate`: called once, with the end of the bytes written so far, if the change is too large to be appended in
-    /// place.
-    /// `check`: called before each write, with the marks of those before.
+    /// place. `check`: called before each write, with the marks of the previous writes.
     init(
         file: any FileHandle, sealing: Sealing, start: UInt64, keepsReserve: Bool, threads: Int? = nil,
         check: @escaping (_ marks: [Mark]) throws(VaultError) -> Void,
@@ -63,7 +62,7 @@ package final class Appender {
         digest.update(Label.digest)
     }
 
-    /// Creates an appender for a file that is not read before it is completely synced.
+    /// Creates an appender for a new file, which is not read until it is completely synced.
     package init(unnamed file: any FileHandle, sealing: Sealing, start: UInt64, threads: Int? = nil) {
         self.threads = threads
         self.file = file
@@ -80,7 +79,7 @@ package final class Appender {
     /// The offset of the next frame.
     package var position: UInt64 { base + UInt64(buffer.count) }
 
-    /// Returns the offset for a frame of this length.
+    /// Reserves space for a frame of this length and returns its offset.
     private func place(of length: Int) throws(VaultError) -> UInt64 {
         let offset = position
         guard offset + UInt64(length) <= Format.Limit.fileSize else {
@@ -130,7 +129,7 @@ package final class Appender {
         return ObjectRef(offset: offset, length: frame.count, hash: hash)
     }
 
-    /// Writes a frame while another thread hashes it.
+    /// Writes a frame, and hashes it on another thread at the same time.
     private func writeLarge(_ frame: UnsafeRawBufferPointer) throws(VaultError) -> Bytes32 {
         let lent = LentFrame(bytes: frame)
         var failure: VaultError?
@@ -178,7 +177,7 @@ package final class Appender {
         return try RegionDigest.of(file, start..<position, on: Workers(threads))
     }
 
-    /// Writes everything appended so far, so that it can be read from the file.
+    /// Writes all appended data, which can then be read from the file.
     package func flush() throws(VaultError) {
         if let check, !isUnnamed { try check(marks) }
         guard !buffer.isEmpty else { return }
@@ -189,14 +188,14 @@ package final class Appender {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Notes bytes that are going to be written at `base`.
+    /// Records bytes that are about to be written at `base`.
     private func attempt(_ bytes: UnsafeRawBufferPointer) {
         hasWritten = true
         guard !isUnnamed else { return }
         attempted = Mark(offset: base, bytes: Array(bytes.prefix(Int(Format.commitAlignment))))
     }
 
-    /// Marks bytes that were written at `base`.
+    /// Records bytes that were written at `base`.
     private func mark(_ bytes: UnsafeRawBufferPointer) {
         guard !isUnnamed else { return }
         if marks.isEmpty, let attempted { marks.append(attempted) }
@@ -261,7 +260,7 @@ package struct RecordRoom: Sendable {
     }
 }
 
-/// Bytes that do not change while another thread is reading them.
+/// A buffer that does not change while another thread reads it.
 private struct LentFrame: @unchecked Sendable {
     let bytes: UnsafeRawBufferPointer
 }

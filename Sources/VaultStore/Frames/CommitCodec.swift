@@ -1,7 +1,7 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// A commit's frame after it was opened. So far, it has been authenticated only with the index key.
+/// An opened commit. So far, it has been authenticated only with the index key.
 package struct OpenedCommit: Sendable {
     package let core: [UInt8]
     package let mac: Bytes32
@@ -18,12 +18,12 @@ package final class CommitCodec: Sendable {
     /// The key that verifies signatures. An owner checks MACs, and derives this key only when signatures are to be
     /// checked as well.
     private let statedPublicKey: Bytes32?
-    /// Whether new commits are signed.
+    /// True if new commits are signed.
     private let isSigning: Bool
     private let sealing: Sealing
     private let vault: Bytes16
 
-    /// `isSigning`: whether the header of new commits has any slots that are not known full slots.
+    /// `isSigning`: true if the header of new commits has a slot other than known full slots.
     package init(_ keys: borrowing VaultKeys, sealing: Sealing, vault: Bytes16, isSigning: Bool) {
         index = keys.index.copy()
         switch keys.owner {
@@ -51,8 +51,8 @@ package final class CommitCodec: Sendable {
         vault = codec.vault
     }
 
-    /// Returns a codec for a locked vault, which checks the same proofs but cannot make any. The key for owner MACs
-    /// does not open anything.
+    /// Returns a codec for a locked vault, which checks the same proofs but cannot create any. It keeps the key for
+    /// owner MACs, which does not decrypt anything.
     func checkingOnly(publicKey: Bytes32) -> CommitCodec { CommitCodec(checkingAs: self, publicKey: publicKey) }
 
     /// Returns the parts of a frame if it is a commit that opens at this offset; its proof is not checked yet.
@@ -151,7 +151,7 @@ extension CommittedState {
     /// The reference to this state that the next commit contains.
     package var asPredecessor: Commit.Predecessor { Commit.Predecessor(generation: commit.generation, chain: chain) }
 
-    /// The next commit, so far without changes; the caller completes and seals it.
+    /// A successor without changes; the caller completes and seals it.
     package var successor: Commit {
         var next = commit
         next.generation += 1

@@ -41,7 +41,7 @@ package struct FrameWalker {
         }
     }
 
-    /// Does the same in pieces, each with the frames of one read, so that they can be divided between threads. Frames
+    /// Calls `body` with pieces, each of which contains the frames of one read, for division between threads. Frames
     /// before an error are passed on before it is thrown.
     package func pieces(_ body: (Piece) throws(VaultError) -> Void) throws(VaultError) {
         var piece = Piece(at: region.lowerBound)
@@ -78,15 +78,15 @@ package struct FrameWalker {
         return true
     }
 
-    /// Ensures that the piece contains `count` bytes from `position`, or all that remain; if it does not, passes the
-    /// piece on and starts another.
+    /// Ensures that the piece contains `count` bytes from `position`, or all remaining bytes. If it does not, the piece
+    /// is passed on and another is started.
     private func fill(
         _ piece: inout Piece, _ position: UInt64, _ count: Int, _ body: (Piece) throws(VaultError) -> Void
     ) throws(VaultError) {
         let wanted = min(UInt64(count), region.upperBound - position)
         guard position + wanted > piece.base + UInt64(piece.bytes.count) else { return }
         if !piece.frames.isEmpty {
-            // Moved out, so that `body` receives each frame only once, even if it throws.
+            // The piece is moved out first: `body` must receive each frame only once, even if it throws.
             let full = piece
             piece = Piece(at: position)
             try body(full)

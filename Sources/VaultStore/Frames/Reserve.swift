@@ -1,13 +1,13 @@
 internal import VaultBytes
 
-/// Zeros that a writer keeps after the newest commit (section 7.4). A small commit then overwrites space that the file
-/// already has, and its sync need not write a new file length, which is slower than writing the bytes.
+/// The zeros that a writer leaves after the newest commit (section 7.4). A small commit then overwrites space that the
+/// file already has, and its sync need not write a new file length, which is slower than writing the bytes.
 package enum Reserve {
     /// The number of zeros that a writer adds at a time.
     static let step = 131_072
 
-    /// Returns where the objects in a file end (section 7.1, step 3): its size, minus a reserve of at most 262,144
-    /// zeros.
+    /// Returns the offset at which the objects in a file end (section 7.1, step 3): the file's size, minus a reserve of
+    /// at most 262,144 zeros.
     package static func contentEnd(of file: any FileHandle, size: UInt64) throws(VaultError) -> UInt64 {
         let least = size > Format.Limit.reserve ? size - Format.Limit.reserve : 0
         var end = size
@@ -24,8 +24,8 @@ package enum Reserve {
         return min(max(try contentEnd(before: least, file), least), size)
     }
 
-    /// Returns where the objects end if only zeros follow: `least`, or the end of the sector with the last nonzero byte
-    /// before it.
+    /// Returns the offset at which the objects end if the file has only zeros from `least`: the end of the sector that
+    /// contains the last nonzero byte.
     private static func contentEnd(before least: UInt64, _ file: any FileHandle) throws(VaultError) -> UInt64 {
         let count = min(least, Format.commitAlignment)
         let bytes = try file.bytes(Int(count), at: least - count)

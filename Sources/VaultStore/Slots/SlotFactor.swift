@@ -4,8 +4,8 @@ public import VaultCrypto
 /// A provider of one kind of external key. It makes 32 secret bytes for a new slot, and later recovers the same bytes
 /// (section 3.1, *External keys*).
 ///
-/// A vault calls a factor only for slots that name its provider, and only because the caller passed that factor, never
-/// because a file names it.
+/// A vault calls a factor only if the caller passed it, and only for slots that name its provider. A file alone cannot
+/// cause a provider to be called.
 public protocol SlotFactor: Sendable {
     /// The provider's name in slots: 1 to 64 bytes of ASCII 33 to 126. Names without a dot are reserved for the
     /// specification.
@@ -14,8 +14,8 @@ public protocol SlotFactor: Sendable {
     /// Makes a key for a new slot, or throws if it cannot.
     func wrap(for slot: SlotPlace) throws(VaultError) -> WrappedKey
 
-    /// Makes a new key for the slot that `ownersData` belongs to, without any identity, or returns nil if that is
-    /// impossible.
+    /// Makes a new key for the slot that `ownersData` belongs to, without access to an identity, or returns nil if that
+    /// is impossible.
     ///
     /// Called by a rotation, which drops the slot if the result is nil.
     func rewrap(ownersData: [UInt8], for slot: SlotPlace) throws(VaultError) -> WrappedKey?
@@ -25,7 +25,7 @@ public protocol SlotFactor: Sendable {
     func unwrap(_ slots: [ExternalSlot], into candidates: inout KeyCandidates) throws(VaultError)
 }
 
-/// The slot that a key is made for. A provider can bind the key to it.
+/// The slot for which a key is made. A provider can bind the key to it.
 public struct SlotPlace: Sendable, Hashable {
     /// The vault's id, 16 bytes.
     public let vault: [UInt8]
@@ -55,7 +55,7 @@ public struct WrappedKey: ~Copyable, Sendable {
     }
 }
 
-/// The parts of a slot that its provider can see.
+/// The parts of a slot that are visible to its provider.
 public struct ExternalSlot: Sendable, Equatable {
     /// The vault's id, 16 bytes.
     public let vault: [UInt8]

@@ -5,7 +5,7 @@ package import VaultCrypto
 package struct OpenedSlot: ~Copyable {
     package let id: Bytes16
     package var keys: VaultKeys
-    /// The key that reopens the slot without the factors after its file has been replaced.
+    /// The key that opens the slot without the factors, used after the file has been replaced.
     package var wrappingKey: Secret
     /// The group keys that a scoped slot grants, by group number; empty for a full slot, which does not need them.
     package var grants: Grants
@@ -31,11 +31,11 @@ package struct Grants: ~Copyable, Sendable {
     }
 }
 
-/// Tries factors on a header's slots, and uses the keys of the slot that opens to check the header.
+/// Tries factors on a header's slots, and checks the header with the keys of the slot that opens.
 package enum SlotOpener {
-    /// Opens the first slot that needs exactly these factors, and checks the header MAC.
+    /// Opens the first slot that requires exactly these factors, and checks the header MAC.
     ///
-    /// `external`: the provider of the external key, if that is one of the factors.
+    /// `external`: the provider of the external key, if the factors include one.
     package static func open(
         _ header: Header, _ bytes: [UInt8], _ factors: borrowing FactorKeys, _ limits: ReaderLimits,
         external: (any SlotFactor)? = nil, checkingHeader: Bool = true
@@ -44,8 +44,8 @@ package enum SlotOpener {
         return try open(found.slot, header, bytes, wrappingKey: found.key.wrappingKey(), checkingHeader: checkingHeader)
     }
 
-    /// Returns the id of the first slot, other than the excluded one, that these factors fit, without opening it.
-    /// Throws `noSlotOpens` or `kdfLimit`.
+    /// Returns the id of the first slot, other than the excluded one, whose commitment matches these factors. The slot
+    /// is not opened. Throws `noSlotOpens` or `kdfLimit`.
     package static func slot(
         in header: Header, besides other: Bytes16?, _ factors: borrowing FactorKeys, _ limits: ReaderLimits,
         external: (any SlotFactor)? = nil

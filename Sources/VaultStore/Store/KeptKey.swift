@@ -1,7 +1,7 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// The id and wrapping key of a slot, which open it without its factors. They are useless without the file.
+/// The id and wrapping key of a slot. With the file, they open the slot without its factors.
 package struct KeptKey: ~Copyable {
     package let slot: Bytes16
     package let wrappingKey: Secret
@@ -13,8 +13,8 @@ package struct KeptKey: ~Copyable {
 }
 
 extension Store {
-    /// Opens the file at `path` with a key kept for this vault. The checks are the same as when the file is opened with
-    /// factors.
+    /// Opens the file at `path` with a stored key for this vault. The checks are the same as when the file is opened
+    /// with factors.
     ///
     /// Throws `noSuchSlot` if the file no longer has the slot, `noSlotOpens` if the key does not belong to the slot, or
     /// any error of opening a file.

@@ -1,9 +1,9 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// The vector of the state that a writer is making, and the dots of its changes.
+/// The vector of the state that a writer is creating, and the dots of its changes.
 ///
-/// An id is claimed for the first change. The claim is released if the writer releases this object before it commits.
+/// An id is claimed for the first change. If this object is deinitialized before a commit, the claim is released.
 package final class NextVector {
     package private(set) var vector: Vector
     private let vault: Bytes16
@@ -13,9 +13,9 @@ package final class NextVector {
     private let now: Int64
     private var claim: ReplicaClaim?
     private var hasNoted = false
-    /// A revision that the revisions of the changes must exceed.
+    /// The lower bound (exclusive) for the revisions of the changes.
     private var passed: UInt64 = 0
-    /// The row of the writer's id; nil as long as there is no change.
+    /// The row of the writer's id; nil until there is a change.
     package private(set) var own: Commit.OwnRow?
 
     init(_ vector: Vector, vault: Bytes16, memory: any ReplicaMemory, random: Randomness, now: Int64) {
@@ -30,7 +30,7 @@ package final class NextVector {
         if let claim, !hasNoted { memory.release(claim) }
     }
 
-    /// Returns the dot of another change.
+    /// Returns a dot for another change.
     package func tick() throws(VaultError) -> Dot {
         let id = try claimed().id
         let revision = if let own { try Self.next(own.revision) } else { try first() }
@@ -39,7 +39,7 @@ package final class NextVector {
         return Dot(revision: revision, replica: id)
     }
 
-    /// Returns a dot as the frames of the new state store it. The state must include it.
+    /// Returns the stored form of a dot in the new state, which must include it.
     package func stored(_ dot: Dot) -> StoredDot {
         guard let stored = vector.stored(dot) else {
             preconditionFailure("a writer stores only dots that its state includes")
@@ -47,14 +47,14 @@ package final class NextVector {
         return stored
     }
 
-    /// Includes every change of another state, which is merged. This comes before any change.
+    /// Includes every change of another state that is merged. Must be called before the first change.
     package func join(_ other: Vector) {
         precondition(own == nil, "a merge comes before the changes of its commit")
         vector.join(other)
     }
 
-    /// Makes the revisions of the changes greater than another one, such as that of a record of another device that a
-    /// branch under a replaced key brings. This comes before any change.
+    /// Ensures that the revisions of the changes exceed another revision, such as that of another device's record in a
+    /// branch under a replaced key. Must be called before the first change.
     package func pass(_ revision: UInt64) {
         precondition(own == nil, "what is passed comes before the changes of the commit")
         passed = max(passed, revision)
@@ -63,8 +63,8 @@ package final class NextVector {
     /// Records that two writers used an id.
     package func split(_ id: ReplicaID) { vector.split(id) }
 
-    /// Begins a vector that has no row but the writer's, and a floor below the revision of a new dot, which is greater
-    /// than `least`.
+    /// Starts a new vector that has only the writer's row, and returns a new dot. Its revision is greater than `least`
+    /// and the new floor.
     package func restart(above least: UInt64) throws(VaultError) -> Dot {
         precondition(own == nil, "the vector restarts with the first change of a commit")
         let id = try claimed().id
@@ -96,7 +96,7 @@ package final class NextVector {
         return try Self.checked(revision + UInt64(UInt16(littleEndian: spread)) % Format.revisionSpread)
     }
 
-    /// Returns the revision after another one.
+    /// Returns the next revision after another.
     private static func next(_ revision: UInt64) throws(VaultError) -> UInt64 {
         let (next, isOver) = revision.addingReportingOverflow(1)
         return try checked(isOver ? .max : next)
@@ -109,7 +109,7 @@ package final class NextVector {
         return revision
     }
 
-    /// Enters the change into the memory, before its commit is written.
+    /// Records the change in the replica memory, before its commit is written.
     func note() throws(VaultError) {
         guard let claim, let own, !hasNoted else { return }
         try memory.note(claim, revision: own.revision)
@@ -121,7 +121,7 @@ extension Store {
     /// The vector of the current state.
     package func vector() throws(VaultError) -> Vector { try storedVector().vector(of: state.commit) }
 
-    /// The vector of the current state as its file stores it.
+    /// The stored form of the current state's vector.
     func storedVector() throws(VaultError) -> StoredVector {
         if let knownVector, knownVector.ref == state.commit.vector { return knownVector }
         let stored = try pages.vector(of: state.commit)
@@ -151,7 +151,8 @@ extension Store {
         try VectorWriter.writeWhole(vector, appender, key: key).ref
     }
 
-    /// Fills in the parts of a commit that the vector determines, and writes the vector if the file does not have it.
+    /// Fills in the parts of a commit that depend on the vector, and writes the vector unless the file already contains
+    /// it.
     func complete(
         _ commit: inout Commit, _ next: NextVector, _ appender: Appender, keyring new: Keyring, key: borrowing Secret
     ) throws(VaultError) -> StoredVector {
@@ -185,13 +186,13 @@ extension Store {
 }
 
 extension Commit {
-    /// Fills in the parts that the vector determines.
+    /// Fills in the parts that depend on the vector.
     mutating func take(_ vector: Vector, _ own: OwnRow?, _ stored: StoredVector) {
         (self.vector, self.own) = (stored.ref, own)
         (clock, floor) = (vector.clock, vector.floor)
     }
 
-    /// Changes the live bytes. Throws if the previous commit had fewer than it must have had.
+    /// Updates the number of live bytes. Throws if the previous commit's number is smaller than the bytes removed.
     mutating func countLive(adding new: UInt64, removing old: UInt64) throws(VaultError) {
         let (sum, isOver) = liveBytes.addingReportingOverflow(new)
         guard !isOver, sum >= old else {
@@ -203,7 +204,7 @@ extension Commit {
 }
 
 extension Keyring {
-    /// Checks that the state has seen every dot of its keyring.
+    /// Checks that the state includes every dot of its keyring.
     package func check(_ vector: Vector, at offset: UInt64) throws(VaultError) {
         guard dots.allSatisfy({ vector.dot($0) != nil }) else {
             throw VaultError(.structureInvalid, "a keyring has a change that the state has not seen", at: offset)

@@ -3,10 +3,10 @@ package import VaultCrypto
 
 extension Store {
     /// Moves to the newest committed state of the file that the path now names. Returns true if the state changed. A
-    /// state that does not descend from the current one is refused, and the current one is kept.
+    /// state that does not descend from the current one is refused, and the current one remains in use.
     package func refresh() throws(VaultError) -> Bool {
-        // If another process remembers a newer state during this call, the state found here can seem outdated. If
-        // states are remembered, try again.
+        // If another process records a newer state during this call, the state found here can seem outdated. Try again
+        // if states are remembered.
         guard watch != nil else { return try refreshOnce() }
         for _ in 1..<Self.mostAttempts {
             do throws(VaultError) { return try refreshOnce() } catch {
@@ -33,14 +33,14 @@ extension Store {
             tail = found.tail
             incomplete = found.incomplete
         } else {
-            // Others may have continued from this state and remembered the result before the file was restored to it.
+            // The file may have been restored to this state after other processes continued from it and recorded the
+            // result.
             _ = try admit?(watched)
         }
         return state != before
     }
 
-    /// Opens a slot again, in the file that the path now names: its factors may have changed since this handle was
-    /// opened.
+    /// Opens a slot of the file that the path now names. Its factors may have changed since this handle was opened.
     package func unlock(
         _ factors: borrowing FactorKeys, _ limits: ReaderLimits, external: (any SlotFactor)? = nil
     ) throws(VaultError) {
@@ -65,8 +65,8 @@ extension Store {
         return !current.isSameFile(as: own)
     }
 
-    /// Returns whether the file has changed since it was last read: it is longer or shorter, has a tail or, if another
-    /// file was copied over it, ends with a different commit.
+    /// Returns whether the file has changed since it was last read: its length differs, it has a tail, or it ends with
+    /// a different commit because another file was copied over it.
     private func isOutdated() throws(VaultError) -> Bool {
         guard tail == .clean else { return true }
         return try !finder.isNewest(state.commit, commitFrame)
@@ -90,8 +90,8 @@ extension Store {
         return (header, bytes)
     }
 
-    /// Returns the keys for a header: an owner derives them, even if the slot has changed; the holder of a scoped slot
-    /// opens it again.
+    /// Returns the keys for a header. An owner's keys are derived, even if the slot has changed; a scoped slot is
+    /// opened again.
     func reopenedSlot(_ header: Header) throws(VaultError) -> OpenedSlot {
         if let vaultKey = slot.keys.vaultKey() {
             let keys = VaultKeys(vaultKey: vaultKey, epoch: header.epoch)
@@ -110,8 +110,7 @@ extension Store {
             header: header, past: past, knownVector: nil, fileSystem: fileSystem, path: path, isSynced: false)
     }
 
-    /// Requires that the new state descends from the state that was served before, and from the state that the machine
-    /// remembers.
+    /// Throws unless the new state descends from the current state and from the state that the machine remembers.
     private func require(_ candidate: WatchedState, _ admit: StateWatch.Admission?) throws(VaultError) {
         let new = candidate.state
         switch new == state ? .same : try candidate.verdict(on: try watched.point()) {
@@ -130,7 +129,7 @@ extension Store {
 }
 
 extension VaultKeys {
-    /// Returns a copy of the vault key, or nil unless these are an owner's keys.
+    /// Returns a copy of the vault key, or nil if these are not an owner's keys.
     package borrowing func vaultKey() -> Secret? {
         switch owner {
         case .some(let owner): owner.vault.copy()

@@ -19,7 +19,8 @@ extension Store {
         }
     }
 
-    /// Writes a header with different slots before the same body, and appends a keyring and a commit bound to it.
+    /// Replaces the header with one that has different slots, keeps the body, and appends a keyring and a commit bound
+    /// to the new header.
     ///
     /// `next`: the vector of the new state, with the dots of the changes in the keyring.
     package func replaceHeader(
@@ -117,13 +118,13 @@ extension Store {
             try new.adopt(attributesOf: file)
             // Syncing the commit makes everything durable.
             try write(new, replacement)
-            // Read it back while the new file can still be discarded: after the rename, nothing may fail.
+            // Read the file back while it can still be discarded: nothing may fail after the rename.
             let loaded = try loaded(new, replacement)
             try requireInPlace()
             try putInPlace(new, temporary)
             return loaded
         } catch {
-            // It may be the only complete copy.
+            // The temporary file may be the only complete copy.
             if !isPoisoned { do throws(VaultError) { try fileSystem.remove(temporary) } catch {} }
             throw error.code == .outcomeUnknown && !isPoisoned
                 ? VaultError(.io, "the new file could not be written: \(error.detail)") : error
@@ -132,7 +133,7 @@ extension Store {
 }
 
 extension Store {
-    /// Renames a new file over the vault's. Over a network, the rename may have happened even if the reply was lost.
+    /// Renames a new file over the vault's. On a network file system, the rename may succeed even if the reply is lost.
     ///
     /// Throws `outcomeUnknown` if this cannot be determined; in that case, this handle does not write again.
     fileprivate func putInPlace(_ new: any FileHandle, _ temporary: String) throws(VaultError) {
@@ -145,12 +146,12 @@ extension Store {
             let own = try new.identity()
             if let named = try fileSystem.identity(of: path) {
                 if named.isSameFile(as: own) { return }
-                // Of these two, one alone could be an answer of before.
+                // Both names are checked, because a single result may come from a stale cache.
                 let new = try fileSystem.identity(of: temporary)
                 isOld = named.isSameFile(as: try file.identity()) && new?.isSameFile(as: own) == true
             }
         } catch {
-            // Then it is not known either.
+            // If this fails, the outcome is still unknown.
         }
         if isOld { throw failure }
         isPoisoned = true
@@ -204,7 +205,7 @@ extension Store {
     package func dropRelocation() {
         guard let relocation else { return }
         self.relocation = nil
-        // It may be the only complete copy.
+        // The temporary file may be the only complete copy.
         guard !isPoisoned else { return }
         do throws(VaultError) { try fileSystem.remove(relocation.temporary) } catch {
             // The next writer removes it.
@@ -219,8 +220,8 @@ extension Store {
             cacheBytes: cacheBytes)
     }
 
-    /// Throws `busy` if another program, which does not know our lock, has put another file in this one's place since
-    /// the change began: that file would be overwritten, or would lack the change.
+    /// Throws `busy` if a program that ignores our lock has replaced this file since the change began. Otherwise, that
+    /// program's file would be overwritten, or would lack the change.
     func requireInPlace() throws(VaultError) {
         guard try isReplaced() else { return }
         throw VaultError(
@@ -240,11 +241,11 @@ extension Store.Replacement {
 }
 
 extension Store {
-    /// Creates a vault that is complete before it gets its name: generation 1, no items. It is an error if the file
-    /// already exists.
+    /// Creates an empty vault at generation 1, which is complete before the file appears under its name. It is an error
+    /// if the file already exists.
     ///
-    /// `limit`: the number of earlier values that a field of an item keeps.
-    /// `keepsLock`: whether the vault remains locked until `releaseLock`.
+    /// `limit`: the number of earlier values that a field of an item keeps. `keepsLock`: true to hold the writer's lock
+    /// until `releaseLock`.
     package static func create(
         at path: String, keys: consuming VaultKeys, header: consuming Header, wrappingKey: consuming Secret,
         limit: Int, place: Place, keepsLock: Bool = false
@@ -267,7 +268,7 @@ extension Store {
         return store
     }
 
-    /// Writes a complete vault, and then gives the file its name.
+    /// Writes a complete vault to a temporary file, and then renames the file.
     private static func named(
         _ path: String, _ header: Header, _ sealed: (bytes: [UInt8], hash: Bytes32), _ keys: consuming VaultKeys,
         _ wrappingKey: consuming Secret, _ limit: Int, _ place: Place

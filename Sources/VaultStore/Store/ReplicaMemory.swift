@@ -1,13 +1,13 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// An id under which a writer may make a change, until it notes or releases it.
+/// A claimed id, under which a writer may make one change before it records or releases the claim.
 package struct ReplicaClaim: Sendable {
     package let vault: Bytes16
     package let id: ReplicaID
-    /// The greatest revision that this memory has for any id of the vault; 0 if it has none.
+    /// The greatest revision in this memory for any id of the vault; 0 if there is none.
     package let greatest: UInt64
-    /// The ids of this memory under which somebody else writes too.
+    /// The ids in this memory that another writer also uses.
     package let split: [ReplicaID]
 
     package init(vault: Bytes16, id: ReplicaID, greatest: UInt64, split: [ReplicaID] = []) {
@@ -23,21 +23,22 @@ package struct ReplicaClaim: Sendable {
 /// `VaultLocal` keeps this on disk for all programs of a machine. A program without such a memory uses
 /// `ProcessReplicas`.
 package protocol ReplicaMemory: Sendable {
-    /// Chooses the id for a change of a state, and claims it: until it is noted or released, nobody else continues it.
+    /// Chooses the id for a change of a state, and claims it. No other writer uses the id until it is recorded or
+    /// released.
     func claim(_ vault: Bytes16, _ vector: Vector) throws(VaultError) -> ReplicaClaim
 
-    /// Enters the last revision of a change. It is called under the vault's lock, before the commit is written.
+    /// Records the last revision of a change. Called under the vault's lock, before the commit is written.
     func note(_ claim: ReplicaClaim, revision: UInt64) throws(VaultError)
 
-    /// Releases a claim: nothing of the change was written.
+    /// Releases a claim whose change was not written.
     func release(_ claim: ReplicaClaim)
 
-    /// Returns the ids of this memory under which somebody else writes too: the state's row is a revision that this
-    /// memory never had, or the state itself calls the id split.
+    /// Returns the ids in this memory that another writer also uses: the state has a revision for the id that this
+    /// memory never recorded, or marks the id as split.
     func splitIDs(_ vault: Bytes16, _ vector: Vector) throws(VaultError) -> [ReplicaID]
 }
 
-/// The ids that this process has used, for programs without a memory on disk. A child process uses ids of its own.
+/// The ids that this process has used, for programs without a memory on disk. A child process uses different ids.
 package final class ProcessReplicas: ReplicaMemory {
     /// The memory of this process.
     package static let shared = ProcessReplicas()
@@ -53,7 +54,7 @@ package final class ProcessReplicas: ReplicaMemory {
         var process = OwnProcess()
         var replicas: [Bytes16: [ReplicaID: Replica]] = [:]
 
-        /// Forgets the ids of a parent process.
+        /// Drops the ids of a parent process.
         mutating func start() { if !process.isThis { self = Known() } }
     }
 
@@ -62,7 +63,7 @@ package final class ProcessReplicas: ReplicaMemory {
 
     package init() { random = .system }
 
-    /// Creates a memory that draws ids from a certain source, for generators of test vectors.
+    /// Creates a memory that draws ids from the given source, for generators of test vectors.
     package init(random: Randomness) { self.random = random }
 
     package func claim(_ vault: Bytes16, _ vector: Vector) -> ReplicaClaim {
@@ -101,7 +102,7 @@ package final class ProcessReplicas: ReplicaMemory {
 
     package func release(_ claim: ReplicaClaim) { change(claim) { $0.isClaimed = false } }
 
-    /// Changes an id that this process claimed. A claim of its parent is not its own.
+    /// Changes an id that this process claimed; claims made by its parent are ignored.
     private func change(_ claim: ReplicaClaim, _ body: (inout Replica) -> Void) {
         known.withLock { known in
             known.start()

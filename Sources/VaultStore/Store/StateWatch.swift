@@ -1,17 +1,17 @@
 package import VaultBytes
 internal import VaultCrypto
 
-/// The interface between a store and the machine's memory, which inspects each state before it is served and is
-/// notified of each state that was made durable.
+/// The interface between a store and the machine's memory. The memory checks each state before it is used, and is
+/// notified of each durable state.
 ///
 /// `VaultLocal` creates it. It consists of closures rather than a protocol because there is only one implementation.
 package struct StateWatch: Sendable {
-    /// Judges a state that is about to be served or built upon, and throws an error to refuse it. Returns true if the
-    /// remembered state vouches for it.
+    /// Checks a state that is about to be used, and throws an error to refuse it. Returns true if the state is trusted
+    /// because of the remembered state.
     package typealias Admission = (WatchedState) throws(VaultError) -> Bool
 
-    /// Reads what is remembered about a vault at a path. It is called before the file is read: otherwise another
-    /// process could commit in between, and the file would seem older than the remembered state.
+    /// Reads the remembered state of a vault at a path. Called before the file is read: otherwise, another process
+    /// could commit in between, and the file would seem older than the remembered state.
     package let recall: @Sendable (Bytes16, String) throws(VaultError) -> Admission
     /// Called when this handle has made a state durable.
     package let committed: @Sendable (WatchedState) -> Void
@@ -25,25 +25,25 @@ package struct StateWatch: Sendable {
     }
 }
 
-/// A state that a handle serves or is about to serve.
+/// A state that a handle uses or is about to use.
 package struct WatchedState {
     package let state: CommittedState
     package let vault: Bytes16
     /// The owners' public key, derived from the keys that opened the state.
     package let ownersPublicKey: Bytes32
-    /// Whether it was opened with a full slot rather than a scoped one.
+    /// True if the state was opened with a full slot rather than a scoped one.
     package let isOwner: Bool
     let keyring: Keyring
     let header: Header
     let past: StatePast
-    /// The vector as the file stores it, if it was read before.
+    /// The stored form of the vector, if it has already been read.
     let knownVector: StoredVector?
     let fileSystem: any FileSystem
     /// The path of the file, with symbolic links resolved.
     package let path: String
-    /// Whether this handle itself made the state durable.
+    /// True if this handle itself made the state durable.
     let isSynced: Bool
-    /// The bytes after it in the file.
+    /// The bytes after the state in the file.
     package var tail = TailState.clean
 
     package var generation: UInt64 { state.commit.generation }
@@ -51,7 +51,7 @@ package struct WatchedState {
     package var end: UInt64 { state.commit.end }
     package var chain: Bytes32 { state.chain }
 
-    /// Returns how a remembered state is related to this one.
+    /// Returns the relation of a remembered state to this one.
     package func verdict(on anchor: AnchorPoint) throws(VaultError) -> Ancestry {
         if anchor.ownersPublicKey == ownersPublicKey {
             if anchor.chain == chain { return .same }
@@ -61,8 +61,7 @@ package struct WatchedState {
         return try handOvers.verdict(on: anchor)
     }
 
-    /// The state's vector. It throws an error if the frame is damaged, although the state can be served without it
-    ///
+    /// The state's vector. Throws an error if the frame is damaged, although the state can be used without it.
     package func vector() throws(VaultError) -> Vector {
         let stored = if let knownVector { knownVector } else { try past.pages.vector(of: state.commit) }
         let vector = try stored.vector(of: state.commit)
@@ -94,7 +93,7 @@ package struct WatchedState {
         return true
     }
 
-    /// Returns the newest state of the file now.
+    /// Returns the file's newest state at this moment.
     private func newest() throws(VaultError) -> WatchedState {
         let found = try past.finder.newest().state
         return WatchedState(
@@ -113,7 +112,7 @@ package struct WatchedState {
 }
 
 extension Store {
-    /// The state currently served.
+    /// The current state.
     package var watched: WatchedState {
         WatchedState(
             state: state, vault: vault, ownersPublicKey: ownersPublicKey, isOwner: slot.keys.isOwner, keyring: keyring,
@@ -121,7 +120,7 @@ extension Store {
             fileSystem: fileSystem, path: path, isSynced: synced == state, tail: tail)
     }
 
-    /// Returns a state of a file that was just read, before it is served.
+    /// Returns a state of a file that was just read and is not in use yet.
     func candidate(_ loaded: borrowing Loaded) -> WatchedState {
         WatchedState(
             state: loaded.found.state, vault: loaded.header.id, ownersPublicKey: loaded.slot.keys.ownersPublicKey(),
@@ -134,12 +133,12 @@ extension Store {
     /// still seem older only if other processes replace it during every attempt.
     static let mostAttempts = 10
 
-    /// Returns whether a state may be refused with this error because others have moved on from it, with or without a
-    /// rotation.
+    /// Returns whether this error may mean that other processes have continued from the refused state, with or without
+    /// a rotation.
     static func mayBeLate(_ error: VaultError) -> Bool { error.code == .rolledBack || error.code == .foreignOwner }
 
-    /// Opens the file at `path`, and the slot that `open` opens in it. If the remembered state is newer, and the file
-    /// was replaced between opening it and comparing it, tries again.
+    /// Opens the file at `path` and one of its slots, using `open`. If the remembered state is newer because the file
+    /// was replaced after it was opened, tries again.
     static func opening(
         _ path: String, writable: Bool, place: Place, _ open: (Header, [UInt8]) throws(VaultError) -> OpenedSlot
     ) throws(VaultError) -> Store {
@@ -180,7 +179,7 @@ extension Store {
     /// The past states recorded in the current file.
     package var past: StatePast { StatePast(finder: finder, pages: pages) }
 
-    /// Returns how a remembered state is related to the current one.
+    /// Returns the relation of a remembered state to the current one.
     package func verdict(on anchor: AnchorPoint) throws(VaultError) -> Ancestry {
         try watched.verdict(on: anchor)
     }

@@ -19,7 +19,7 @@ package final class Store {
     private let searchesWholeFile: Bool
 
     package internal(set) var file: any FileHandle {
-        // What another program has put there is not synced, even if its bytes are those of before.
+        // Data that another program has written there may not be synced, even if the bytes are the same as before.
         didSet { (fileIdentity, knownVector, synced) = (nil, nil, nil) }
     }
     /// The file's identity, determined when first needed; it does not change while the file is open.
@@ -31,7 +31,7 @@ package final class Store {
     package internal(set) var pages: PageSource
     package internal(set) var codec: CommitCodec
     package internal(set) var state: CommittedState
-    /// The frame of the state's commit, used to detect whether it is still in the file.
+    /// The frame of the state's commit, used to check whether the commit is still in the file.
     var commitFrame: [UInt8]
     package internal(set) var keyring: Keyring
     /// The vector that was last read or written, which may be that of an earlier state.
@@ -43,13 +43,13 @@ package final class Store {
     /// The newest commit that this handle itself made durable.
     var synced: CommittedState?
     var isPoisoned = false
-    /// Whether the writer's lock is held between changes, until a new file has its name.
+    /// True if the writer's lock is held between changes, until a new file has its name.
     var keepsLock = false
-    /// Whether this handle has already changed the vault, and is therefore likely to do so again.
+    /// True if this handle has changed the vault; it is then likely to change it again.
     var hasCommitted = false
     /// The file that receives a large change in progress.
     var relocation: Relocation?
-    /// Whether the files that killed writers left next to the vault have been removed.
+    /// True if temporary files of killed writers have been removed.
     var hasSwept = false
 
     /// The result of reading a file's header and newest commit.
@@ -80,7 +80,7 @@ package final class Store {
         package var owner: Bytes32?
         /// The number of threads for work on the whole vault; nil for one per processor.
         package var threads: Int?
-        /// Whether the newest state is searched for in the whole file, for a repair.
+        /// True if the search for the newest state covers the whole file, as in a repair.
         package var searchesWholeFile = false
 
         package init(
@@ -229,7 +229,7 @@ package final class Store {
         slot = loaded.slot
     }
 
-    /// Wipes the keys that only a full slot opens, and the key that reopens the slot. The remaining keys can read
+    /// Wipes the keys that only a full slot grants, and the key that reopens the slot. The remaining keys can read
     /// metadata and check commits.
     package func dropOwner() {
         codec = codec.checkingOnly(publicKey: ownersPublicKey)

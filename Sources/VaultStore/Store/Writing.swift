@@ -5,7 +5,7 @@ internal import VaultCrypto
 extension Store {
     /// Acquires the writer's lock, waiting at most `seconds`, and moves to the newest state.
     ///
-    /// `check`: called under the lock, at the newest state, before the file is changed.
+    /// `check`: called with the lock held and the newest state loaded, before the file is changed.
     package func beginWriting(
         wait seconds: Double, _ check: () throws(VaultError) -> Void = { () throws(VaultError) in }
     ) throws(VaultError) {
@@ -28,7 +28,7 @@ extension Store {
                 }
                 _ = try refresh()
             } else {
-                // The requested sleep times are not added up, because a signal ends a sleep early.
+                // The elapsed time is measured, because a signal can end a sleep early.
                 let waited = Clock.seconds - start
                 guard waited < seconds else {
                     let holder = file.lockHolder().map { " by \($0)" } ?? ""
@@ -43,14 +43,14 @@ extension Store {
         if !keepsLock { file.unlock() }
     }
 
-    /// Lets other processes write to a file that has stayed locked since it was created.
+    /// Releases the writer's lock of a file that has been locked since it was created.
     package func releaseLock() {
         keepsLock = false
         file.unlock()
     }
 
-    /// Moves to the newest state and removes the tail. The caller holds the lock. Returns false if, in the meantime, a
-    /// program that does not know the lock has put another file, which is not locked, in this one's place.
+    /// Moves to the newest state and removes the tail. The caller holds the lock. Returns false if a program that
+    /// ignores the lock has replaced the file in the meantime; the new file is not locked.
     private func prepare(_ check: () throws(VaultError) -> Void) throws(VaultError) -> Bool {
         sweep()
         let locked = file
@@ -60,7 +60,7 @@ extension Store {
             return false
         }
         if tail == .writeInProgress {
-            // No other process can be writing now, so look for the newest state.
+            // No other process can be writing now, so search for the newest state.
             let found = try finder.newest()
             tail = found.tail
             incomplete = found.incomplete
@@ -80,9 +80,9 @@ extension Store {
         return true
     }
 
-    /// Saves a damaged tail as `FILE.damaged-G`, and truncates it. If the vector of the newest state is damaged,
-    /// the states back to the newest one with a sound vector are part of that tail. Other tails are handled as
-    /// they are before any change.
+    /// Saves a damaged tail as `FILE.damaged-G`, and truncates it. If the vector of the newest state is
+    /// damaged, all states after the newest one with an intact vector are part of that tail. Other tails are
+    /// handled as before any change.
     ///
     /// `check`: as for `beginWriting`.
     /// Returns the path of the saved file, or nil if there was nothing to save.
@@ -102,7 +102,7 @@ extension Store {
         return kept
     }
 
-    /// Goes back to the newest state whose vector is sound, and treats what follows it as a damaged tail.
+    /// Goes back to the newest state with an intact vector, and treats the bytes after it as a damaged tail.
     private func leaveDamagedVector() throws(VaultError) {
         let size = try file.size()
         var sound = state
@@ -131,7 +131,7 @@ extension Store {
         }
     }
 
-    /// Removes the files that killed writers left next to the vault, once per opening.
+    /// Removes temporary files of killed writers, once per opening.
     private func sweep() {
         guard !hasSwept else { return }
         hasSwept = true
@@ -161,7 +161,7 @@ extension Store {
         synced = state
     }
 
-    /// Runs a sync; if it fails, this handle does not write again.
+    /// Runs a sync. If it fails, this handle refuses further writes.
     func syncing(_ body: () throws(VaultError) -> Void) throws(VaultError) {
         do throws(VaultError) { try body() } catch {
             if error.code == .outcomeUnknown { isPoisoned = true }
@@ -169,8 +169,7 @@ extension Store {
         }
     }
 
-    /// Ensures that the newest state is durable, so that it can be built upon; if this file is replaced, the new file
-    /// makes it durable anyway.
+    /// Makes the newest state durable and returns an appender. A change that replaces the file does not need this.
     package func makeAppender() throws(VaultError) -> Appender {
         try takeOver()
         return Appender(
@@ -179,17 +178,17 @@ extension Store {
             relocate: { [unowned self] (written) throws(VaultError) in try self.relocate(written) })
     }
 
-    /// Throws `busy` if another program, which does not know our lock, has written into the file since the change
-    /// began: what it has put there must not be overwritten.
+    /// Throws `busy` if a program that ignores our lock has written to the file since the change began. Its data must
+    /// not be overwritten.
     private func requireUntouched(_ marks: [Appender.Mark]) throws(VaultError) {
-        // Before the first write, nothing may follow the newest commit.
+        // Before the first write, the newest commit must be followed only by zeros.
         guard try marks.isEmpty ? finder.isNewest(state.commit, commitFrame) : isOurs(marks) else {
             throw VaultError(
                 .busy, "another program has written into \(path) during the change; the change was not made")
         }
     }
 
-    /// Returns whether the file still has the newest commit, and what a change has written after it.
+    /// Returns whether the file still contains the newest commit and the data that the change has written after it.
     private func isOurs(_ marks: [Appender.Mark]) throws(VaultError) -> Bool {
         guard try finder.holds(commitFrame, at: state.commit.offset) else { return false }
         for mark in marks {
@@ -198,7 +197,7 @@ extension Store {
         return true
     }
 
-    /// Returns whether the place of a failed write contains nothing but the first part of that write, and zeros.
+    /// Returns whether the range of a failed write contains only the first part of that write, followed by zeros.
     private func isOurs(part attempt: Appender.Mark?) throws(VaultError) -> Bool {
         guard let attempt else { return true }
         let size = try file.size()
@@ -208,12 +207,12 @@ extension Store {
         return there[same...].allSatisfy { $0 == 0 }
     }
 
-    /// Throws `outcomeUnknown` if what a change has written, its commit included, is not in the file: another program has
-    /// written there too.
+    /// Throws `outcomeUnknown` if the data of a change, including its commit, is not in the file because another
+    /// program has written there too.
     private func requireWritten(_ appender: Appender) throws(VaultError) {
         guard relocation == nil else { return }
         let isThere: Bool
-        // It is durable, as far as anybody knows.
+        // The commit was synced, so treat it as durable if the file cannot be read.
         do throws(VaultError) { isThere = try isOurs(appender.marks) } catch { return }
         guard !isThere else { return }
         isPoisoned = true
@@ -252,8 +251,8 @@ extension Store {
         watch?.committed(watched)
     }
 
-    /// Does the same as `requireInPlace` after a commit in place, which is durable: if the path cannot be looked up
-    /// now, the commit is in the file as far as anyone can tell.
+    /// Checks the same as `requireInPlace` after a commit in place. If the path cannot be looked up, the commit, which
+    /// is durable, is assumed to be in the file.
     private func requireStillInPlace() throws(VaultError) {
         do throws(VaultError) { try requireInPlace() } catch {
             guard error.code != .busy, error.code != .noSuchFile else { throw error }
@@ -266,7 +265,7 @@ extension Store {
         }
     }
 
-    /// Truncates what an unfinished change has written, unless another program has written there since.
+    /// Truncates the data of an unfinished change, unless another program has written there since.
     package func abandon(_ appender: Appender) {
         dropRelocation()
         guard !isPoisoned, appender.hasWritten else { return }
@@ -296,7 +295,7 @@ extension Store {
         if try file.size() > state.commit.end { try file.truncate(to: state.commit.end) }
     }
 
-    /// Called before the last user of this handle releases it, so that the file ends with its newest commit. A reserve
+    /// Makes the file end with its newest commit; called before the last user of this handle releases it. A reserve
     /// that cannot be truncated is harmless.
     func cutReserve() {
         guard hasCommitted, !isPoisoned, process.isThis else { return }
@@ -313,8 +312,8 @@ extension Store {
 
 extension Store {
     /// Copies the bytes after the newest state to `FILE.incomplete-G` or `FILE.damaged-G` before they are truncated
-    /// . The copy gets that name only once it is complete and synced: after a crash before that, the next
-    /// writer makes another copy.
+    /// . The copy is renamed to that name only after it is complete and synced; if a crash occurs before, the
+    /// next writer makes another copy.
     ///
     /// `end`: the end of the bytes to copy; the end of the file if nil.
     /// Returns the path of the copy.
@@ -342,14 +341,15 @@ extension Store {
         var offset = state.commit.end
         while offset < end {
             let bytes = try file.bytes(Int(min(end - offset, 1 << 20)), at: offset)
-            // Holes stay holes: anyone who can extend the file can make one that is longer than the disk.
+            // Preserve holes: anyone who can write to the file can extend it to more than the size of the disk.
             if !StateFinder.isZero(bytes) { try copy.write(bytes, at: offset - state.commit.end) }
             offset += UInt64(bytes.count)
         }
         if try copy.size() < end - state.commit.end { try copy.truncate(to: end - state.commit.end) }
     }
 
-    /// Gives the copy the first name that is unused or whose file has the same contents, and returns the path.
+    /// Renames the copy to the first name that is unused or belongs to a file with the same contents, and returns the
+    /// path.
     private func nameCopy(_ copy: any FileHandle, _ temporary: String, _ name: String) throws(VaultError) -> String {
         var number = 1
         while true {

@@ -9,7 +9,7 @@ internal import Synchronization
 package final class ExclusiveLock: Sendable {
     /// The number of the thread that holds the lock; 0 if it is free.
     private let holder = Atomic<UInt64>(0)
-    /// Whether the lock is held for a transaction.
+    /// True if the lock is held for a transaction.
     private let isForTransaction = Atomic<Bool>(false)
     private let waiting = Atomic<Int>(0)
     private let process = OwnProcess()
@@ -17,7 +17,7 @@ package final class ExclusiveLock: Sendable {
 
     package init() {}
 
-    /// Whether the lock was created in this process.
+    /// True if the lock was created in this process.
     package var isOfThisProcess: Bool { process.isThis }
 
     /// Waits without a limit for another thread's call, but at most `seconds` for a transaction, and then throws
@@ -61,7 +61,7 @@ package final class ExclusiveLock: Sendable {
     /// Starts a transaction: other threads now wait only for a limited time, and any thread may release the lock.
     package func beginTransaction() {
         isForTransaction.store(true, ordering: .sequentiallyConsistent)
-        // Threads that are waiting without a limit must start to use one.
+        // Wake the threads that wait without a limit: they must now use one.
         if waiting.load(ordering: .sequentiallyConsistent) > 0 { change.signal() }
     }
 
@@ -87,7 +87,7 @@ package final class ExclusiveLock: Sendable {
     }
 }
 
-/// Lets threads sleep until there is a change.
+/// A signal that wakes waiting threads.
 private final class ThreadSignal: Sendable {
     // Objects passed to pthread functions must not move. They are freed with this object, and only those functions
     // access them.
@@ -104,12 +104,13 @@ private final class ThreadSignal: Sendable {
     }
 
     deinit {
-        // No thread is waiting when the last reference is released; in a child, the threads that waited do not exist.
+        // No thread is waiting when the last reference is released; in a child process, the waiting threads do not
+        // exist.
         condition.deallocate()
         mutex.deallocate()
     }
 
-    /// Sleeps while `isNeeded` returns true, until the next signal or for at most this many seconds.
+    /// If `isNeeded` returns true, sleeps until the next signal or for at most `seconds`.
     func wait(atMost seconds: Double, while isNeeded: () -> Bool) {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

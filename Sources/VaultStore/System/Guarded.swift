@@ -32,7 +32,7 @@ package struct Guarded<Value: ~Copyable>: ~Copyable {
         return try body(&value.pointee)
     }
 
-    /// Does the same, or returns nil if another thread is using the value.
+    /// Passes the value to `body`, or returns nil if another thread is using the value.
     /// - Throws: Any error that `body` throws.
     package borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result

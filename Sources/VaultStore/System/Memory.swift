@@ -24,8 +24,8 @@ package enum Memory {
     private static let leastAsked = 131_072
 
     /// Makes an array of `count` bytes with `make`, which must allocate only once, or throws `outOfMemory`. Only one
-    /// thread at a time runs this, so memory found to be available is still available for the allocation, unless
-    /// another part of the program allocates it in between.
+    /// thread at a time runs this function, so memory that was found available is still available for the allocation,
+    /// unless another part of the program uses it in between.
     package static func allocating<R>(_ count: Int, _ make: () -> R) throws(VaultError) -> R {
         guard count >= leastAsked else { return make() }
         vault_memory_lock()

@@ -7,7 +7,7 @@ package struct OwnProcess: Sendable {
 
     package init() {}
 
-    /// Whether the current process is that process.
+    /// True if the current process is that process.
     package var isThis: Bool { number == vault_process() }
 
     /// Throws `otherProcess` in a child process.
@@ -23,7 +23,7 @@ package enum ThisThread {
 }
 
 /// Prevents forks during calls: a fork in one thread waits until no other thread of a C program is inside the library.
-/// Otherwise a Swift runtime lock held by such a thread would stay locked in the child.
+/// Otherwise, a Swift runtime lock held by such a thread would remain locked in the child.
 package enum ForkGate {
     /// Runs a call made by a C program.
     package static func inside<R>(_ body: () throws -> R) rethrows -> R {
@@ -32,8 +32,8 @@ package enum ForkGate {
         return try body()
     }
 
-    /// Runs a thread that works for callers of the library, which wait for it. It never waits for a fork: the fork may be
-    /// waiting for such a caller.
+    /// Runs work of a helper thread, for which callers of the library wait. It never waits for a fork, because the fork
+    /// may be waiting for one of these callers.
     static func helping<R>(_ body: () -> R) -> R {
         vault_step_in(1)
         defer { _ = vault_step_out() }

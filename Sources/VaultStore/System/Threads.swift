@@ -31,7 +31,7 @@ enum Threads {
     }
 }
 
-/// Runs a single piece of work on a thread of its own.
+/// Runs a single piece of work on a separate thread.
 package enum BackgroundThread {
     /// Runs the work on a new thread, or immediately on this one if no thread can be started.
     package static func run(_ work: @escaping @Sendable () -> Void) {

@@ -75,13 +75,13 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
         case otherProcess = 34
         /// The item has no secret, because it was forgotten or belongs to a branch under a replaced key.
         case noSecret = 35
-        /// The vault's owners are not the ones that were remembered or required.
+        /// The vault's owners differ from those that were remembered or required.
         case foreignOwner = 36
         /// This machine's memory of the vault is damaged.
         case memoryDamaged = 37
         /// The value is stored in a form that this version does not know.
         case unsupportedForm = 38
-        /// A damaged commit follows the newest state; it must be repaired before the vault can be changed.
+        /// A damaged commit follows the newest state; the vault must be repaired before it can be changed.
         case damagedTail = 39
         /// The vault has an extension, and only programs that know it may write to the vault.
         case readOnlyExtension = 40
@@ -154,13 +154,13 @@ extension VaultError {
     }
 }
 
-/// Runs a step of a lower layer and converts its error to this layer's type.
+/// Runs an operation of a lower layer and converts its error to this layer's type.
 @inline(__always)
 package func decoding<R: ~Copyable>(_ body: () throws(FormatError) -> R) throws(VaultError) -> R {
     do throws(FormatError) { return try body() } catch { throw VaultError(format: error) }
 }
 
-/// Runs a step of the crypto layer; `what` names the object that could not be opened.
+/// Runs an operation of the crypto layer; `what` is the object's name in the error message.
 @inline(__always)
 package func opening<R: ~Copyable>(
     _ what: @autoclosure () -> String, at offset: UInt64? = nil, _ body: () throws(CryptoError) -> R

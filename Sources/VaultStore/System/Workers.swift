@@ -2,13 +2,14 @@ internal import CVaultShim
 internal import Glibc
 internal import Synchronization
 
-/// Divides work between the calling thread and others, which are started on the first call and end with this object.
+/// Divides work between the calling thread and other threads. They are started on the first call and end with this
+/// object.
 ///
 /// Dispatch's `concurrentPerform` is not used because its caller can neither do other work first nor choose the number
 /// of threads, its threads remain after the call, and it makes a statically linked program larger (measured: 6.59
 /// instead of 6.19 MB, stripped).
 package final class Workers: Sendable {
-    /// The numbers of threads that a caller may request.
+    /// The range of thread counts that a caller may request.
     package static let possible = 1...64
     /// The default: one per processor that this process may use, at most 16.
     private static let usual = min(max(Int(vault_processors()), 1), 16)
@@ -53,7 +54,7 @@ package final class Workers: Sendable {
         for part in 0..<parts { body(part, 0) }
     }
 
-    /// Does the same for a `body` that returns a value, and returns the results in the order of the parts.
+    /// Runs `body` like `run`, and returns its results in the order of the parts.
     package func map<Output: Sendable>(
         _ parts: Int, meanwhile: () -> Void = {}, _ body: @escaping @Sendable (_ part: Int, _ lane: Int) -> Output
     ) -> [Output] {
@@ -62,7 +63,7 @@ package final class Workers: Sendable {
         return results.all
     }
 
-    /// Runs both functions at the same time, if another thread is available.
+    /// Runs both functions, at the same time if another thread is available.
     package func both<First, Second: Sendable>(_ first: () -> First, _ second: @escaping @Sendable () -> Second) -> (
         First, Second
     ) {
@@ -96,7 +97,7 @@ private final class Job: Sendable {
     typealias Body = @Sendable (_ part: Int, _ lane: Int) -> Void
 
     private let parts: Int
-    /// Nil once all parts have run, so that a thread that arrives late does not keep objects such as keys alive.
+    /// Nil once all parts have run: otherwise, a late thread would keep objects such as keys alive.
     private let body: Guarded<Body?>
     private let next = Atomic<Int>(0)
     private let left: Atomic<Int>
@@ -161,7 +162,7 @@ private final class Worker: Sendable {
     }
 }
 
-/// The next task of a thread. If a job is still stored here when the next one arrives, other threads have already done
+/// The next task of a thread. If a job is still stored when the next one arrives, other threads have already completed
 /// it.
 private final class Mailbox: Sendable {
     enum Message: Sendable {

@@ -8,9 +8,9 @@ package final class Page: Sendable {
     package let offset: UInt64
     /// The offset of the first object of the file; the page must not refer to anything before it.
     package let bodyStart: UInt64
-    /// Different from every other page's in this process.
+    /// A number that is unique in this process.
     private let number = Page.numbers.wrappingAdd(1, ordering: .relaxed).newValue
-    /// The place at which its keys were last checked; 0 if at none.
+    /// The place in the tree for which the page's keys were last checked; 0 if they were never checked.
     private let checkedPlace = Atomic<UInt64>(0)
 
     private static let numbers = Atomic<UInt64>(0)
@@ -30,7 +30,7 @@ package final class Page: Sendable {
     /// Returns whether the keys of this page were checked when it was last reached at this place.
     func isChecked(at place: UInt64) -> Bool { checkedPlace.load(ordering: .relaxed) == place }
 
-    /// Remembers that its keys belong at this place.
+    /// Records that the page's keys were checked for this place.
     func noteChecked(at place: UInt64) { checkedPlace.store(place, ordering: .relaxed) }
 
     package func key(_ index: Int) -> [UInt8] {
@@ -52,7 +52,7 @@ package final class Page: Sendable {
         prefix.append(bytes.span.extracting(layout.entries[index].rest))
     }
 
-    /// Returns whether an entry of a leaf is a forgotten value, that is, its key starts with the tag of those.
+    /// Returns whether an entry of a leaf is a forgotten value, that is, its key starts with 7E.
     package func isForgotten(_ index: Int) -> Bool {
         let first = layout.prefix.isEmpty ? layout.entries[index].rest : layout.prefix
         return !first.isEmpty && bytes[first.lowerBound] == Format.forgottenTag

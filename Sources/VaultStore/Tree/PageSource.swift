@@ -20,7 +20,7 @@ package final class PageSource: Sendable {
         pages = Guarded(PageCache(capacity: cacheBytes))
     }
 
-    /// Returns the page that a parent or commit names, after checking its hash, seal, form and level. The
+    /// Returns the page that a parent or commit refers to, after checking its hash, seal, form and level. The
     /// caller has checked the reference.
     package func page(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
         if let page = pages.withLock({ $0.find(ref) }), page.layout.level == level { return page }
@@ -29,7 +29,7 @@ package final class PageSource: Sendable {
         return page
     }
 
-    /// Does the same without evicting anything from the cache; used for walks over the whole tree.
+    /// Returns a page without evicting others from the cache; used for walks over the whole tree.
     func inPassing(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
         if let page = pages.withLock({ $0.find(ref) }), page.layout.level == level { return page }
         let page = try load(ref, level: level)
@@ -37,7 +37,7 @@ package final class PageSource: Sendable {
         return page
     }
 
-    /// Does the same without using the cache.
+    /// Returns a page without using the cache.
     package func load(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
         try decode(try FrameReader.read(ref, .page, file), ref, level: level)
     }
@@ -150,6 +150,6 @@ struct PageCache {
 
     mutating func removeAll() { self = PageCache(capacity: capacity) }
 
-    /// The page's bytes and layout, plus a share of the tables.
+    /// The memory of the page's bytes and layout, plus a share of the tables.
     private func cost(_ page: Page) -> Int { page.bytes.count + page.count * 8 + 160 }
 }

@@ -54,11 +54,12 @@ enum TreeLevel {
     }
 }
 
-/// Divides a sorted stream of entries into pages. Full pages are returned as they are completed. The last two are kept
-/// until the end and balanced, so that random insertions leave pages at least half full rather than nearly empty.
+/// Divides a sorted stream of entries into pages. Full pages are returned as they are completed. The last two are held
+/// back until the end and balanced: pages are then at least half full after random insertions, rather than nearly
+/// empty.
 struct Paginator {
     let level: UInt8
-    /// Whether entries are only ever added at the end. Balancing would then leave every page half full.
+    /// True if entries are only ever added at the end. Balancing would then leave every page half full.
     var isAppending = false
     private var full: (key: [UInt8], page: PageBuilder)?
     private var current: PageBuilder

@@ -12,7 +12,7 @@ package struct TreeDifference {
         package let index: Int
     }
 
-    /// The entries that the trees have for one key; at least one of them is not nil.
+    /// The two trees' entries for one key; at least one of them is not nil.
     package typealias Pair = (left: Entry?, right: Entry?)
 
     private var left: Walk
@@ -64,7 +64,7 @@ extension TreeDifference.Entry {
     }
 }
 
-/// A walk over one tree that visits the entries of leaves, and enters pages only when told to.
+/// A walk over one tree that visits the entries of leaves, and enters a page only on request.
 private struct Walk {
     enum Top {
         case page(ObjectRef, level: UInt8)

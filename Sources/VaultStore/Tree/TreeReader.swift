@@ -13,7 +13,7 @@ package struct TreeReader: Sendable {
     /// Returns the leaf entry with this key.
     package func find(_ key: [UInt8]) throws(VaultError) -> (page: Page, index: Int)? {
         guard let root else { return nil }
-        // A lookup never goes back, so it does not need the path of a walk.
+        // A lookup does not backtrack, so it does not need the path of a walk.
         var page = try source.page(root.ref, level: root.level)
         var bounds = TreeBounds()
         while !page.layout.isLeaf {
@@ -78,7 +78,7 @@ package struct PageRef: Sendable {
 
 /// Visits the pages of a tree sorted by key, each before its children.
 ///
-/// The caller reads the pages, and enters those with children it wants to visit.
+/// The caller reads the pages, and enters those whose children it visits.
 package struct TreeWalk: Sendable {
     private struct Level {
         let page: Page
@@ -89,7 +89,7 @@ package struct TreeWalk: Sendable {
     private var root: PageRef?
     private var path: [Level] = []
     private let key: [UInt8]
-    /// Whether the first leaf has not been reached yet; until then, earlier pages are skipped.
+    /// True if the first leaf has not been reached yet; until then, earlier pages are skipped.
     private var isDescending = true
 
     /// `key`: the walk starts at the leaf that may contain this key.
@@ -114,17 +114,17 @@ package struct TreeWalk: Sendable {
 
     /// Continues with the children of the page that `next` last returned, which must not be a leaf.
     package mutating func enter(_ page: Page, _ ref: PageRef) {
-        // Start with the first child, even if a separator claims that there is nothing before it.
+        // Start with the first child, even if its separator is greater than the key.
         let index = isDescending && !key.isEmpty ? page.childIndex(for: key) : 0
         if page.layout.level == 1 { isDescending = false }
         path.append(Level(page: page, bounds: ref.bounds, index: index))
     }
 }
 
-/// Visits the leaves of a tree without reading them, so that they can be read in parallel.
+/// Visits the leaves of a tree without reading them; the caller can read them in parallel.
 package struct LeafWalker: Sendable {
     fileprivate let source: PageSource
-    /// Whether the pages above the leaves are kept in the cache.
+    /// True if the pages above the leaves are kept in the cache.
     fileprivate let isCaching: Bool
     fileprivate var walk: TreeWalk
     /// The error that occurred after the leaves last returned.
@@ -168,8 +168,8 @@ private struct TreeBounds: Sendable {
         if index + 1 < parent.count { high = (parent, index + 1) }
     }
 
-    /// Both bounds, if they are the separators on either side of a page in its parent. They are the same then however
-    /// the page is reached, so a page in the cache is checked against them once.
+    /// The page's place in its parent, if both bounds are the separators on either side of it there. Such bounds do not
+    /// depend on the path to the page, so a cached page is checked against them only once.
     private var place: UInt64? {
         guard let low, let high, low.page === high.page, high.index == low.index + 1 else { return nil }
         return low.page.place(low.index)

@@ -1,7 +1,7 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// Changes to the tree: keys in strictly ascending order, each with its new value, or nil to remove it.
+/// Changes to the tree: keys in strictly ascending order, each with its new value, or nil for a removal.
 package protocol TreeChanges {
     var count: Int { get }
     func key(_ index: Int) -> [UInt8]
@@ -10,7 +10,7 @@ package protocol TreeChanges {
 
 /// Applies changes to a tree by writing new pages along the paths to them; the old pages are not overwritten.
 package struct TreeWriter: ~Copyable {
-    /// A page of the new tree: already in the file, or not sealed yet.
+    /// A page of the new tree, which is either in the file or not sealed yet.
     private enum Output {
         case written(ObjectRef)
         case open(PageBuilder)
@@ -26,7 +26,7 @@ package struct TreeWriter: ~Copyable {
     private let key: Secret
     package private(set) var bytesAdded: UInt64 = 0
     package private(set) var bytesRemoved: UInt64 = 0
-    /// Whether the pages written are likely to be read again soon.
+    /// True if the pages written are likely to be read again soon.
     private var cachesPages = false
     private static let fewChanges = 16
 

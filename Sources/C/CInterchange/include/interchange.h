@@ -1,6 +1,6 @@
-/* Libraries for reading and writing other programs' files and for 'check', which vaults do not need: libgcrypt, zlib,
-   expat and zxcvbn, each loaded when first used, so that other commands do not load them; and Argon2 as KeePass uses
-   it. If a library lets its caller allocate, its memory is wiped when it is freed. */
+/* Libraries for other programs' file formats and for 'check', which vaults do not need: libgcrypt, zlib, expat and
+   zxcvbn, each loaded on first use; and Argon2 with KeePass's parameters. If a library accepts an allocator, its memory
+   is wiped when it is freed. */
 #ifndef INTERCHANGE_H
 #define INTERCHANGE_H
 #include <stddef.h>
@@ -95,7 +95,7 @@ void interchange_xml_stop(void *parser);
 int interchange_xml_lacks_memory(void *parser);
 /* Returns the current line number. */
 uint64_t interchange_xml_line(void *parser);
-/* Returns why the parse failed: expat's message, or that the file contains a document type. */
+/* Returns the reason why the parse failed: expat's message, or a message about a document type. */
 const char *interchange_xml_error(void *parser);
 void interchange_xml_close(void *parser);
 

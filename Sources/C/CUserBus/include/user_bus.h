@@ -1,6 +1,6 @@
-/* D-Bus by sd-bus of libsystemd, which is loaded when it is first used: most machines have no need for it. Only plumbing:
-   each function calls the one of libsystemd that its comment names (sd-bus(3)), and returns what that returns, which is
-   a negative error number on failure. Messages are pulled; nothing calls back. */
+/* D-Bus, using sd-bus from libsystemd, which is loaded on first use because most machines do not need it. These are
+   thin wrappers: each function calls the libsystemd function named in its comment (sd-bus(3)) and returns its result,
+   which is a negative error number on failure. Messages are polled; there are no callbacks. */
 #ifndef USER_BUS_H
 #define USER_BUS_H
 #include <stddef.h>
@@ -18,9 +18,10 @@ enum user_bus_loading user_bus_load(char *reason, size_t size);
 int user_bus_open(void **bus);
 /* sd_bus_close and sd_bus_unref */
 void user_bus_close(void *bus);
-/* sd_bus_is_open: whether it has not ended; 1 or 0. */
+/* sd_bus_is_open: returns 1 while the connection is open, otherwise 0. */
 int user_bus_is_open(void *bus);
-/* sd_bus_get_fd, sd_bus_get_events: what to wait for. Nothing times out, since no call is left without its reply. */
+/* sd_bus_get_fd, sd_bus_get_events: the descriptor and the events to wait for. Timeouts are not needed, because no
+ * method call is left pending. */
 int user_bus_descriptor(void *bus);
 int user_bus_events(void *bus);
 /* sd_bus_process: returns 0 if there is nothing to do, and a positive number if there may be more. `message` is set to a
@@ -28,7 +29,7 @@ int user_bus_events(void *bus);
 int user_bus_process(void *bus, void **message);
 /* sd_bus_request_name, without queueing for the name. Returns -EEXIST if another connection has it. */
 int user_bus_request_name(void *bus, const char *name, int replaces);
-/* sd_bus_get_name_creds: the user and the process of the owner of a name, as the bus tells them. */
+/* sd_bus_get_name_creds: the user and the process of the owner of a name, as reported by the bus. */
 int user_bus_credentials(void *bus, const char *name, uint32_t *user, int32_t *process);
 /* sd_bus_send, without waiting for a reply. */
 int user_bus_send(void *bus, void *message);
@@ -39,10 +40,10 @@ enum user_bus_type { USER_BUS_CALL = 1, USER_BUS_RETURN = 2, USER_BUS_ERROR = 3,
 
 /* sd_bus_message_unref */
 void user_bus_message_free(void *message);
-/* sd_bus_message_sensitive: its memory is erased when it is freed, and so is that of a reply to it. */
+/* sd_bus_message_sensitive: the memory of the message, and of a reply to it, is erased when it is freed. */
 int user_bus_message_sensitive(void *message);
 /* sd_bus_message_get_type, _get_path, _get_interface, _get_member, _get_sender, _get_signature (of the whole message),
-   _get_expect_reply. A text is valid as long as the message, and NULL if the message does not have it. */
+   _get_expect_reply. A string is valid as long as the message, and NULL if the message does not have this field. */
 enum user_bus_type user_bus_message_type(void *message);
 const char *user_bus_message_path(void *message);
 const char *user_bus_message_interface(void *message);
@@ -59,8 +60,8 @@ int user_bus_new_error(void *call, void **message, const char *name, const char 
 int user_bus_new_signal(void *bus, void **message, const char *path, const char *interface, const char *member);
 int user_bus_set_destination(void *message, const char *name);
 
-/* Reading: sd_bus_message_read_basic, _read_array, _enter_container, _exit_container, _peek_type, _skip. What is read is
-   valid as long as the message, and the contents of a type until the next call. */
+/* Reading: sd_bus_message_read_basic, _read_array, _enter_container, _exit_container, _peek_type, _skip. Values are
+   valid as long as the message; the contents of a type are valid until the next call. */
 int user_bus_read(void *message, char type, void *value);
 int user_bus_read_bytes(void *message, const void **bytes, size_t *size);
 int user_bus_enter(void *message, char type, const char *contents);
@@ -68,8 +69,8 @@ int user_bus_exit(void *message);
 int user_bus_peek(void *message, char *type, const char **contents);
 int user_bus_skip(void *message, const char *types);
 
-/* Writing: sd_bus_message_append_basic, _append_array_space, _open_container, _close_container. `space` is the
-   message's own memory, to be filled at once. */
+/* Writing: sd_bus_message_append_basic, _append_array_space, _open_container, _close_container. `space` points into the
+   message; fill it before the next call. */
 int user_bus_append(void *message, char type, const void *value);
 int user_bus_append_bytes(void *message, size_t size, void **space);
 int user_bus_open_container(void *message, char type, const char *contents);

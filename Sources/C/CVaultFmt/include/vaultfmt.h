@@ -94,7 +94,7 @@ enum {
     VAULTFMT_NO_KERNEL_KEYRING = 33,    /* the system has no kernel keyring, or does not allow access to it */
     VAULTFMT_OTHER_PROCESS = 34,        /* the handle was opened by the parent process, before a fork: open the vault again */
     VAULTFMT_NO_SECRET = 35,            /* the item has no secret: it was forgotten, or is among the values that are left to settle */
-    VAULTFMT_FOREIGN_OWNER = 36,        /* the vault's owners are not the ones that were remembered or required */
+    VAULTFMT_FOREIGN_OWNER = 36,        /* the vault's owners differ from those that were remembered or required */
     VAULTFMT_MEMORY_DAMAGED = 37,       /* this machine's record of the vault is damaged */
     VAULTFMT_UNSUPPORTED_FORM = 38,     /* the value is stored in a form that this version does not know */
     VAULTFMT_DAMAGED_TAIL = 39,         /* a damaged commit follows the newest state: call vaultfmt_repair first */
@@ -141,7 +141,7 @@ static inline vaultfmt_bytes vaultfmt_text(const char *text) {
 void vaultfmt_wipe(void *memory, size_t size);
 
 /* Bytes that a function returns: a secret, a value, a path, an anchor. Paths and anchors are followed by a NUL that their
-   size does not include, so that `(const char *)value->bytes.data` is a C string. */
+   size does not include, so `(const char *)value->bytes.data` is a C string. */
 typedef struct vaultfmt_value {
     vaultfmt_bytes bytes; /* never NULL */
 } vaultfmt_value;
@@ -149,7 +149,7 @@ typedef struct vaultfmt_value {
 /* Wipes and frees a value. One thread. */
 void vaultfmt_value_free(const vaultfmt_value *value);
 
-/* ---- Factors: what opens a slot ---- */
+/* ---- Factors ---- */
 
 typedef struct vaultfmt_provider vaultfmt_provider; /* see "External keys" */
 
@@ -159,7 +159,7 @@ typedef struct vaultfmt_factors {
     uint32_t struct_size;
     vaultfmt_bytes passphrase; /* UTF-8, 1 to 65,536 bytes; normalised to NFC by the library, not trimmed */
     vaultfmt_bytes key_file;   /* the file's contents, 1 byte to 64 MiB */
-    vaultfmt_bytes raw_key;    /* exactly 32 bytes, as unpredictable as random ones, because they are not stretched */
+    vaultfmt_bytes raw_key;    /* exactly 32 random bytes; they are not stretched */
     const vaultfmt_provider *external; /* finds the external key; NULL for none */
 } vaultfmt_factors;
 
@@ -206,20 +206,20 @@ struct vaultfmt_provider {
     /* Generates a key for a new slot and passes it to vaultfmt_wrapped_set. NULL if the provider cannot do this. */
     vaultfmt_status (*wrap)(void *context, vaultfmt_wrapped *wrapped);
     /* Generates another key for the slot with the given owners' data, without anyone's token or identity, as a rotation
-       requires. If the function sets nothing or is NULL, the provider cannot do this, and a rotation drops the slot. */
+       requires. If the function is NULL or does not set a result, a rotation drops the slot. */
     vaultfmt_status (*rewrap)(void *context, vaultfmt_bytes owners_data, vaultfmt_wrapped *wrapped);
-    /* Finds the keys of all slots of the vault that name this provider, and passes them to vaultfmt_candidates_add; it
-       adds none for a slot that it cannot open. NULL if the provider cannot open any. */
+    /* Finds the keys of all slots of the vault that name this provider, and passes them to vaultfmt_candidates_add. It
+       skips slots that it cannot open. NULL if the provider cannot open slots. */
     vaultfmt_status (*unwrap)(
         void *context, const vaultfmt_external_slot *slots, size_t count, vaultfmt_candidates *candidates);
 };
 
 #define VAULTFMT_PROVIDER_INIT {(uint32_t)sizeof(vaultfmt_provider), 0, NULL, NULL, NULL, NULL, NULL}
 
-/* Sets the results of a provider's wrap or rewrap; if it is called more than once, the last call counts. Everything is
-   copied. Returns VAULTFMT_LIMIT_EXCEEDED if the parameters, which anyone can read, or the owners' data exceed 16,384
-   bytes, and VAULTFMT_INVALID_ARGUMENT if the key is not exactly 32 bytes. Call it on the thread on which the
-   provider's function runs. */
+/* Sets the results of a provider's wrap or rewrap; if it is called more than once, the last call takes effect. All
+   arguments are copied. Returns VAULTFMT_LIMIT_EXCEEDED if the parameters, which anyone can read, or the owners' data
+   exceed 16,384 bytes, and VAULTFMT_INVALID_ARGUMENT if the key is not exactly 32 bytes. Call it on the thread on which
+   the provider's function runs. */
 vaultfmt_status vaultfmt_wrapped_set(
     vaultfmt_wrapped *wrapped, vaultfmt_bytes parameters, vaultfmt_bytes owners_data, vaultfmt_bytes key);
 
@@ -240,14 +240,14 @@ typedef struct vaultfmt_vault vaultfmt_vault; /* closed with vaultfmt_close */
 typedef struct vaultfmt_open_options {
     uint32_t struct_size;
     uint32_t writable;                /* 1 to open the vault for changing */
-    int64_t lock_wait;                /* how long a change waits for another writer, in milliseconds */
+    int64_t lock_wait;                /* the maximum time that a change waits for another writer, in milliseconds */
     uint32_t most_kdf_memory;         /* per slot, in KiB; beyond it, VAULTFMT_KDF_LIMIT is returned before any work is done */
     uint32_t most_kdf_passes;         /* per slot */
     uint32_t most_kdf_lanes;          /* per slot */
     uint32_t reserved;                /* 0 */
     uint64_t most_kdf_work;           /* memory in KiB times passes, summed over all slots that are tried */
-    vaultfmt_bytes device;            /* this device, from vaultfmt_device_generate; without it, device-only items are listed but cannot be opened */
-    const char *anchor;               /* a state whose changes the vault must have, from vaultfmt_get_anchor; NULL for none */
+    vaultfmt_bytes device;            /* this device, from vaultfmt_device_generate; needed to open device-only items */
+    const char *anchor;               /* a state whose changes the vault must include (vaultfmt_get_anchor), or NULL */
     vaultfmt_bytes owners;            /* the required owners' public key, 32 bytes from vaultfmt_info; if it differs,
                                          VAULTFMT_FOREIGN_OWNER before any contents are released; for programs that do
                                          not remember states */
@@ -347,9 +347,10 @@ typedef struct vaultfmt_local_options {
     uint32_t struct_size;
     uint32_t make_device;     /* 1 to create this machine's device, for device-only items, if it does not have one */
     const char *state_folder; /* the folder of remembered states and the device; NULL for $XDG_STATE_HOME/vaultfmt */
-    /* Called when something is seen for the first time or created (is_warning 0), or could not be done (is_warning 1).
-       The text is one line of UTF-8, valid only during the call. The function runs on the thread of the call that
-       causes the notice and must not use the vault; it can be called until the vault is closed. NULL for no notices. */
+    /* Called when a vault is seen for the first time or a file is created (is_warning 0), or when an operation fails
+       (is_warning 1). The text is one line of UTF-8, valid only during the call. The function runs on the thread of the
+       call that causes the notice and must not use the vault; it can be called until the vault is closed. NULL for no
+       notices. */
     void (*notice)(void *context, uint32_t is_warning, const char *text);
     void *context;
 } vaultfmt_local_options;
@@ -385,7 +386,8 @@ enum {
     VAULTFMT_TAIL_WRITE_IN_PROGRESS = 1, /* another process is writing */
     /* The tail_size bytes after the newest commit do not belong to any commit. The next writer removes them. */
     VAULTFMT_TAIL_TORN = 2,
-    /* Generation tail_generation is incomplete, and the previous one is used. The next writer sets it aside. */
+    /* Generation tail_generation is incomplete, and the previous one is used. The next writer moves it to a separate
+     * file. */
     VAULTFMT_TAIL_INCOMPLETE = 3,
     /* The tail_size bytes after the newest commit contain a commit that does not open. Writers refuse to write until
        vaultfmt_repair is called. */
@@ -398,10 +400,10 @@ typedef struct vaultfmt_info {
     uint32_t struct_size;               /* set by the caller */
     uint32_t is_writable;
     uint32_t is_locked;
-    uint32_t is_owner;                  /* 0: it was opened with a scoped slot, which can read the index and some access groups */
+    uint32_t is_owner;                  /* 0: opened with a scoped slot, for the index and some access groups only */
     uint64_t generation;                /* the state's generation, greater than those of all states before it in the file */
     uint8_t vault_id[16];
-    /* The owners' public key: the same for all slots, and replaced by a rotation. It reveals nothing. */
+    /* The owners' public key, which is the same for all slots and is replaced by a rotation. It is not secret. */
     uint8_t owners[VAULTFMT_OWNERS_SIZE];
     uint32_t tail;                      /* VAULTFMT_TAIL_... */
     uint32_t kept_versions;             /* the number of earlier values that each field of an item keeps */
@@ -414,20 +416,20 @@ typedef struct vaultfmt_info {
 vaultfmt_status vaultfmt_get_info(vaultfmt_vault *vault, vaultfmt_info *info);
 
 /* Returns the anchor of the state: text that a program can remember in order to detect a rollback of the file (section
-   7.2). It belongs to the caller, which must pass it to vaultfmt_value_free; a NUL follows it. Its form will not change:
-   VAULT:GENERATION:CHAIN:OWNERS:FLOOR:ROWS, where the generation and the floor are decimal, and vault, chain and owners
-   are 32, 64 and 64 hexadecimal digits. The rows are separated by commas; there is one for each replica id under which
-   the vault was changed: 16 hexadecimal digits, an exclamation mark if the id is split, an equals sign, and a decimal
-   revision. So the text has about 200 bytes and 40 more for each id. Can return VAULTFMT_AUTHENTICATION_FAILED,
+   7.2). It belongs to the caller, which must pass it to vaultfmt_value_free; a NUL follows it. Its form will not
+   change: VAULT:GENERATION:CHAIN:OWNERS:FLOOR:ROWS, where the generation and the floor are decimal, and vault, chain
+   and owners are 32, 64 and 64 hexadecimal digits. The rows are separated by commas; there is one for each replica id
+   under which the vault was changed: 16 hexadecimal digits, an exclamation mark if the id is split, an equals sign, and
+   a decimal revision. The text has about 200 bytes, plus 40 for each id. Can return VAULTFMT_AUTHENTICATION_FAILED,
    _STRUCTURE_INVALID and _IO if the part of the file that lists the rows is damaged. Any thread. */
 vaultfmt_status vaultfmt_get_anchor(vaultfmt_vault *vault, const vaultfmt_value **anchor);
 
 enum {
     VAULTFMT_VERDICT_SAME = 0,     /* it has the same changes as that state */
-    VAULTFMT_VERDICT_DESCENDS = 1, /* it has all changes of that state, and others */
+    VAULTFMT_VERDICT_DESCENDS = 1, /* it includes all changes of that state, and others */
     VAULTFMT_VERDICT_OLDER = 2,    /* it lacks changes of that state and has no others: the file was rolled back */
     VAULTFMT_VERDICT_FORKED = 3,   /* each has changes that the other lacks */
-    VAULTFMT_VERDICT_FOREIGN = 4   /* it has different owners, and no hand-over leads to them */
+    VAULTFMT_VERDICT_FOREIGN = 4   /* it has different owners, without a hand-over to them */
 };
 
 /* Compares the state with a remembered anchor, a C string. Returns VAULTFMT_INVALID_ARGUMENT if the anchor belongs to
@@ -438,14 +440,14 @@ typedef struct vaultfmt_statistics {
     uint32_t struct_size;       /* set by the caller */
     uint32_t is_memory_locked;  /* 0: secrets could not be protected from being swapped out */
     uint64_t items;
-    uint64_t forgotten_values;  /* values that were forgotten, and that no copy of the vault brings back */
+    uint64_t forgotten_values;  /* forgotten values, which no copy of the vault can restore */
     uint64_t file_bytes;
     uint64_t live_bytes;
     uint64_t dead_bytes;        /* the bytes that compaction would free */
     uint32_t tree_height;
     uint32_t kept_versions;     /* the number of earlier values that each field of an item keeps */
     uint64_t items_with_past;   /* items that have earlier values, or values that a merge has left to settle */
-    uint64_t replicas;          /* replica ids under which the vault was changed; 0 if their list is damaged */
+    uint64_t replicas;          /* the number of replica ids; 0 if their list is damaged */
 } vaultfmt_statistics;
 
 /* Returns statistics. Reads the whole index, but no secrets. Any thread. */
@@ -462,8 +464,8 @@ enum {
     /* 6 to 63 are reserved for later versions of the format: such items can be listed, read, moved and removed, but not created */
 };
 
-/* When a secret can be read. This determines which keys a locked vault keeps, and whether the device that wrote the secret
-   is needed. */
+/* The conditions under which a secret can be read. They determine which keys a locked vault keeps, and whether the
+   device that wrote the secret is needed. */
 enum {
     VAULTFMT_WHEN_UNLOCKED = 1,
     VAULTFMT_AFTER_FIRST_UNLOCK = 2,
@@ -525,7 +527,7 @@ static inline vaultfmt_key vaultfmt_internet_password(const char *server, const 
 }
 
 enum {
-    VAULTFMT_ATTRIBUTE_SEALED = 1,    /* as secret as the item's secret: not in the index, and earlier values are kept */
+    VAULTFMT_ATTRIBUTE_SEALED = 1,    /* protected like the secret: not in the index, and earlier values are kept */
     VAULTFMT_ATTRIBUTE_CONCEALED = 2, /* shown only on request */
     VAULTFMT_ATTRIBUTE_BINARY = 4     /* not text */
 };
@@ -559,23 +561,23 @@ typedef struct vaultfmt_item {
     vaultfmt_bytes encoded_key;           /* the key as stored in the index; items are sorted by it */
     uint32_t accessibility;               /* VAULTFMT_WHEN_UNLOCKED to _ALWAYS_THIS_DEVICE_ONLY */
     uint32_t is_device_bound;
-    uint8_t device[16];                   /* the item's device, if it is bound to one; otherwise zeros */
+    uint8_t device[16];                   /* the device to which the item is bound; otherwise zeros */
     int64_t created;
     int64_t modified;
-    uint64_t revision;                    /* a hybrid logical clock that tells which of two states of the item is newer */
+    uint64_t revision;                    /* a hybrid logical clock value, greater for newer states of the item */
     const vaultfmt_attribute *attributes; /* all attributes, sorted by the bytes of their names */
     size_t attribute_count;
     size_t unread_attribute_count;        /* the number of attributes with values that were not read */
     vaultfmt_bytes secret;                /* NULL if it was not requested, or was refused */
-    vaultfmt_status secret_status;        /* why it was refused: VAULTFMT_DEVICE_BOUND, _NOT_PERMITTED, _LOCKED or
+    vaultfmt_status secret_status;        /* the reason for a refusal: VAULTFMT_DEVICE_BOUND, _NOT_PERMITTED, _LOCKED or
                                              _NO_SECRET; otherwise VAULTFMT_OK */
     uint32_t has_past;                    /* 1: the item has earlier values, or values that a merge has left to settle */
     uint32_t needs_settling;              /* 1: a merge has left values of the item to settle: see vaultfmt_get_conflicts */
     uint32_t lacks_secret;                /* 1: the item has no secret: it was forgotten, or is among the values that are
                                              left to settle */
     uint32_t reserved;
-    int64_t secret_changed;               /* when the secret was last changed; for an imported item, when it was imported;
-                                             0 if it has none */
+    int64_t secret_changed;               /* the time of the secret's last change; for an imported item, of the import;
+                                             0 without a secret */
 } vaultfmt_item;
 
 /* Wipes and frees an item. One thread. */
@@ -652,7 +654,7 @@ typedef struct vaultfmt_earlier_id {
 
 typedef struct vaultfmt_earlier_value {
     vaultfmt_earlier_id id;
-    int64_t replaced;                     /* when it was replaced; 0 if that is not known */
+    int64_t replaced;                     /* when it was replaced; 0 if unknown */
     int64_t modified;                     /* when it was set; for an imported value, when it was imported */
     const vaultfmt_attribute *attributes; /* of a secret: the item's attributes at that time, except sealed ones, read like
                                              those of a vaultfmt_item; of an attribute: none */
@@ -661,8 +663,8 @@ typedef struct vaultfmt_earlier_value {
     vaultfmt_bytes secret;                /* the secret, or the value of the sealed attribute; NULL in a list */
     uint32_t flags;                       /* of an attribute: VAULTFMT_ATTRIBUTE_...; of a secret: 0 */
     uint32_t is_device_bound;             /* 1: only `device` can read the value; 0 in a list */
-    vaultfmt_bytes group;                 /* the access group that the item was in when it had the value; NULL in a list */
-    uint8_t device[16];                   /* zeros if the value is bound to no device, and in a list */
+    vaultfmt_bytes group;                 /* the item's access group at that time; NULL in a list */
+    uint8_t device[16];                   /* zeros if the value is not bound to a device, and in a list */
 } vaultfmt_earlier_value;
 
 /* Wipes and frees an earlier value. One thread. */
@@ -688,23 +690,23 @@ vaultfmt_status vaultfmt_get_earlier_value(
     const vaultfmt_earlier_value **value);
 
 /* Reads an attribute that the item had with an earlier secret, like vaultfmt_get_attribute. Earlier values of sealed
-   attributes are values of their own: vaultfmt_get_earlier_value reads them. Any thread. */
+   attributes are separate values: use vaultfmt_get_earlier_value for them. Any thread. */
 vaultfmt_status vaultfmt_get_earlier_attribute(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id, vaultfmt_bytes name,
     const vaultfmt_value **value);
 
-/* Restores an item's secret, or a sealed attribute, from an earlier value; nothing else about the item changes. The
-   current value becomes an earlier value; the restored one is not listed while the item has it. If the item was in
-   another group when it had the value (`group` of vaultfmt_get_earlier_value), scoped slots that could not read it then
-   can read it now; if the value was bound to a device and the item no longer is, every device can read it. Can return
+/* Restores an item's secret, or a sealed attribute, from an earlier value; other fields of the item do not change. The
+   current value becomes an earlier value; the restored one is not listed while it is current. If the item was in
+   another group at that time (`group` of vaultfmt_get_earlier_value), scoped slots that could not read the value then
+   can read it now; if the value was bound to a device but the item no longer is, every device can read it. Can return
    VAULTFMT_NO_SUCH_ITEM and the errors of a commit. Any thread. */
 vaultfmt_status vaultfmt_restore(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id);
 
 /* Forgets earlier values of an item: the `count` values in `ids`, or all of them if `ids` is NULL and `count` is 0. No
-   copy of the vault brings them back; values of the field with the same bytes are forgotten with them. Their ciphertext
+   copy of the vault can restore them; values of the field with the same bytes are forgotten with them. Their ciphertext
    remains in the file until vaultfmt_compact is called, and in copies of the file. Stores the number forgotten in
-   `forgotten`, which may be NULL. Can return VAULTFMT_NO_SUCH_ITEM, in which case none are forgotten, and the errors of a
-   commit. Any thread. */
+   `forgotten`, which may be NULL. Can return VAULTFMT_NO_SUCH_ITEM, in which case no value is forgotten, and the errors
+   of a commit. Any thread. */
 vaultfmt_status vaultfmt_forget(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *ids, size_t count, size_t *forgotten);
 
@@ -713,25 +715,25 @@ typedef struct vaultfmt_new_earlier_value {
     uint32_t struct_size;
     uint32_t reserved; /* 0 */
     vaultfmt_bytes secret;
-    const vaultfmt_attribute *attributes; /* each with a value; sealed ones become earlier values of their own */
+    const vaultfmt_attribute *attributes; /* each with a value; sealed ones become separate earlier values */
     size_t attribute_count;
     int64_t replaced;
-    vaultfmt_bytes group; /* the access group that the item was in when it had the value; NULL for the item's own */
+    vaultfmt_bytes group; /* the item's access group at that time; NULL for the item's own */
 } vaultfmt_new_earlier_value;
 
 #define VAULTFMT_NEW_EARLIER_VALUE_INIT \
     {(uint32_t)sizeof(vaultfmt_new_earlier_value), 0, {NULL, 0}, NULL, 0, 0, {NULL, 0}}
 
-/* Adds earlier secrets to an item, the oldest first; they follow its existing ones. Only the last ones are added, up to
-   the number that the vault keeps; the number that was added is stored in `added`, which may be NULL. Can return
+/* Adds earlier secrets to an item, the oldest first; they are sorted after its existing ones. Only the newest ones are
+   added, up to the number that the vault keeps; their number is stored in `added`, which may be NULL. Can return
    VAULTFMT_NO_SUCH_ITEM; otherwise, this is like vaultfmt_add. Any thread. */
 vaultfmt_status vaultfmt_add_earlier_values(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_new_earlier_value *values, size_t count,
     size_t *added);
 
-/* Sets the number of earlier values that each field of an item keeps, 0 to 50; returns VAULTFMT_LIMIT_EXCEEDED for a greater
-   number. Excess values are not listed, and are removed when their item changes. Can return the errors of a commit. Any
-   thread. */
+/* Sets the number of earlier values that each field of an item keeps, 0 to 50; returns VAULTFMT_LIMIT_EXCEEDED for a
+   greater number. Excess values are not listed, and are removed when their item changes. Can return the errors of a
+   commit. Any thread. */
 vaultfmt_status vaultfmt_keep_versions(vaultfmt_vault *vault, uint32_t count);
 
 /* ---- Transactions ----
@@ -768,7 +770,7 @@ vaultfmt_status vaultfmt_rollback(vaultfmt_vault *vault);
 
 #define VAULTFMT_ANY (-1)
 
-/* Selects items: each member that is given must match exactly, except `pattern`, which matches substrings. */
+/* Selects items: each member that is set must match exactly, except that `pattern` matches substrings. */
 typedef struct vaultfmt_query {
     uint32_t struct_size;
     uint32_t item_class;        /* 0 for any */
@@ -807,7 +809,7 @@ void vaultfmt_cursor_close(vaultfmt_cursor *cursor);
 typedef int32_t (*vaultfmt_item_function)(void *context, const vaultfmt_item *item);
 
 /* Calls a function with every matching item and its secret, sorted by key, as of the start of the call. This is the
-   fastest way to read everything. If a secret is refused, secret_status contains the reason; if one is damaged, the
+   fastest way to read all secrets. If a secret is refused, secret_status contains the reason; if one is damaged, the
    call fails. Returns VAULTFMT_OK even if the function stopped the iteration. The function is called on the caller's
    thread and may use the vault. Any thread. */
 vaultfmt_status vaultfmt_each_secret(
@@ -832,9 +834,9 @@ typedef struct vaultfmt_slot {
     uint8_t id[16];               /* random; never changes while the slot exists */
     uint32_t kind;                /* VAULTFMT_SLOT_..., or another number for a kind that this version does not know */
     uint32_t factors;             /* VAULTFMT_FACTOR_..., all of which are required; may include unknown bits */
-    uint32_t is_known;            /* 0: this version does not know its kind or its factors, or its strength, and keeps
-                                     it unchanged */
-    uint32_t is_full;             /* 1: it opens everything */
+    uint32_t is_known;            /* 0: this version does not know its kind, factors or strength, and preserves it
+                                     unchanged */
+    uint32_t is_full;             /* 1: the slot grants access to everything */
     uint32_t opened_this;         /* 1: this slot opened the vault */
     uint32_t is_weak;             /* 1: the cost of its key derivation is below the minimum */
     uint32_t kdf_memory;          /* in KiB; 0 if there is no key derivation, or the slot is not known */
@@ -843,9 +845,9 @@ typedef struct vaultfmt_slot {
     uint32_t reserved;
     vaultfmt_bytes provider;      /* the provider of its external key; NULL if it has none */
     vaultfmt_bytes name;          /* NULL unless opened as an owner */
-    const vaultfmt_bytes *groups; /* the groups that a scoped slot opens; NULL for others, or unless opened as an owner */
+    const vaultfmt_bytes *groups; /* the groups of a scoped slot; NULL for other slots, or unless opened as an owner */
     size_t group_count;
-    uint64_t revision;            /* when it was made, or its name or factors were last changed; 0 in an inspection */
+    uint64_t revision;            /* the revision of its last change, excluding grants; 0 in an inspection */
 } vaultfmt_slot;
 
 typedef struct vaultfmt_slots {
@@ -866,7 +868,7 @@ typedef struct vaultfmt_slot_options {
     uint32_t kdf_passes;
     uint32_t kdf_lanes;
     uint32_t allow_weak_kdf;      /* as in vaultfmt_create_options */
-    uint32_t is_scoped;           /* 1: the slot opens only the index and the secrets of `groups`; for a new slot only */
+    uint32_t is_scoped;           /* 1: opens only the index and the secrets of `groups`; only for a new slot */
     vaultfmt_bytes name;          /* at most 63 bytes; for a new slot only */
     const vaultfmt_bytes *groups; /* at most 32 */
     size_t group_count;
@@ -877,7 +879,7 @@ typedef struct vaultfmt_slot_options {
 /* The results of a change to the slots. */
 typedef struct vaultfmt_slot_report {
     uint8_t id[16];                      /* the slot that was added, changed or removed; zeros for a rotation */
-    const vaultfmt_slot *const *dropped; /* slots that were dropped as well, because they could not be given the new keys */
+    const vaultfmt_slot *const *dropped; /* other slots, dropped because the new keys could not be sealed for them */
     size_t dropped_count;
     const vaultfmt_key *const *kept;     /* items of other devices, whose secrets could not be sealed under new keys */
     size_t kept_count;
@@ -886,12 +888,12 @@ typedef struct vaultfmt_slot_report {
 /* Frees a slot report. One thread. */
 void vaultfmt_slot_report_free(const vaultfmt_slot_report *report);
 
-/* Adds a slot and returns its id; a vault can have at most 64. A scoped slot can read the vault from now on, but not its
-   earlier states: the index and the groups get new keys, and the file is rewritten. Groups that do not exist are created.
-   `report` may be NULL here and in the following functions. Returns VAULTFMT_INVALID_ARGUMENT for factors that already
-   open a slot, and _NOT_PERMITTED unless the vault was opened as an owner. Can also return _LIMIT_EXCEEDED, _WEAK_KDF,
-   _KDF_LIMIT (including if readers would no longer try all slots with these kinds of factors), _CANNOT_REPLACE, any error
-   of a provider, and the errors of a commit. Any thread. */
+/* Adds a slot and returns its id; a vault can have at most 64. A scoped slot can read the vault from now on, but not
+   its earlier states: the keys of the index and the groups are replaced, and the file is rewritten. Groups that do not
+   exist are created. `report` may be NULL here and in the following functions. Returns VAULTFMT_INVALID_ARGUMENT for
+   factors that already open a slot, and _NOT_PERMITTED unless the vault was opened as an owner. Can also return
+   _LIMIT_EXCEEDED, _WEAK_KDF, _KDF_LIMIT (including if readers would no longer try all slots with these kinds of
+   factors), _CANNOT_REPLACE, any error of a provider, and the errors of a commit. Any thread. */
 vaultfmt_status vaultfmt_slot_add(
     vaultfmt_vault *vault, const vaultfmt_factors *factors, const vaultfmt_slot_options *options, uint8_t id[16],
     const vaultfmt_slot_report **report);
@@ -902,7 +904,7 @@ vaultfmt_status vaultfmt_slot_add(
 vaultfmt_status vaultfmt_slot_remove(vaultfmt_vault *vault, const uint8_t id[16], const vaultfmt_slot_report **report);
 
 /* Changes the factors of the slot with this id, or, if `id` is NULL, of the slot that opened the vault. The slot keeps
-   its id, name, groups and place in the list; only the cost may be set in `options`. Nothing else is encrypted again:
+   its id, name, groups and place in the list; only the cost may be set in `options`. No other data is re-encrypted:
    anyone with an old copy of the file and the old factors can still read later states, until vaultfmt_rotate is called,
    or until a scoped slot is removed or its grants change. Returns VAULTFMT_INVALID_ARGUMENT for a slot that this
    version does not know. Otherwise, this is like vaultfmt_slot_add. Any thread. */
@@ -913,22 +915,22 @@ vaultfmt_status vaultfmt_slot_change(
 /* Renames a slot. Returns the same errors as vaultfmt_slot_remove. Any thread. */
 vaultfmt_status vaultfmt_slot_rename(vaultfmt_vault *vault, const uint8_t id[16], vaultfmt_bytes name);
 
-/* Replaces the groups that a scoped slot opens; groups that do not exist are created. Groups that the slot gains or loses
-   get new keys, and the file is rewritten. Returns VAULTFMT_INVALID_ARGUMENT for a slot that is not scoped; otherwise,
-   this is like vaultfmt_slot_remove. Any thread. */
+/* Replaces the groups that a scoped slot opens; groups that do not exist are created. The keys of groups that the slot
+   gains or loses are replaced, and the file is rewritten. Returns VAULTFMT_INVALID_ARGUMENT for a slot that is not
+   scoped; otherwise, this is like vaultfmt_slot_remove. Any thread. */
 vaultfmt_status vaultfmt_slot_grant(
     vaultfmt_vault *vault, const uint8_t id[16], const vaultfmt_bytes *groups, size_t count,
     const vaultfmt_slot_report **report);
 
-/* A slot that requires only an external key, and that a rotation keeps without anyone's identity: the provider's rewrap
-   generates a new key for it. */
+/* A slot with only an external key that a rotation keeps without an identity: the provider's rewrap generates a new key
+   for it. */
 typedef struct vaultfmt_made_again {
     uint8_t id[16];
     const vaultfmt_provider *provider;
 } vaultfmt_made_again;
 
-/* Encrypts everything again under new keys. The slots that the `kept` factors open, which must include a full slot, are
-   kept, and so are those listed in `again`, for which the provider's rewrap generates new keys; the others are dropped.
+/* Re-encrypts everything under new keys. The slots that the `kept` factors open are kept, and must include a full slot.
+   Those listed in `again` are also kept; the provider's rewrap generates new keys for them. The others are dropped.
    Slots with external keys are also rewrapped. Can return VAULTFMT_NO_SLOT_OPENS, _LAST_SLOT, _NO_SUCH_SLOT, and
    _INVALID_ARGUMENT for a slot in `again` that requires other factors or another provider's key; otherwise, this is
    like vaultfmt_slot_add. Any thread. */
@@ -939,63 +941,63 @@ vaultfmt_status vaultfmt_rotate(
 
 /* ---- Merging ----
  *
- * Copies of one vault that were changed independently are merged item by item and field by field, according to what each
- * copy has seen (section 8.1); the result does not depend on the order of merges. Of two values of a field, each set
- * without having seen the other, the newer one is shown; the older one is left to settle, and is not lost. Only owners
- * can merge and settle.
+ * Copies of one vault that were changed independently are merged item by item and field by field, according to the
+ * changes that each copy includes (section 8.1); the result does not depend on the order of merges. If a field was set
+ * to two values concurrently, the newer one is shown, and the older one is left to settle. Only owners can merge and
+ * settle.
  */
 
 typedef struct vaultfmt_merge_options {
     uint32_t struct_size;
-    uint32_t is_rehearsal;     /* 1: nothing is written; the report says what would change */
-    uint32_t accepts_old_keys; /* 1: values that the copy stored under keys that this vault has since replaced are taken in,
-                                  to be settled or as earlier values. Someone who knew an old passphrase may have written
-                                  them. Nothing that is shown changes */
-    uint32_t takes_dropped;    /* 1: changes that were dropped on this machine (vaultfmt_local_accept) are taken in again */
+    uint32_t is_rehearsal;     /* 1: nothing is written; the report lists the changes that a merge would make */
+    uint32_t accepts_old_keys; /* 1: values stored under keys that this vault has since replaced are added, as values to
+                                  settle or as earlier values. Someone who knew an old passphrase may have written them.
+                                  Shown values do not change */
+    uint32_t takes_dropped;    /* 1: changes dropped on this machine (vaultfmt_local_accept) are merged again */
 } vaultfmt_merge_options;
 
 #define VAULTFMT_MERGE_OPTIONS_INIT {(uint32_t)sizeof(vaultfmt_merge_options), 0, 0, 0}
 
-/* How the copies are related. */
+/* The relation between the copies. */
 enum {
     VAULTFMT_MERGE_SAME = 0,   /* both have the same changes; nothing was written */
     VAULTFMT_MERGE_OURS = 1,   /* the vault already has everything in the copy; nothing was written */
     VAULTFMT_MERGE_THEIRS = 2, /* the copy has everything in the vault, and has replaced it */
     VAULTFMT_MERGE_MERGED = 3, /* the copy's changes were merged into the vault */
-    VAULTFMT_MERGE_ADOPTED = 4 /* values stored under replaced keys were taken in */
+    VAULTFMT_MERGE_ADOPTED = 4 /* values stored under replaced keys were added */
 };
 
 /* Findings of a merge. Those from _CONFLICT to _KEPT_FOR_DEVICE have a key; those about slots have a slot id, and the
    slot's name as the text. */
 enum {
-    VAULTFMT_NOTE_CONFLICT = 1,                /* both changed the item; the values that lost are left to settle */
+    VAULTFMT_NOTE_CONFLICT = 1,                /* both changed the item; the losing values are left to settle */
     VAULTFMT_NOTE_KEPT_AGAINST_REMOVAL = 2,    /* removed in one copy but changed in the other, so it was kept */
     VAULTFMT_NOTE_RENAMED = 3,                 /* the item now has another key, new_key */
     VAULTFMT_NOTE_WITHOUT_SECRET = 4,          /* the item no longer has a secret: the only one was forgotten */
     VAULTFMT_NOTE_KEPT_FOR_SPLIT_ID = 5,       /* two writers used one replica id, so the item was kept */
     VAULTFMT_NOTE_EARLIER_VALUES_DROPPED = 6,  /* there was no room for the oldest earlier values */
-    VAULTFMT_NOTE_TAKEN_IN_TO_SETTLE = 7,      /* values under old keys were taken in */
+    VAULTFMT_NOTE_TAKEN_IN_TO_SETTLE = 7,      /* values under old keys were added */
     VAULTFMT_NOTE_REMOVAL_NOT_CARRIED_OUT = 9, /* removed under old keys, so it was kept */
-    VAULTFMT_NOTE_KEPT_FOR_DEVICE = 10,        /* another device's item stays under a key that a former holder may have */
+    VAULTFMT_NOTE_KEPT_FOR_DEVICE = 10,        /* another device's item keeps a key that a former holder may have */
     VAULTFMT_NOTE_SLOT_REMOVED = 11,
     VAULTFMT_NOTE_SLOT_TAKEN = 12,             /* a slot of the copy was added */
     VAULTFMT_NOTE_SLOT_CHANGED = 13,           /* the slot has the copy's name and factors */
-    VAULTFMT_NOTE_SLOT_CHANGED_IN_BOTH = 14,   /* the later name and factors are in force: this vault's if is_ours is 1 */
+    VAULTFMT_NOTE_SLOT_CHANGED_IN_BOTH = 14,   /* the later change is in effect: this vault's if is_ours is 1 */
     VAULTFMT_NOTE_SLOT_LOST_GROUPS = 15,       /* the slot no longer opens the groups */
-    VAULTFMT_NOTE_SLOT_GAINED_GROUPS = 16,     /* the slot also opens the groups */
+    VAULTFMT_NOTE_SLOT_GAINED_GROUPS = 16,     /* the slot now opens these additional groups */
     VAULTFMT_NOTE_SLOT_ADDED_AGAIN = 17,       /* no full slot was left, so this one was kept */
-    VAULTFMT_NOTE_SLOT_DROPPED = 18,           /* a slot of an unknown kind that cannot be given the new keys */
-    VAULTFMT_NOTE_SLOT_NOT_CARRIED_OUT = 19,   /* added, changed or removed under old keys, which was not carried out */
+    VAULTFMT_NOTE_SLOT_DROPPED = 18,           /* a slot of an unknown kind, for which the new keys cannot be sealed */
+    VAULTFMT_NOTE_SLOT_NOT_CARRIED_OUT = 19,   /* added, changed or removed under old keys; the change was not merged */
     VAULTFMT_NOTE_EXTENSION_DIFFERS = 20,      /* the vault's value of an extension, named by the text, was kept */
-    VAULTFMT_NOTE_DAMAGED = 21,                /* something in the vault is damaged, as the text says */
-    VAULTFMT_NOTE_COPY_DAMAGED = 22,           /* something in the copy is damaged, as the text says, and was not taken */
+    VAULTFMT_NOTE_DAMAGED = 21,                /* part of the vault is damaged, as described */
+    VAULTFMT_NOTE_COPY_DAMAGED = 22,           /* part of the copy is damaged, as described, and was not merged */
     VAULTFMT_NOTE_SHARED_KEY = 23              /* two items have the same key; one of them is listed under new_key */
 };
 
 typedef struct vaultfmt_merge_note {
     uint32_t kind;                /* VAULTFMT_NOTE_..., or a number of a later version */
     uint32_t is_ours;
-    const vaultfmt_key *key;      /* the item's current key, or that under which it was removed; NULL for other notes */
+    const vaultfmt_key *key;      /* the item's current key, or its key before the removal; NULL for other notes */
     const vaultfmt_key *new_key;  /* NULL for other notes */
     uint8_t slot[16];
     vaultfmt_bytes text;          /* NULL if there is none */
@@ -1007,12 +1009,12 @@ typedef struct vaultfmt_merge_report {
     uint32_t outcome;                         /* VAULTFMT_MERGE_... */
     uint32_t is_rehearsal;
     uint32_t has_conflicts;                   /* 1: there are values to settle */
-    uint32_t has_damage;                      /* 1: something in the vault is damaged: see the notes */
+    uint32_t has_damage;                      /* 1: part of the vault is damaged: see the notes */
     const vaultfmt_key *const *added;         /* items that only the copy had */
     size_t added_count;
-    const vaultfmt_key *const *changed;       /* items that show other values now */
+    const vaultfmt_key *const *changed;       /* items whose shown values changed */
     size_t changed_count;
-    const vaultfmt_key *const *supplemented;  /* items that show the same as before, with further values in their past */
+    const vaultfmt_key *const *supplemented;  /* items with unchanged shown values but new values in their past */
     size_t supplemented_count;
     const vaultfmt_key *const *removed;
     size_t removed_count;
@@ -1021,19 +1023,19 @@ typedef struct vaultfmt_merge_report {
 } vaultfmt_merge_report;
 
 /* Merges another copy of a vault into it, in one commit or not at all; the copy is only read. Open the copy with
-   vaultfmt_open, so that it is not compared with what this machine remembers of the vault. If the vault was opened with
+   vaultfmt_open, which does not compare it with the state that this machine remembers. If the vault was opened with
    vaultfmt_local_open or vaultfmt_open_unlocked, a copy with changes that were dropped on this machine is refused with
    VAULTFMT_FORKED unless `takes_dropped` is 1. `options` and `report` may be NULL. Returns VAULTFMT_INVALID_ARGUMENT
-   for another vault, or within a transaction; _NOT_PERMITTED for a scoped slot; _FOREIGN_OWNER for a copy that was
-   continued under other keys, unless `accepts_old_keys` is 1; _NO_SLOT_OPENS if the available factors could not open
-   the result. Can also return the errors of reading either copy and of a commit. Any thread. */
+   for another vault, or within a transaction; _NOT_PERMITTED for a scoped slot; _FOREIGN_OWNER for a copy under
+   different keys, unless `accepts_old_keys` is 1; _NO_SLOT_OPENS if the available factors could not open the result.
+   Can also return the errors of reading either copy and of a commit. Any thread. */
 vaultfmt_status vaultfmt_merge(
     vaultfmt_vault *vault, vaultfmt_vault *other, const vaultfmt_merge_options *options, const vaultfmt_merge_report **report);
 
 /* Frees the report of a merge. One thread. */
 void vaultfmt_merge_report_free(const vaultfmt_merge_report *report);
 
-/* The fields of an item, each of which a change sets as a whole. */
+/* The fields of an item: the units that a change sets. */
 enum {
     VAULTFMT_FIELD_SECRET = 1,
     VAULTFMT_FIELD_ATTRIBUTE = 2,
@@ -1051,7 +1053,7 @@ typedef struct vaultfmt_conflict_id {
     vaultfmt_bytes attribute; /* the attribute's name; NULL for other fields */
 } vaultfmt_conflict_id;
 
-/* Who can read an item. */
+/* The properties that determine the readers of an item. */
 typedef struct vaultfmt_place {
     vaultfmt_bytes group;     /* empty for the default group */
     uint32_t accessibility;
@@ -1059,7 +1061,7 @@ typedef struct vaultfmt_place {
     uint8_t device[16];
 } vaultfmt_place;
 
-/* A value that an item does not show, because another one was set later, or elsewhere at the same time. */
+/* A value that an item does not show, because another value was set later, or concurrently in another copy. */
 typedef struct vaultfmt_conflict_value {
     vaultfmt_conflict_id id;
     uint32_t flags;              /* of an attribute: VAULTFMT_ATTRIBUTE_... */
@@ -1067,8 +1069,8 @@ typedef struct vaultfmt_conflict_value {
     int64_t time;                /* when it was set */
     vaultfmt_bytes value;        /* of a secret or an attribute; NULL if it cannot be read here */
     const vaultfmt_key *key;     /* of the field KEY: the item's key in the default group; otherwise NULL */
-    /* Of the field PLACE: the value. Of a secret or a sealed attribute: the place where it was set, if the item is now
-       in another place, in which others may be able to read the value once it is kept. Otherwise NULL. */
+    /* For the field PLACE: the value. For a secret or a sealed attribute: the place where it was set, if the item is
+       now in another place, where other people may be able to read a kept value. Otherwise NULL. */
     const vaultfmt_place *place;
 } vaultfmt_conflict_value;
 
@@ -1085,20 +1087,20 @@ typedef struct vaultfmt_conflicts {
     size_t count;
 } vaultfmt_conflicts;
 
-/* Returns what merges have left to settle, with the values. Free it with vaultfmt_conflicts_free. Can return
+/* Returns all conflicts that merges have left, with their values. Free it with vaultfmt_conflicts_free. Can return
    VAULTFMT_NOT_PERMITTED for a scoped slot, _LOCKED, and the errors of reading. Any thread. */
 vaultfmt_status vaultfmt_get_conflicts(vaultfmt_vault *vault, const vaultfmt_conflicts **conflicts);
 
 /* Wipes and frees a list of conflicts. One thread. */
 void vaultfmt_conflicts_free(const vaultfmt_conflicts *conflicts);
 
-/* Settles what merges have left to settle in an item: each field then has only the value in `keep` or, if there is
-   none, the one that is shown. `keep` may be NULL if `count` is 0. Secrets and sealed attributes that lose become
-   earlier values. A value that is kept is then in the item's place, whatever its own place was: ask before you let
-   others read it. Does nothing if there is nothing to settle and `count` is 0. Returns VAULTFMT_NO_SUCH_ITEM if the
-   item or a value does not exist, _INVALID_ARGUMENT for two values of the same field, _DUPLICATE_ITEM if another item
-   has the key that is kept, and _DEVICE_BOUND for a value that cannot be read here. Can also return the errors of a
-   commit. Part of the thread's transaction, if there is one. Any thread. */
+/* Settles the conflicts of an item: each field keeps only the value in `keep` or, if there is none, the shown value.
+   `keep` may be NULL if `count` is 0. Losing secrets and sealed attributes become earlier values. A kept value moves to
+   the item's place, regardless of its own place: ask the user before other people can read it. Does nothing if there
+   are no conflicts and `count` is 0. Returns VAULTFMT_NO_SUCH_ITEM if the item or a value does not exist,
+   _INVALID_ARGUMENT for two values of the same field, _DUPLICATE_ITEM if another item has the kept key, and
+   _DEVICE_BOUND for a value that cannot be read here. Can also return the errors of a commit. Part of the thread's
+   transaction, if there is one. Any thread. */
 vaultfmt_status vaultfmt_settle(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_conflict_id *keep, size_t count);
 
@@ -1122,7 +1124,7 @@ typedef struct vaultfmt_problem {
 } vaultfmt_problem;
 
 typedef struct vaultfmt_report {
-    uint32_t is_sound;                  /* every byte was authenticated, and nothing is wrong */
+    uint32_t is_sound;                  /* every byte was authenticated, and no problem was found */
     uint32_t reserved;
     uint64_t items;                     /* in the newest state */
     uint64_t objects;                   /* the number of objects that were authenticated */
@@ -1158,7 +1160,7 @@ typedef struct vaultfmt_extension {
 
 typedef struct vaultfmt_inspection {
     uint32_t format_version;
-    uint32_t tail;                        /* VAULTFMT_TAIL_..., judged by its appearance */
+    uint32_t tail;                        /* VAULTFMT_TAIL_..., as far as it can be determined without a key */
     uint64_t tail_size;
     uint8_t vault_id[16];
     uint64_t header_bytes;

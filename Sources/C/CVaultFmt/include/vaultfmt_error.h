@@ -7,8 +7,8 @@
 
 void vaultfmt_internal_clear_error(void);
 
-/* These are called before and after each call of the library. They clear the error, and postpone the cancellation of the thread until the call
-   returns, because the resources that the call holds would otherwise never be released. */
+/* These are called before and after each call of the library. They clear the error, and postpone the cancellation of
+   the thread until the call returns, because the call's resources would otherwise never be released. */
 int vaultfmt_internal_begin(void);
 void vaultfmt_internal_end(int cancel_state);
 

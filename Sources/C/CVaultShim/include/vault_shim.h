@@ -11,14 +11,14 @@
 /* Acquires an open-file-description lock on the whole file. */
 int vault_lock_exclusive(int fd);
 int vault_unlock(int fd);
-/* Returns 1 if another open file description holds the lock, 0 if none does. */
+/* Returns 1 if another open file description holds the lock, otherwise 0. */
 int vault_lock_is_held(int fd);
 
 /* Returns the name of the next entry of a directory, or NULL after the last. Swift sees the name as an array of 256 bytes; reading that would read
    past the entry. */
 const char *vault_next_name(DIR *directory);
 
-/* Makes an unnamed file with mode 0600 in a folder; fails if that is not possible. */
+/* Creates an unnamed file with mode 0600 in a folder. */
 int vault_open_unnamed(const char *folder);
 /* Gives an unnamed file a name; returns -EEXIST if the name is in use. */
 int vault_link_open(int fd, const char *path);
@@ -56,8 +56,8 @@ DIR *vault_open_directory(const char *path);
    descriptor or writing to it fails with EBADF, as it would on the closed descriptor. */
 int vault_fill_standard_descriptors(void);
 
-/* The arguments with which the process was started, from the loader. The Swift runtime looks for them next to the environment, and does not find them
-   if a preloaded library has replaced the environment. */
+/* The arguments with which the process was started, from the loader. The Swift runtime searches for them in memory next
+   to the environment, which fails if a preloaded library has replaced the environment. */
 int vault_argument_count(void);
 const char *vault_argument(int index);
 
@@ -67,8 +67,8 @@ int vault_duplicate(int fd, int least);
 /* Makes a pipe with close-on-exec ends: first the reading end, then the writing end. */
 int vault_pipe(int ends[2]);
 
-/* Returns a timer (timerfd) of the clock that goes on while the machine is suspended (CLOCK_BOOTTIME): a descriptor that
-   can be read once the timer has expired. */
+/* Returns a timer (timerfd) on the clock that continues while the machine is suspended (CLOCK_BOOTTIME). The descriptor
+   is readable once the timer has expired. */
 int vault_boot_timer(void);
 /* Sets the time, in milliseconds of that clock, at which the timer expires; 0 means never. Until then, it cannot be read. */
 int vault_boot_timer_set(int timer, uint64_t milliseconds);
@@ -80,11 +80,13 @@ struct vault_file {
     uint64_t links;
     uint64_t size;
 };
-/* Describes an open file, or the file at a path if `path` is not NULL; symbolic links are followed. Times are not requested: since Linux 6.13, a file
-   whose times have been queried gets new ones with the next write, and the sync after it must write those to disk. */
+/* Describes an open file, or the file at a path if `path` is not NULL; symbolic links are followed. Times are not
+   requested: since Linux 6.13, the next write to a file whose times have been queried updates them, and the following
+   sync must write them to disk. */
 int vault_stat(int fd, const char *path, struct vault_file *file);
 
-/* When an open file's contents, and when it itself, were last changed, in nanoseconds since 1970. Not for vaults: see vault_stat. */
+/* Returns the times of the last change of an open file's contents and of its inode, in nanoseconds since 1970. Not for
+ * vaults: see vault_stat. */
 int vault_times(int fd, int64_t *modified, int64_t *changed);
 
 /* Returns 1 if the file system of an open file is kept in memory (tmpfs, ramfs), otherwise 0. */
@@ -103,10 +105,11 @@ int vault_execute(char *const arguments[], char *const environment[]);
 
 /* Makes spawned processes lead their own sessions and start with the signal mask in the attributes. */
 int vault_spawn_in_new_session(posix_spawnattr_t *attributes);
-/* Closes all descriptors but the standard ones, and `kept` unless it is negative, in spawned processes: that one has the number 3 there. Call it
-   after all other actions. */
+/* Closes all descriptors in spawned processes, except the standard ones and `kept`, which becomes number 3 unless it is
+   negative. Call it after all other actions. */
 int vault_spawn_without_others(posix_spawn_file_actions_t *actions, int kept);
-/* Returns a new file in memory that has no path, with mode 0600. It is gone with the last process that has it open, however that ends. */
+/* Returns a new file in memory that has no path, with mode 0600. It disappears when the last process that has it open
+ * ends. */
 int vault_memory_file(const char *name);
 
 /* The user's keyring in the kernel. A key has a description and is wiped after its timeout; an existing key with the same description is replaced.
@@ -116,15 +119,15 @@ int64_t vault_key_keep(const char *description, const void *payload, size_t size
 /* Copies at most `size` bytes of a payload; returns its full length, even if that is more. */
 int64_t vault_key_find(const char *description, void *payload, size_t size);
 int64_t vault_key_drop(const char *description);
-/* Stores the serial numbers of up to `count` keys whose descriptions begin with `prefix`, and returns how many such keys there were. Some of them may
-   have been removed or have expired since. */
+/* Stores the serial numbers of up to `count` keys whose descriptions begin with `prefix`, and returns the total number
+   of such keys. Some of them may have been removed or have expired since. */
 int64_t vault_keys(const char *prefix, int32_t *keys, size_t count);
 /* Copies a key's payload, like vault_key_find. */
 int64_t vault_key_read(int32_t key, void *payload, size_t size);
 int64_t vault_key_drop_numbered(int32_t key);
 
-/* A process's turn at its terminal, implemented in terminal.c. There is only one turn at a time, and all of its calls must come from
-   one thread. */
+/* Exclusive use of the terminal (a "turn"), implemented in terminal.c. A process has only one turn at a time, and all
+   of its calls must come from one thread. */
 
 /* Returns whether this process may read from the terminal now; returns 0 if another job of the session is using it. */
 int vault_terminal_is_foreground(int terminal);
@@ -142,11 +145,12 @@ enum vault_turn_state {
     VAULT_TURN_WORKING,
     /* A line is being read. Each signal is written to the pipe as one byte. */
     VAULT_TURN_ASKING,
-    /* The process was stopped while it was working; the terminal and the lock were given up. */
+    /* The process was stopped while it was working; it has released the terminal and the lock. */
     VAULT_TURN_LOST,
 };
 int vault_turn_state(void);
-/* Records the terminal's modes and catches signals. `lock` may be -1; `note` is the writing end of a non-blocking pipe. */
+/* Begins a turn: records the terminal's modes and installs signal handlers. `lock` may be -1; `note` is the writing end
+ * of a non-blocking pipe. */
 int vault_turn_begin(int terminal, int lock, int note);
 /* Discards pending input, and sets the echo for a question. */
 int vault_turn_ask(int is_hidden);
@@ -161,13 +165,13 @@ struct vault_terminal_modes {
     unsigned char hidden[128];
 };
 void vault_turn_modes(struct vault_terminal_modes *modes);
-/* Restores a terminal that still has the modes set by a turn, provided that no other process has the lock. */
+/* Restores a terminal that still has the modes set by a turn, unless another process holds the lock. */
 void vault_terminal_restore(int terminal, int lock, const struct vault_terminal_modes *modes);
 
 /* Versions of realloc and free for libraries that hold secrets: memory is overwritten before it is released. */
 void *vault_wiping_realloc(void *block, size_t size);
 void vault_wiping_free(void *block);
-/* Overwrites anything that functions just called by the caller have left on the stack. */
+/* Overwrites stack memory used by functions that the caller has just called. */
 void vault_wipe_stack(void);
 
 /* Returns a number for this process that none of its ancestors or descendants has. This is a single memory read. */
@@ -175,23 +179,25 @@ uint64_t vault_process(void);
 /* Returns a number for this thread that no other thread of the process has or has had. */
 uint64_t vault_thread(void);
 
-/* Returns `wanted`, at most 256, if that many threads can run at the same time now, else 1. libargon2 does not wait for the threads that it has started when it
-   fails to start another one; they then use memory that is no longer theirs. */
+/* Returns `wanted`, at most 256, if that number of threads can be started now, otherwise 1. If libargon2 fails to start
+   a thread, it does not wait for those already started, which then use freed memory. */
 unsigned int vault_possible_threads(unsigned int wanted);
 
 /* Returns the number of processors on which this process may run; 1 if unknown. */
 int vault_processors(void);
 
-/* Between these calls, which may be nested, a thread is inside the library; a fork in another thread waits for it. */
+/* Mark a thread as inside the library between these calls, which may be nested; a fork in another thread waits for
+ * it. */
 void vault_enter(void);
 void vault_leave(void);
-/* Between these calls, the thread counts as outside the library, for long waits and the caller's functions. vault_step_in takes the value that
-   vault_step_out returned, and never waits for a fork; a thread that starts to work for a thread inside the library calls it with 1. */
+/* Mark a thread as outside the library between these calls, for long waits and the caller's functions. vault_step_in
+   takes the value that vault_step_out returned, and never waits for a fork; a thread that starts to work for a thread
+   inside the library calls it with 1. */
 unsigned int vault_step_out(void);
 void vault_step_in(unsigned int entered);
 
-/* The lock for allocating secret memory and for testing whether large allocations are possible. A fork waits until it is free, so that the child can
-   use it. */
+/* The lock for allocating secret memory and for testing whether large allocations are possible. A fork waits until the
+   lock is free, because the child needs it too. */
 void vault_memory_lock(void);
 void vault_memory_unlock(void);
 /* Returns 1 if this much memory, more than 0 bytes, can be mapped now. */

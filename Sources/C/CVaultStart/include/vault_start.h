@@ -1,2 +1,2 @@
-/* There is nothing to call: the checks in start.c run automatically before any other code of the program. */
+/* There are no functions to call: the checks in start.c run automatically before any other code of the program. */
 #pragma once

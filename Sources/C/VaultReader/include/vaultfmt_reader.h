@@ -9,16 +9,16 @@
  *              NULL and a count 0. Arguments must not be NULL unless a description allows it.
  *   Bytes      Names, texts and secrets are vfr_bytes: a pointer and a length, without a terminator. Text in a vault is
  *              valid UTF-8 and may contain any character, including NUL.
- *   Lifetime   Everything that a function returns through a pointer lives as long as the object that it came from.
+ *   Lifetime   Results returned through a pointer are valid as long as the object that they come from.
  *              Close lists, records and pasts before their vault. Closing accepts NULL, and wipes.
- *   Memory     All memory comes from the allocator in vfr_options, within its budget: VFR_OUT_OF_BUDGET says that more
- *              was needed; a list then has to be closed, and everything else can be used as before. The one exception
- *              is Argon2's memory, which libargon2 itself allocates, wipes and frees: the policy in vfr_options bounds
- *              it. No function uses more than 64 KiB of stack, and none recurses.
- *   Threads    There is no state outside the handles. Different vaults may be used by different threads at one time;
- *              a vault with its lists, records and pasts must be used by one thread at a time.
+ *   Memory     All memory comes from the allocator in vfr_options, within its budget: VFR_OUT_OF_BUDGET means that more
+ *              was needed; a list must then be closed, but other objects can still be used. The only exception is the
+ *              memory of Argon2, which libargon2 allocates, wipes and frees: the policy in vfr_options limits it.
+ *              Functions use at most 64 KiB of stack and do not recurse.
+ *   Threads    There is no state outside the handles. Different threads may use different vaults at the same time; a
+ *              vault with its lists, records and pasts must be used by one thread at a time.
  *   Times      Milliseconds since 1970-01-01T00:00:00Z; they are signed.
- *   Trust      Nothing is returned that has not been authenticated, except from vfr_failure.
+ *   Trust      All returned data is authenticated, except vfr_failure and the results of vfr_header_open().
  */
 #ifndef VAULTFMT_READER_H
 #define VAULTFMT_READER_H
@@ -38,20 +38,20 @@ extern "C" {
 
 typedef enum vfr_status {
     VFR_OK = 0,
-    VFR_END = 1,                   /* there is nothing further to list */
+    VFR_END = 1,                   /* there are no further entries to list */
     VFR_NOT_A_VAULT = 2,           /* the file does not begin with a vault header */
-    VFR_UNSUPPORTED_VERSION = 3,   /* the vault has another version of the format */
+    VFR_UNSUPPORTED_VERSION = 3,   /* the vault has a different version of the format */
     VFR_HEADER_INVALID = 4,        /* the header is malformed or damaged */
     VFR_UNSUPPORTED_CRITICAL = 5,  /* the vault requires an extension that the caller does not know */
     VFR_NO_SLOT_OPENS = 6,         /* no slot opens with these factors, or they are not valid */
     VFR_KDF_LIMIT = 7,             /* a slot costs more than the policy allows */
-    VFR_FOREIGN = 8,               /* the vault belongs to other owners than the required ones */
+    VFR_FOREIGN = 8,               /* the vault's owners differ from the required ones */
     VFR_AUTHENTICATION_FAILED = 9, /* a seal, MAC, signature or hash is wrong, or no state can be found */
     VFR_STRUCTURE_INVALID = 10,    /* authenticated data is malformed */
     VFR_UNSUPPORTED_FORM = 11,     /* the value is stored in a form that this version does not know */
     VFR_DEVICE_BOUND = 12,         /* the value is bound to a device whose secret was not given */
-    VFR_NO_KEY = 13,               /* the slot that was opened does not grant this */
-    VFR_NO_SECRET = 14,            /* the item has no secret, or no such attribute or past */
+    VFR_NO_KEY = 13,               /* the opened slot does not grant this */
+    VFR_NO_SECRET = 14,            /* the item does not have a secret, or the requested attribute or past */
     VFR_NOT_FOUND = 15,            /* no item has this key */
     VFR_OUT_OF_BUDGET = 16,        /* more memory is needed than the budget or the allocator allows */
     VFR_IO = 17,                   /* the read callback failed */
@@ -69,18 +69,18 @@ typedef struct vfr_bytes {
 
 /* ---- Opening ---- */
 
-/* Where the bytes of the vault come from.
+/* The source of a vault's bytes.
  *
  * `read` stores exactly `count` bytes, beginning at `offset`, and returns 0; any other value is an error (VFR_IO). It
  * is called only for ranges within `size`, which is the length of the file in bytes. The bytes must not change while
- * the vault is open: if a writer replaces or truncates the file, open it again. */
+ * the vault is open; if a writer replaces or truncates the file, open it again. */
 typedef struct vfr_source {
     void *context;
     int (*read)(void *context, uint64_t offset, void *buffer, size_t count);
     uint64_t size;
 } vfr_source;
 
-/* A vault that is in memory as a whole. Initialise a vfr_source for it with vfr_memory_source(). */
+/* A vault held completely in memory. Initialise a vfr_source for it with vfr_memory_source(). */
 typedef struct vfr_memory {
     const uint8_t *bytes;
     size_t length;
@@ -89,8 +89,8 @@ typedef struct vfr_memory {
 /* Returns a source that reads from `memory`, which must outlive it. */
 vfr_source vfr_memory_source(const vfr_memory *memory);
 
-/* What a program permits the vault's author to cost it (R-3.11). A slot that costs more is VFR_KDF_LIMIT, before any
- * work. A value of 0 stands for the default of the format, given here. */
+/* The maximum key derivation cost that a program accepts from a vault (R-3.11). A more costly slot results in
+ * VFR_KDF_LIMIT before any work. A value of 0 means the format's default, given here. */
 typedef struct vfr_kdf_policy {
     uint64_t memory; /* KiB for each slot: 2,097,152 (2 GiB) */
     uint64_t passes; /* for each slot: 16 */
@@ -98,7 +98,7 @@ typedef struct vfr_kdf_policy {
     uint64_t total;  /* KiB times passes, over all attempts: 16,777,216 */
 } vfr_kdf_policy;
 
-/* A device (section 3.6): its id, and the secret that opens what is bound to it. */
+/* A device (section 3.6): its id, and the secret that opens items bound to it. */
 typedef struct vfr_device {
     uint8_t id[16];
     uint8_t secret[32];
@@ -106,7 +106,7 @@ typedef struct vfr_device {
 
 #define VFR_CANDIDATES 16
 
-/* A slot that a provider of external keys is asked about (section 3.1).
+/* A slot passed to a provider of external keys (section 3.1).
  *
  * The provider stores up to VFR_CANDIDATES keys, in its order, and sets `count`. `keys` is wiped after use. */
 typedef struct vfr_external_slot {
@@ -116,54 +116,55 @@ typedef struct vfr_external_slot {
     size_t count;
 } vfr_external_slot;
 
-/* What opens a slot: all of the factors that are given, together. A slot needs exactly these.
+/* The factors that open a slot, all of them together. A slot must require exactly these factors.
  *
- * passphrase  1 to 65,536 bytes of UTF-8 as typed, in NFC: the caller normalises it, by Unicode 13.0's rules. A code
- *             point that Unicode 13.0 does not assign (unicode-13.txt lists them) must be left as it is, and nothing
- *             may be reordered or composed across it: divide the text at such code points and normalise the pieces.
- *             Text is neither trimmed nor case-folded, and the Stream-Safe Text Process is not applied. Limits apply to
- *             the text as typed, so the library accepts up to 196,608 bytes here.
- * key_file    the content of a key file, 1 byte to 64 MiB; a generated one (section 3.1) is recognised.
- * raw_key     32 bytes.
- * provider    the name of the provider of external keys that `external` asks, 1 to 64 characters.
+ * passphrase  1 to 65,536 bytes of UTF-8 as typed, in NFC: the caller normalises it by the rules of Unicode 13.0. A
+ *             code point that Unicode 13.0 does not assign (unicode-13.txt lists them) must be left as it is, and
+ *             nothing may be reordered or composed across it: divide the text at such code points and normalise the
+ *             pieces. Text is neither trimmed nor case-folded, and the Stream-Safe Text Process is not applied. Limits
+ *             apply to the text as typed, so the library accepts up to 196,608 bytes here. key_file    the content of a
+ *             key file, 1 byte to 64 MiB; a generated one (section 3.1) is recognised. raw_key     32 bytes. provider  
+ *              the name of the provider of external keys that `external` asks, 1 to 64 characters.
  *
- * A pointer that is NULL says that the factor is not given; one that is not, with the length 0, that it is empty, which
- * is VFR_NO_SLOT_OPENS. The library keeps none of these after vfr_open() has returned. */
+ * A NULL pointer means that the factor is not given. A non-NULL pointer with length 0 is an empty factor, which results
+ * in VFR_NO_SLOT_OPENS. The library does not keep factors after vfr_open() has returned. */
 typedef struct vfr_factors {
     vfr_bytes passphrase;
     vfr_bytes key_file;
     vfr_bytes raw_key;
     vfr_bytes provider;
     void *external_context;
-    /* Called once, with all slots that these factors might open. A result other than 0 is VFR_NO_SLOT_OPENS. */
+    /* Called once, with all slots that these factors might open. A result other than 0 makes vfr_open() return
+     * VFR_NO_SLOT_OPENS. */
     int (*external)(void *context, vfr_external_slot *slots, size_t count);
 } vfr_factors;
 
-/* How the library gets memory. `allocate` returns `size` bytes that are aligned for any type, or NULL; `release` takes
- * them back, with the same size. Both may be NULL: then malloc and free are used. */
+/* The library's allocator. `allocate` returns `size` bytes aligned for any type, or NULL; `release` frees them and
+ * receives the same size. If both are NULL, malloc and free are used. */
 typedef struct vfr_allocator {
     void *context;
     void *(*allocate)(void *context, size_t size);
     void (*release)(void *context, void *memory, size_t size);
 } vfr_allocator;
 
-/* 2 MiB: enough for opening and listing a vault as writers make them, which takes about 100 KiB. Beyond that, a record
- * takes as much as it is long (at most 20 MiB), the greatest header 1 MiB, keyring 5 MiB, vector 21 MiB, past 4 MiB. */
+/* 2 MiB: sufficient for opening and listing a typical vault, which takes about 100 KiB. In addition, a record takes its
+ * own length (at most 20 MiB). The largest possible header takes 1 MiB, keyring 5 MiB, vector 21 MiB, and past 4
+ * MiB. */
 #define VFR_USUAL_BUDGET ((size_t)2 << 20)
 
 /* Options of opening. All zeros, with a budget, is a valid value. */
 typedef struct vfr_options {
-    size_t budget; /* bytes that may be allocated at any time, as the allocator counts them */
+    size_t budget; /* the maximum number of bytes allocated at any time, as counted by the allocator */
     vfr_allocator allocator;
     vfr_kdf_policy policy;
-    const vfr_device *device;             /* NULL: none. It is copied. */
-    const uint8_t *owner;                 /* 32 bytes: the owners' public key that is required. NULL: any. */
+    const vfr_device *device;             /* copied; NULL for none */
+    const uint8_t *owner;                 /* the required owners' public key, 32 bytes; NULL for any */
     const char *const *extensions;        /* names of the extensions that the caller knows */
     size_t extension_count;
     bool writer_active;                   /* another process holds the writer's lock */
 } vfr_options;
 
-/* Details of a failure to open. Nothing in it is authenticated: it is for a message to the user. */
+/* Details of a failure to open. It is not authenticated; use it only in messages to the user. */
 typedef struct vfr_failure {
     uint8_t extension_length;
     uint8_t extension[64];                    /* VFR_UNSUPPORTED_CRITICAL: the name, which is printable ASCII */
@@ -174,10 +175,10 @@ typedef struct vfr_vault vfr_vault;
 
 /* Opens a vault: checks the header, opens a slot, finds the newest state and reads its keyring (section 7.1).
  *
- * `source`, `options` and `factors` are copied, but what their pointers lead to is used only during this call, except
- * the contexts of the source and of the allocator. `failure` may be NULL.
- * Errors: VFR_NOT_A_VAULT to VFR_STRUCTURE_INVALID, VFR_OUT_OF_BUDGET, VFR_IO, VFR_INVALID_ARGUMENT, VFR_CRYPTO_FAILED.
- * With `writer_active`, VFR_AUTHENTICATION_FAILED can mean that the writer was not done: try once more (R-7.4). */
+ * `source`, `options` and `factors` are copied. Their pointers are used only during this call, except the contexts of
+ * the source and of the allocator. `failure` may be NULL. Errors: VFR_NOT_A_VAULT to VFR_STRUCTURE_INVALID,
+ * VFR_OUT_OF_BUDGET, VFR_IO, VFR_INVALID_ARGUMENT, VFR_CRYPTO_FAILED. With `writer_active`, VFR_AUTHENTICATION_FAILED
+ * can mean that a write was in progress: try once more (R-7.4). */
 vfr_status vfr_open(const vfr_source *source, const vfr_options *options, const vfr_factors *factors, vfr_vault **vault,
                     vfr_failure *failure);
 
@@ -186,27 +187,27 @@ void vfr_close(vfr_vault *vault);
 
 /* ---- The state ---- */
 
-/* A change, by its revision and the replica that made it (section 1). `replica` is known once vfr_read_vector() has
- * succeeded, and 0 before, and 0 for a revision that is not above the floor. */
+/* Identifies a change by its revision and the replica that made it (section 1). `replica` is 0 until vfr_read_vector()
+ * has succeeded, and for a revision that is not above the floor. */
 typedef struct vfr_dot {
     uint64_t revision;
     uint64_t replica;
-    uint64_t position; /* of the replica's row in the vector, from 1; 0 at or below the floor */
+    uint64_t position; /* the position of the replica's row in the vector, from 1; 0 at or below the floor */
 } vfr_dot;
 
-/* What follows the state that is served (section 7.1). Tell the user about any but VFR_TAIL_NONE. */
+/* The bytes after the state in use (section 7.1). Tell the user about any value except VFR_TAIL_NONE. */
 typedef enum vfr_tail {
     VFR_TAIL_NONE = 0,
     VFR_TAIL_TORN = 1,       /* an interrupted write */
-    VFR_TAIL_INCOMPLETE = 2, /* a commit whose data is incomplete: the state before it is served */
+    VFR_TAIL_INCOMPLETE = 2, /* a commit whose data is incomplete; the previous state is used */
     VFR_TAIL_DAMAGED = 3,    /* a commit that does not open */
-    VFR_TAIL_WRITING = 4     /* something, and the caller says that a writer is active */
+    VFR_TAIL_WRITING = 4     /* any bytes while `writer_active` is set */
 } vfr_tail;
 
 typedef struct vfr_state {
     uint8_t vault_id[16];
     uint8_t owner[32];            /* the owners' public key */
-    bool full;                    /* a full slot was opened, or else a scoped one */
+    bool full;                    /* true if a full slot was opened, false for a scoped one */
     uint8_t slot_id[16];          /* the slot that was opened */
     vfr_tail tail;
     uint64_t generation;
@@ -215,11 +216,11 @@ typedef struct vfr_state {
     uint8_t previous_chain[32];
     uint64_t clock, floor;
     uint64_t own_replica, own_revision;
-    uint64_t items, forgotten, pasts; /* how many of each the state says that it has */
+    uint64_t items, forgotten, pasts; /* the numbers stated in the commit */
     uint64_t live_bytes;
 } vfr_state;
 
-/* Describes the state that is served. */
+/* Describes the state in use. */
 void vfr_get_state(const vfr_vault *vault, vfr_state *state);
 
 /* A row of a vector: the greatest revision that a state includes under a replica id. */
@@ -231,17 +232,17 @@ typedef struct vfr_row {
 
 /* Reads the state's vector and checks it (section 5.5), as well as the keyring's dots against it (R-6.7).
  *
- * It is needed to name replicas and to compare most anchors; from then on, every dot is checked against it. A second
- * call does nothing. If it fails, the state can still be read (R-5.37). */
+ * The vector is needed for replica ids and for comparing most anchors; once it is read, every dot is checked against
+ * it. Further calls have no effect. If reading it fails, the state can still be used (R-5.37). */
 vfr_status vfr_read_vector(vfr_vault *vault);
 
-/* Returns the number of rows of the vector that was read; 0 if none was. */
+/* Returns the number of rows of the vector; 0 if it has not been read. */
 size_t vfr_row_count(const vfr_vault *vault);
 
-/* Returns a row of the vector, by its position less 1. Out of range: all zeros. */
+/* Returns a row of the vector, by its position minus 1; all zeros if the index is out of range. */
 vfr_row vfr_get_row(const vfr_vault *vault, size_t index);
 
-/* A remembered state (section 7.2): of a vfr_state, its owner, chain and floor; and all rows of its vector. */
+/* A remembered state (section 7.2): the owner, chain and floor of its vfr_state, and all rows of its vector. */
 typedef struct vfr_anchor {
     uint8_t owner[32];
     uint8_t chain[32];
@@ -261,37 +262,39 @@ typedef enum vfr_verdict {
 
 /* Compares the state with a remembered one of the same vault id (R-7.6).
  *
- * Refuse any verdict but VFR_VERDICT_SAME and VFR_VERDICT_DESCENDS until the user accepts the vault (R-7.7). Reads the
- * vector, or those of hand-overs, only if the verdict depends on it; an error says that one of these cannot be read. */
+ * Refuse the vault until the user accepts it, unless the verdict is VFR_VERDICT_SAME or VFR_VERDICT_DESCENDS (R-7.7).
+ * The vector and those of hand-overs are read only if the verdict depends on them; the function fails if one of them
+ * cannot be read. */
 vfr_status vfr_compare(vfr_vault *vault, const vfr_anchor *anchor, vfr_verdict *verdict);
 
-/* ---- Header and keyring. Indices run from 0; one that is out of range is VFR_NOT_FOUND. ---- */
+/* ---- Header and keyring. Indices start at 0; one that is out of range results in VFR_NOT_FOUND. ---- */
 
 typedef struct vfr_slot {
     uint8_t id[16];
     uint8_t kind;                    /* 0x01 full, 0x82 scoped; others are unknown */
     uint8_t factors;                 /* section 3.1 */
-    bool known;                      /* both are known to this version */
+    bool known;                      /* true if this version knows both */
     uint32_t memory, passes, lanes;  /* the cost; 0 if the slot has none */
-    vfr_bytes provider, parameters;  /* of external keys; live as long as the vault */
-    vfr_bytes bytes;                 /* the whole slot; lives as long as the vault */
+    vfr_bytes provider, parameters;  /* of external keys; valid as long as the vault */
+    vfr_bytes bytes;                 /* the whole slot; valid as long as the vault */
 } vfr_slot;
 
 /* Describes a slot of the header. */
 vfr_status vfr_get_slot(const vfr_vault *vault, size_t index, vfr_slot *slot);
 
-/* What owners see of a slot (section 3.1). It takes 17 KiB. */
+/* The parts of a slot that only owners can read (section 3.1). The structure
+ * takes 17 KiB. */
 typedef struct vfr_slot_owner {
     uint8_t name_length;
     uint8_t name[63];
     uint8_t group_count;
-    uint64_t groups[32]; /* what a scoped slot is granted */
+    uint64_t groups[32]; /* the groups granted to a scoped slot */
     uint16_t data_length;
     uint8_t data[16384]; /* the provider's data */
 } vfr_slot_owner;
 
-/* Reads the owner part of a slot and, for a scoped slot, which groups it opens (R-3.15). VFR_NO_KEY: a scoped slot was
- * opened. */
+/* Reads the owner part of a slot and, for a scoped slot, the groups that it opens (R-3.15). Returns VFR_NO_KEY if the
+ * vault was opened with a scoped slot. */
 vfr_status vfr_get_slot_owner(vfr_vault *vault, size_t index, vfr_slot_owner *owner);
 
 /* Returns the number of a group that the opened scoped slot grants. */
@@ -302,23 +305,23 @@ typedef struct vfr_extension {
     vfr_bytes name, value;
 } vfr_extension;
 
-/* Describes an extension of the header, or of the keyring. The bytes live as long as the vault. */
+/* Describes an extension of the header, or of the keyring. The bytes are valid as long as the vault. */
 vfr_status vfr_get_header_extension(const vfr_vault *vault, size_t index, vfr_extension *extension);
 vfr_status vfr_get_keyring_extension(const vfr_vault *vault, size_t index, vfr_extension *extension);
 
 typedef struct vfr_settings {
     uint8_t limit;     /* earlier values kept for each field */
-    vfr_dot limit_dot; /* of the change that set it */
-    vfr_dot key_dot;   /* of the vault key */
+    vfr_dot limit_dot; /* the change that set it */
+    vfr_dot key_dot;   /* the change that made the vault key */
     size_t groups, compartments, slots, hand_overs, header_extensions, keyring_extensions, grants; /* how many */
 } vfr_settings;
 
-/* Returns what the keyring says once, and how many of everything there are. */
+/* Returns the keyring's settings, and the number of each kind of entry. */
 void vfr_get_settings(const vfr_vault *vault, vfr_settings *settings);
 
 typedef struct vfr_group {
     uint64_t number;
-    vfr_bytes name; /* lives as long as the vault */
+    vfr_bytes name; /* valid as long as the vault */
 } vfr_group;
 
 /* Describes an access group. */
@@ -326,9 +329,9 @@ vfr_status vfr_get_group(const vfr_vault *vault, size_t index, vfr_group *group)
 
 typedef struct vfr_compartment {
     uint64_t number;
-    uint64_t group;        /* its number; 0 for the owners' */
+    uint64_t group;        /* the group's number; 0 for the owners' group */
     uint8_t accessibility; /* 1 to 7 (section 5.4) */
-    uint8_t device[16];    /* zeros if it has none */
+    uint8_t device[16];    /* zeros if there is none */
 } vfr_compartment;
 
 /* Describes a compartment, by index or by number. */
@@ -341,7 +344,7 @@ typedef struct vfr_slot_dots {
     size_t grant_count;
 } vfr_slot_dots;
 
-/* Describes what the keyring says of a slot; `index` is the keyring's, not the header's. */
+/* Describes the keyring's entry for a slot; `index` refers to the keyring, not to the header. */
 vfr_status vfr_get_slot_dots(const vfr_vault *vault, size_t index, vfr_slot_dots *dots);
 
 /* Describes a grant of a slot, by the keyring's indices. */
@@ -351,8 +354,8 @@ vfr_status vfr_get_slot_grant(const vfr_vault *vault, size_t slot, size_t index,
 typedef struct vfr_hand_over {
     uint8_t from[32], next[32];
     uint64_t floor;
-    vfr_status rows_status; /* why the vector cannot be read; VFR_OK if it can */
-    bool valid;             /* the signature holds; false if the vector cannot be read */
+    vfr_status rows_status; /* the reason why the vector cannot be read, or VFR_OK */
+    bool valid;             /* true if the signature is valid; false if the vector cannot be read */
     vfr_row *rows;
     size_t row_count;
 } vfr_hand_over;
@@ -365,19 +368,19 @@ void vfr_release_hand_over(vfr_vault *vault, vfr_hand_over *hand_over);
 
 typedef struct vfr_header vfr_header;
 
-/* Reads and checks a header as vfr_open() does before it tries a slot, to find out which factors the slots need.
+/* Reads and checks a header as vfr_open() does before it tries a slot, to determine which factors the slots require.
  *
- * Of `options`, budget, allocator and extensions are used. Nothing in a header is authenticated before a slot has been
- * opened: it is for a question to the user.
- * Errors: VFR_NOT_A_VAULT to VFR_UNSUPPORTED_CRITICAL, VFR_OUT_OF_BUDGET, VFR_IO, VFR_INVALID_ARGUMENT. */
+ * Only the budget, allocator and extensions in `options` are used. A header is not authenticated before a slot has been
+ * opened; use the result only to ask the user for factors. Errors: VFR_NOT_A_VAULT to VFR_UNSUPPORTED_CRITICAL,
+ * VFR_OUT_OF_BUDGET, VFR_IO, VFR_INVALID_ARGUMENT. */
 vfr_status vfr_header_open(const vfr_source *source, const vfr_options *options, vfr_header **header,
                            vfr_failure *failure);
 
 /* Stores the vault's id. */
 void vfr_header_id(const vfr_header *header, uint8_t id[16]);
 
-/* Describes a slot, or an extension, as vfr_get_slot() and vfr_get_header_extension() do, by its index from 0. The bytes
- * live as long as the header. */
+/* Describes a slot or an extension like vfr_get_slot() and vfr_get_header_extension(), by its index from 0. The bytes
+ * are valid as long as the header. */
 vfr_status vfr_header_slot(const vfr_header *header, size_t index, vfr_slot *slot);
 vfr_status vfr_header_extension(const vfr_header *header, size_t index, vfr_extension *extension);
 
@@ -386,14 +389,14 @@ void vfr_header_close(vfr_header *header);
 /* ---- Items ---- */
 
 enum {
-    VFR_ATTRIBUTE_SEALED = 0x01,    /* as secret as the item's secret */
+    VFR_ATTRIBUTE_SEALED = 0x01,    /* protected like the item's secret */
     VFR_ATTRIBUTE_CONCEALED = 0x02, /* to be shown only on request */
     VFR_ATTRIBUTE_BINARY = 0x04,    /* not text */
     VFR_ATTRIBUTE_IN_RECORD = 0x10, /* the value is in the item's record: vfr_record_attribute() */
-    VFR_ATTRIBUTE_OWN_RECORD = 0x20 /* the value has a record of its own: vfr_read_attribute() */
+    VFR_ATTRIBUTE_OWN_RECORD = 0x20 /* the value is in a separate record: vfr_read_attribute() */
 };
 
-/* A reference to a frame; for the library. */
+/* A reference to a frame, used by the library. */
 typedef struct vfr_reference {
     uint64_t offset;
     uint64_t length;
@@ -412,10 +415,10 @@ typedef struct vfr_attribute {
 
 #define VFR_ATTRIBUTES 64
 
-/* An item, without its secret. Everything in it lives until the list goes on or is closed. */
+/* An item, without its secret. Its contents are valid until the list moves to another entry or is closed. */
 typedef struct vfr_item {
     vfr_bytes page_key;       /* its key in the tree (section 6.1) */
-    bool conflict;            /* a lesser id has the same key: list this item with the suffix of section 6.1 */
+    bool conflict;            /* an item with a smaller id has the same key: list with the suffix of section 6.1 */
     uint8_t id[16];
     vfr_dot dot;
     vfr_dot key_dot, place_dot, secret_dot;
@@ -425,18 +428,18 @@ typedef struct vfr_item {
     uint64_t compartment;     /* its place: vfr_find_compartment() */
     size_t attribute_count;
     const vfr_attribute *attributes; /* in ascending order of their names */
-    vfr_reference record, past; /* for the library, like the next one */
+    vfr_reference record, past; /* used by the library, like the next one */
     uint64_t page_offset;
 } vfr_item;
 
-/* A value that was forgotten (section 6.5). */
+/* A forgotten value (section 6.5). */
 typedef struct vfr_forgotten {
     uint8_t kind; /* 0 secret, 1 attribute */
     vfr_bytes name;
     uint64_t revision, replica;
 } vfr_forgotten;
 
-/* What a list returns: an item or, after all items, a forgotten value. */
+/* An entry of a list: an item or, after all items, a forgotten value. */
 typedef struct vfr_entry {
     bool is_item;
     vfr_item item;
@@ -451,19 +454,20 @@ vfr_status vfr_list_open(vfr_vault *vault, vfr_list **list);
 
 /* Moves to the next entry, in ascending order of page keys.
  *
- * `*entry` lives until the next call on this list. Returns VFR_END once, after the counts of the whole tree have been
- * compared with the commit's (R-5.25). After an error, the list stays at its place, and the error is returned again. */
+ * `*entry` is valid until the next call on this list. Returns VFR_END at the end, after comparing the counts of the
+ * whole tree with the commit's (R-5.25). After an error, the list does not move, and the error is returned again. */
 vfr_status vfr_list_next(vfr_list *list, const vfr_entry **entry);
 
-/* Finds the item whose page key is `key`, which reads one page for each level. VFR_NOT_FOUND: there is no such item.
+/* Finds the item whose page key is `key`, reading one page for each level. Returns VFR_NOT_FOUND if there is no such
+ * item.
  *
- * `*entry` lives until the next call on this list; vfr_list_next() then begins with the vault's first entry again. */
+ * `*entry` is valid until the next call on this list; vfr_list_next() then starts again at the vault's first entry. */
 vfr_status vfr_list_find(vfr_list *list, vfr_bytes key, const vfr_entry **entry);
 
 void vfr_list_close(vfr_list *list);
 
-/* Checks that what is forgotten is gone, and that only what was forgotten is missing (R-6.19), by reading the whole
- * tree and all pasts. VFR_NO_KEY: a scoped slot was opened. */
+/* Checks that forgotten values are removed, and that only forgotten values are missing (R-6.19), by reading the whole
+ * tree and all pasts. Returns VFR_NO_KEY if the vault was opened with a scoped slot. */
 vfr_status vfr_check_forgotten(vfr_vault *vault);
 
 /* ---- Keys of items (section 6.1) ---- */
@@ -473,7 +477,7 @@ typedef enum vfr_field_kind { VFR_FIELD_TEXT = 1, VFR_FIELD_BYTES = 2, VFR_FIELD
 #define VFR_FIELDS 16
 #define VFR_KEY_SIZE 8176
 
-/* A field of an item key, without its escapes. `data` and `length` of a number are 0. */
+/* A field of an item key, without its escapes. For a number, the bytes are NULL and 0. */
 typedef struct vfr_field {
     vfr_field_kind kind;
     vfr_bytes bytes;
@@ -488,11 +492,12 @@ typedef struct vfr_key {
     uint8_t storage[VFR_KEY_SIZE];
 } vfr_key;
 
-/* Decodes a page key, such as that of a vfr_item, into `key`, which holds all of it and takes about 9 KiB. */
+/* Decodes a page key, such as that of a vfr_item, into `key`, which contains a copy of all fields and takes about 9
+ * KiB. */
 vfr_status vfr_decode_key(vfr_bytes page_key, vfr_key *key);
 
-/* Encodes the key whose class, flag and fields `key` states; the bytes are in `key->storage`, to which nothing in its
- * fields may point. `*bytes` is what vfr_list_find() needs. VFR_INVALID_ARGUMENT: the fields do not fit the class, or a
+/* Encodes the class, flag and fields in `key`. The result is stored in `key->storage`; the fields must not point into
+ * it. Pass `*bytes` to vfr_list_find(). Returns VFR_INVALID_ARGUMENT if the fields do not match the class or exceed a
  * limit. */
 vfr_status vfr_encode_key(vfr_key *key, vfr_bytes *bytes);
 
@@ -508,18 +513,19 @@ typedef struct vfr_record vfr_record;
 
 /* Reads an item's record, with its secret and those of its attributes that are sealed or longer than 256 bytes.
  *
- * `item` is one that a list is at. The record takes as much memory as it is long, at most 20 MiB, and is wiped when it
- * is closed. VFR_NO_SECRET: the item has no record. VFR_DEVICE_BOUND, VFR_NO_KEY, VFR_UNSUPPORTED_FORM: only this value
- * cannot be read. */
+ * `item` must be the current item of a list. The record takes memory equal to its length, at most 20 MiB, and is wiped
+ * when it is closed. Returns VFR_NO_SECRET if the item has no record. After VFR_DEVICE_BOUND, VFR_NO_KEY and
+ * VFR_UNSUPPORTED_FORM, other values can still be read. */
 vfr_status vfr_read_record(vfr_vault *vault, const vfr_item *item, vfr_record **record);
 
-/* Reads the record of an attribute with VFR_ATTRIBUTE_OWN_RECORD, whose value is then vfr_record_secret()'s. */
+/* Reads the record of an attribute with VFR_ATTRIBUTE_OWN_RECORD; vfr_record_secret() then returns the value. */
 vfr_status vfr_read_attribute(vfr_vault *vault, const vfr_item *item, size_t index, vfr_record **record);
 
-/* Returns the secret, or the attribute's value, that the record holds; it lives as long as the record. */
+/* Returns the secret or attribute value in the record, which is valid as long as the record. */
 vfr_bytes vfr_record_secret(const vfr_record *record);
 
-/* Finds the value of an attribute with VFR_ATTRIBUTE_IN_RECORD. VFR_NOT_FOUND: the record does not hold it. */
+/* Finds the value of an attribute with VFR_ATTRIBUTE_IN_RECORD. Returns VFR_NOT_FOUND if the record does not contain
+ * it. */
 vfr_status vfr_record_attribute(const vfr_record *record, vfr_bytes name, vfr_record_value *value);
 
 void vfr_record_close(vfr_record *record);
@@ -529,23 +535,24 @@ void vfr_record_close(vfr_record *record);
 enum { VFR_VALUE_SECRET = 0, VFR_VALUE_ATTRIBUTE = 1, VFR_VALUE_KEY = 2, VFR_VALUE_PLACE = 3 };
 enum { VFR_VALUE_OPEN = 1, VFR_VALUE_EARLIER = 2, VFR_VALUE_SHOWN = 4, VFR_VALUE_FORGOTTEN = 8 };
 
-/* A value of a field that an item does not show, or one that it shows (VFR_VALUE_SHOWN). */
+/* A value in an item's past; the item shows it if VFR_VALUE_SHOWN is set. */
 typedef struct vfr_value {
     uint8_t kind;
     uint8_t flags;
     uint8_t attribute_flags;
     vfr_bytes name;           /* of the attribute */
     vfr_dot dot;
-    bool has_content;         /* neither shown nor forgotten */
-    int64_t replaced;         /* when it ceased to be current; 0 if not known */
-    vfr_bytes content;        /* an attribute's in the past itself; an item key, with an empty group; a group's name */
-    uint8_t accessibility;    /* of a place */
-    uint8_t device[16];       /* of a place */
+    bool has_content;         /* the value is neither shown nor forgotten */
+    int64_t replaced;         /* when it was replaced; 0 if unknown */
+    vfr_bytes content;        /* an attribute's value if it is in the past itself; an item key with an empty group; or a
+                                 group's name */
+    uint8_t accessibility;    /* for a place */
+    uint8_t device[16];       /* for a place */
     bool has_record;          /* the content is in a record: vfr_read_value() */
     uint64_t record_revision, compartment;
-    size_t attribute_count;   /* the attributes that the item had with a secret: vfr_value_attributes() */
+    size_t attribute_count;   /* the attributes stored with a secret: vfr_value_attributes() */
     vfr_reference record;
-    vfr_bytes attributes;     /* for the library */
+    vfr_bytes attributes;     /* used by the library */
 } vfr_value;
 
 typedef struct vfr_sibling {
@@ -555,29 +562,32 @@ typedef struct vfr_sibling {
 
 typedef struct vfr_past vfr_past;
 
-/* Reads and checks an item's past. VFR_NO_SECRET: the item has none. VFR_NO_KEY: a scoped slot was opened. Nothing in
- * it depends on the list once it has been read. */
+/* Reads and checks an item's past. Returns VFR_NO_SECRET if the item has no past, and VFR_NO_KEY if the vault was
+ * opened with a scoped slot. The past does not depend on the list once it has been read. */
 vfr_status vfr_read_past(vfr_vault *vault, const vfr_item *item, vfr_past **past);
 
 /* Counts and describes the values of a past, in its order: secrets, attributes by name, keys, places. */
 size_t vfr_value_count(const vfr_past *past);
 vfr_status vfr_get_value(const vfr_past *past, size_t index, vfr_value *value);
 
-/* Stores the attributes that the item had with an earlier secret: `attributes` has room for VFR_ATTRIBUTES. */
+/* Stores the attributes that the item had at the time of an earlier secret; `attributes` must have room for
+ * VFR_ATTRIBUTES. */
 vfr_status vfr_value_attributes(const vfr_past *past, size_t index, vfr_attribute *attributes);
 
-/* Reads the record of a value. An attribute's value, also one in a record of form 0, is vfr_record_secret()'s. */
+/* Reads the record of a value. vfr_record_secret() then returns the secret or the attribute's value, even for a record
+ * of form 0. */
 vfr_status vfr_read_value(const vfr_past *past, size_t index, vfr_record **record);
 
-/* Reads the record of an attribute with VFR_ATTRIBUTE_OWN_RECORD that the item had with an earlier secret. */
+/* Reads the record of an attribute with VFR_ATTRIBUTE_OWN_RECORD that the item had at the time of an earlier secret. */
 vfr_status vfr_read_value_attribute(const vfr_past *past, size_t index, const vfr_attribute *attribute,
                                     vfr_record **record);
 
-/* Counts and describes the siblings that a past lists: 0 if the item has the single one of its entry. */
+/* Counts and describes the siblings in a past; the count is 0 if the item has a single sibling, described by its
+ * entry. */
 size_t vfr_sibling_count(const vfr_past *past);
 vfr_status vfr_get_sibling(const vfr_past *past, size_t index, vfr_sibling *sibling);
 
-/* Tells whether a value is a field, or an earlier value, of a sibling. */
+/* Return whether a value is a field, or an earlier value, of a sibling. */
 bool vfr_sibling_has_field(const vfr_past *past, size_t sibling, size_t value);
 bool vfr_sibling_has_earlier(const vfr_past *past, size_t sibling, size_t value);
 
@@ -587,10 +597,11 @@ typedef enum vfr_role {
     VFR_ROLE_EARLIER = 2
 } vfr_role;
 
-/* Tells what to show of each value of a past (the table of section 6.4): `roles` has room for vfr_value_count().
+/* Determines the role of each value of a past (the table in section 6.4); `roles` must have room for vfr_value_count()
+ * elements.
  *
- * It compares values by their contents and therefore reads their records, and the item's; a value whose record cannot
- * be read differs from every other. `item` is the item of the past. */
+ * Values are compared by their contents, so their records and the item's record are read; a value whose record cannot
+ * be read differs from all others. `item` must be the item of the past. */
 vfr_status vfr_get_roles(vfr_past *past, const vfr_item *item, vfr_role *roles);
 
 void vfr_past_close(vfr_past *past);

@@ -6,7 +6,7 @@ import VaultLocal
 /// The place where an age identity is stored: a vault and an item in it. A plugin identity contains this place and no
 /// secret.
 struct StoredIdentity {
-    /// The name by which age knows the plugin.
+    /// The name of the plugin in age.
     static let plugin = "vaultfmt"
 
     /// The absolute path of the vault.

@@ -4,13 +4,13 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// The clipboard of the desktop or, if there is none, of the terminal.
+/// The clipboard of the desktop or, without a desktop, of the terminal.
 enum Clipboard {
     /// The default number of seconds after which a secret is cleared.
     static let standardSeconds = 45
 
-    /// Copies a secret. A separate process clears it after `seconds` if it is still there; this call does not wait for
-    /// that.
+    /// Copies a secret. A separate process clears the clipboard after `seconds` if it still contains the secret; this
+    /// call does not wait for that.
     static func copy(_ secret: borrowing Secret, clearAfter seconds: Int) throws {
         let board = try ClipboardTool.find()
         try board.put(secret)
@@ -98,8 +98,8 @@ enum ClipboardTool: String {
         }
     }
 
-    /// Offers a secret through wl-copy, which keeps it in a file. Without `--type`, it would have another program guess
-    /// the file's type. Before 2.3.0, the file is in /tmp, whatever TMPDIR says.
+    /// Offers a secret through wl-copy, which keeps it in a file. Without `--type`, another program would guess the
+    /// file's type. Before 2.3.0, the file is in /tmp, regardless of TMPDIR.
     private func offer(_ secret: borrowing Secret) throws {
         let isText = secret.withUnsafeBytes { String(validating: $0, as: UTF8.self) != nil }
         let canMark = try Self.canMarkSensitive()
@@ -140,8 +140,8 @@ enum ClipboardTool: String {
         return try Subprocess.read(path, arguments, limit: limit)
     }
 
-    /// Whether this wl-copy (2.3.0 and later) can mark what it offers so that clipboard managers leave it out of their
-    /// history (x-kde-passwordManagerHint). xclip cannot do so, because it offers a selection in only one format.
+    /// Returns whether this wl-copy (2.3.0 and later) can mark its contents so that clipboard managers omit them from
+    /// their history (x-kde-passwordManagerHint). xclip cannot do so, because it offers a selection in only one format.
     private static func canMarkSensitive() throws -> Bool {
         guard let path = Subprocess.find("wl-copy"), let help = try Subprocess.read(path, ["--help"], limit: 65_536)
         else { return false }

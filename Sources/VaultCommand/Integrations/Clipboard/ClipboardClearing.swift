@@ -5,7 +5,7 @@ import Glibc
 import VaultExchange
 import VaultFmt
 
-/// Clears a secret from the clipboard: a separate process of this program waits for the delay to pass; it knows only a
+/// Clears a secret from the clipboard. A separate process of this program waits for the delay to pass; it has only a
 /// salted hash of the secret.
 enum ClipboardClearing {
     static let command = "__clear-clipboard"
@@ -33,7 +33,7 @@ enum ClipboardClearing {
         }
     }
 
-    /// The salt and the salted hash.
+    /// Returns the salt and the salted hash.
     static func digest(_ salt: borrowing Secret, _ secret: borrowing Secret) -> Secret {
         var hash = SHA256()
         salt.withUnsafeBytes { hash.update(bufferPointer: $0) }
@@ -44,8 +44,8 @@ enum ClipboardClearing {
         return digest.secret()
     }
 
-    /// Whether the clipboard may still hold the secret that the digest was made from. If the clipboard cannot be read,
-    /// it is assumed to hold the secret.
+    /// Returns whether the clipboard may still hold the secret that the digest was made from. If the clipboard cannot
+    /// be read, it is assumed to hold the secret.
     static func mayBeUnchanged(_ board: ClipboardTool, _ digest: borrowing Secret) -> Bool {
         guard board.canRead else { return true }
         let read: Secret?

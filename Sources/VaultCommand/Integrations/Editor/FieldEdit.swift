@@ -51,7 +51,7 @@ enum FieldEdit {
         }
     }
 
-    /// Returns the key with the edited text in it, or nil if the text belongs to an attribute.
+    /// Returns the key with the edited text, or nil if the text belongs to an attribute.
     private static func key(
         _ key: ItemKey, _ field: ItemKey.Field?, _ name: String, _ edited: borrowing Secret
     ) throws -> ItemKey? {

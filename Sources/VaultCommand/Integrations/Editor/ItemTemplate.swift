@@ -25,7 +25,7 @@ enum ItemTemplate {
     /// An entry of an edited text.
     struct Entry: ~Copyable {
         let name: String
-        /// Whether the name was in quotation marks and therefore refers to an attribute.
+        /// True if the name was in quotation marks and therefore refers to an attribute.
         let isQuoted: Bool
         /// The value, or nil for a marker, which keeps the value unchanged.
         var value: Secret?
@@ -95,7 +95,7 @@ enum ItemTemplate {
         return "\"" + escaped.joined() + "\""
     }
 
-    /// Whether a value cannot be written on the same line as its name.
+    /// Returns whether a value cannot be written on the same line as its name.
     private static func needsLines(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.first == 0x20 || bytes.last == 0x20 || bytes.first == 0x09 || bytes.last == 0x09 || bytes.contains(0x0A)
     }
@@ -191,10 +191,10 @@ enum ItemTemplate {
             return (name, true, range.lowerBound + before)
         }
 
-        /// Whether the next line is part of a value.
+        /// True if the next line is part of a value.
         private var hasLines: Bool { position < bytes.count && bytes[position] == 0x7C }
 
-        /// Returns the lines starting with | that follow, without the | and one blank after it.
+        /// Returns the following lines that start with |, without the | and one blank after it.
         private mutating func lines() -> Secret {
             var value = SecretBuffer()
             var isFirst = true

@@ -60,8 +60,8 @@ enum SecretEditor {
         return GitSetup.quoted(editor)
     }
 
-    /// Runs the editor through the shell, since EDITOR may contain arguments. Ctrl-C is left to the editor; a signal
-    /// that ends this process is first used to end the editor.
+    /// Runs the editor through the shell, since EDITOR may contain arguments. The editor handles Ctrl-C; a signal that
+    /// would end this process ends the editor first.
     private static func run(_ editor: String, _ file: String, _ signals: borrowing HeldSignals) throws -> Outcome {
         let script = (isSimple(editor) ? "exec " : "") + editor + " \"$@\""
         let process = try Subprocess.startInForeground("/bin/sh", ["-c", script, editor, file])
@@ -75,8 +75,8 @@ enum SecretEditor {
         }
     }
 
-    /// Whether the command is a single program with arguments. The shell then replaces itself with it, so that a signal
-    /// reaches the editor itself.
+    /// Returns whether the command is a single program with arguments. The shell then replaces itself with it, so that
+    /// a signal reaches the editor itself.
     private static func isSimple(_ editor: String) -> Bool {
         let first = editor.prefix { $0 != " " }
         return !first.contains("=") && !editor.contains { ";&|<>()$`\n".contains($0) }

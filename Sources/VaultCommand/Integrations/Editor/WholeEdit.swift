@@ -108,7 +108,7 @@ struct WholeEdit: ~Copyable {
         return text.secret()
     }
 
-    /// The fields of the key that can be changed, and the accessibility. Binary fields are left out because they
+    /// The fields of the key that can be changed, and the accessibility. Binary fields are omitted because they
     /// identify the object they belong to.
     private var fields: [(name: String, value: String)] {
         let own = item.key.itemClass.fields.filter { $0.kind != .bytes }.map { field in
@@ -117,12 +117,12 @@ struct WholeEdit: ~Copyable {
         return own + [("group", item.key.group), ("accessible", item.accessibility.name)]
     }
 
-    /// Whether an unquoted name refers to a field.
+    /// Returns whether an unquoted name refers to a field.
     private static func isReserved(_ name: String) -> Bool {
         ["secret", "group", "accessible"].contains(name) || ItemKey.Field.allCases.contains { $0.name == name }
     }
 
-    // MARK: what was changed
+    // MARK: changes
 
     /// Returns the changes that an edited text describes.
     private struct Changes: ~Copyable {

@@ -10,7 +10,8 @@ struct GitBranch {
     /// The path for a temporary index.
     let index: String
 
-    /// Returns a commit on top of this one whose files of these names are as in HEAD, or this one if they already are.
+    /// Returns a commit on top of this one in which the files with these names are equal to those in HEAD; returns this
+    /// commit if they already are.
     func replacing(_ names: [String]) throws -> String {
         defer { unlink(index) }
         let settings = ["GIT_INDEX_FILE": index]

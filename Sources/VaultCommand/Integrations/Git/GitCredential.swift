@@ -46,7 +46,7 @@ struct GitCredential: ParsableCommand {
 
     // MARK: get
 
-    /// Tells git to stop if the user was asked and the vault is still locked. Git would otherwise prompt for a user
+    /// Tells git to stop if the user was prompted and the vault is still locked. Git would otherwise prompt for a user
     /// name with echo on, and a user who is still typing the passphrase would send the passphrase to the server.
     private func getOrQuit(_ request: borrowing GitRequest, _ place: GitPlace) throws {
         TerminalGuardian.lastWords = Self.quit
@@ -119,7 +119,7 @@ struct GitCredential: ParsableCommand {
         if !scheme.isEmpty { changes.set[Self.schemeAttribute] = Array(scheme.utf8) }
         if let expiry = request.expiry { changes.set[Self.expiryAttribute] = Array(expiry.utf8) }
         if let token = request.refreshToken.copied() {
-            // An import can have brought an item that has it unsealed.
+            // An import may have added an item in which this attribute is unsealed.
             changes.set.set(Attribute(Self.refreshAttribute, secret: token, flags: .sealed))
         }
         guard let secret = scheme.isEmpty ? request.password.copied() : request.credential.copied() else { return }
@@ -138,7 +138,7 @@ struct GitCredential: ParsableCommand {
     ) throws {
         let opened = try vault.openVault(writable: true)
         var (key, changes) = (try place.key(authenticationType: scheme), changes)
-        // An import can have brought several items with the same user name.
+        // An import may have added several items with the same user name.
         let known = try place.items(in: opened).filter { item in
             place.isExact(item.key) && (item.attributes.string(Self.schemeAttribute) ?? "") == scheme
                 && (TwinName.userName(item) ?? "").utf8.elementsEqual((key.account ?? "").utf8)
@@ -194,7 +194,7 @@ struct GitCredential: ParsableCommand {
 }
 
 extension Optional where Wrapped == Secret {
-    /// Returns a copy of the bytes, or nil if there are none.
+    /// Returns a copy of the bytes, or nil if the secret is empty.
     borrowing func copied() -> Secret? {
         switch self {
         case .some(let secret): secret.copy()

@@ -21,7 +21,7 @@ struct GitFile {
         self.path = path
         let folder = UserFiles.parent(of: path)
         let here = try GitProgram(folder: folder)
-        // One at a time: either can contain newlines.
+        // The options are passed one at a time, because either path can contain newlines.
         let found = try ["--show-toplevel", "--show-prefix"].map { try here.run(["rev-parse", $0]) }
         let prefix: String
         if let failed = found.first(where: { !$0.isSuccess }) {
@@ -39,8 +39,7 @@ struct GitFile {
         git = try GitProgram(folder: top)
     }
 
-    /// Finds the work tree above a folder that itself looks like a repository without one, at which git stops
-    /// searching.
+    /// Finds the work tree around a folder that looks like a repository without a work tree, where git stops searching.
     /// - Returns: Its top, and the folder's path below it with a slash at the end.
     private static func workTree(around folder: String) throws -> (String, String)? {
         guard let real = realpath(folder, nil) else { return nil }
@@ -56,7 +55,7 @@ struct GitFile {
         return (top, whole.dropFirst(top == "/" ? 1 : top.count + 1) + "/")
     }
 
-    /// Git stores a link as a link, and nothing of the vault that it points to.
+    /// Throws an error for a link: git stores the link, but not the vault that it points to.
     private static func requireFile(_ path: String) throws {
         var status = vault_status()
         guard vault_status_of(path, false, &status) == 0 else {
@@ -80,7 +79,7 @@ struct GitEntry {
     let mode: String
     let id: String
 
-    /// Returns the entry with a name in a commit, or nil if there is none.
+    /// Finds the entry with a name in a commit; returns nil if it does not exist.
     init?(_ name: String, at commit: String, _ git: GitProgram) throws {
         let listed = try git.require(["ls-tree", "-z", commit, "--", GitFile.pathspec(name)], "find \(name)").text
         let fields = listed.split(separator: "\t").first?.split(separator: " ") ?? []
@@ -88,10 +87,10 @@ struct GitEntry {
         (mode, id) = (String(fields[0]), String(fields[2]))
     }
 
-    /// Whether it is a regular file.
+    /// True if it is a regular file.
     var isFile: Bool { mode.hasPrefix("100") }
 
-    /// A word for what it is.
+    /// A word for the kind of entry.
     var kind: String {
         switch mode {
         case "120000": "a symbolic link"
@@ -103,7 +102,7 @@ struct GitEntry {
 }
 
 extension Vault {
-    /// Whether a file is a vault: git may store something else in its place, such as the pointer of LFS.
+    /// Returns whether a file is a vault: git may store something else in its place, such as an LFS pointer.
     static func isOne(at path: String) throws -> Bool {
         do throws(VaultError) {
             _ = try Vault.id(at: path)

@@ -10,7 +10,7 @@ final class SyncLock {
     private let descriptor: Int32
     private static let prefix = "vaultfmt-sync-"
 
-    /// Waits for the lock, and removes what a killed `sync` left behind.
+    /// Waits for the lock, and removes the files of a killed `sync`.
     init(_ file: GitFile, patience: Double) throws {
         folder = try file.git.require(["rev-parse", "--absolute-git-dir"], "find its folder").path
         let path = folder + "/vaultfmt-sync.lock"
@@ -35,7 +35,8 @@ final class SyncLock {
 
     deinit { close(descriptor) }
 
-    /// Returns the path of a temporary file. A git that outlives a killed `sync` still uses the file of that process.
+    /// Returns the path of a temporary file. A git process that outlives a killed `sync` still uses the file of that
+    /// process.
     func temporary(_ name: String) -> String { "\(folder)/\(Self.prefix)\(getpid())-\(name)" }
 
     private func removeLeftovers() {
@@ -48,12 +49,12 @@ final class SyncLock {
     }
 }
 
-/// The locks that git takes while it changes a repository. They are files, which stay if git is killed.
+/// The locks that git holds while it changes a repository. They are files, which remain if git is killed.
 struct GitLocks {
     private let paths: [String]
 
     init(_ file: GitFile, _ remote: GitRemote, folder: String) throws {
-        // Relative to the top, where git runs.
+        // The path is relative to the top, where git runs.
         let found = try file.git.require(["rev-parse", "--git-common-dir"], "find its folder").path
         let common = found.hasPrefix("/") ? found : "\(file.top)/\(found)"
         paths =
@@ -63,7 +64,7 @@ struct GitLocks {
             }
     }
 
-    /// The lock that stopped git, if one did; some git may have released it since.
+    /// Returns the lock that stopped git, if any; git may have released it since.
     func blocking(_ failure: CommandFailure) -> String? {
         guard failure.status == .io else { return nil }
         if let held { return held }
@@ -74,8 +75,8 @@ struct GitLocks {
     private var held: String? { paths.first { access($0, F_OK) == 0 } }
 
     /// Waits until no lock exists.
-    /// - Throws: `ExitStatus.busy` with the remedy if one still exists at `end`, because the git that took it was
-    ///   probably killed.
+    /// - Throws: `ExitStatus.busy` with the remedy if a lock still exists at `end`, because the git process that
+    ///   created it was probably killed.
     func wait(until end: Double) throws {
         while let path = held {
             guard Clock.now < end else {

@@ -4,8 +4,8 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// `git merge-driver`: what git runs to merge two versions of a vault (gitattributes(5), "Defining a custom merge
-/// driver").
+/// `git merge-driver`: the command that git runs to merge two versions of a vault (gitattributes(5), "Defining a custom
+/// merge driver").
 struct GitMergeDriver: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge-driver",
@@ -72,7 +72,8 @@ struct GitMergeDriver: ParsableCommand {
         }
     }
 
-    /// The path without symbolic links; nil if there is no file. Git runs the driver at the top of the tree.
+    /// Returns the path without symbolic links; nil if the file does not exist. Git runs the driver at the top of the
+    /// tree.
     private static func canonical(_ path: String) -> String? {
         guard let real = realpath(path, nil) else { return nil }
         defer { free(real) }
@@ -88,7 +89,7 @@ struct GitMergeDriver: ParsableCommand {
     /// are during a rebase; the result is checked the next time the vault is opened.
     private func merge() throws -> [CopyOutcome] {
         guard let path, try !Vault.isOne(at: ours) || !Vault.isOne(at: theirs) else { return try merge(ours, theirs) }
-        // Git hands over what it stores: a filter such as LFS stores something else in place of the vault.
+        // Git passes the stored content: a filter such as LFS stores something else in place of the vault.
         let filter = try GitFilter(path)
         let whole = [ours, theirs].map { $0 + ".vaultfmt" }
         defer { whole.forEach { unlink($0) } }
@@ -118,7 +119,7 @@ private struct GitFilter {
         self.name = name
     }
 
-    /// Writes the vault in place of which git stores this file.
+    /// Writes the vault for which git stores this file.
     func smudge(_ stored: String, to copy: String) throws {
         let id = try git.require(["hash-object", "-w", "--no-filters", "--", stored], "read a version").line
         try write(["cat-file", "--filters", "--path=\(name)", id], to: copy)
@@ -130,7 +131,7 @@ private struct GitFilter {
         }
     }
 
-    /// Writes what git stores in place of a vault.
+    /// Writes the content that git stores for a vault.
     func clean(_ vault: String, to stored: String) throws {
         let id = try git.require(["hash-object", "-w", "--path=\(name)", "--", vault], "store the result").line
         try write(["cat-file", "blob", id], to: stored)

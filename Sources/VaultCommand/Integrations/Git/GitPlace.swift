@@ -33,8 +33,7 @@ struct GitPlace {
             path: path.flatMap { $0.isEmpty ? nil : "/" + $0 } ?? "", authenticationType: authenticationType)
     }
 
-    /// Returns the items that may be given to git for this place. A field that the request leaves out matches any
-    /// value.
+    /// Returns the items that may be given to git for this place. A field that the request omits matches any value.
     func items(in vault: Vault) throws -> [Item] {
         let query = Query(itemClass: .internetPassword, [.server: .text(server)])
         var found: [Item] = []
@@ -46,7 +45,7 @@ struct GitPlace {
         return found
     }
 
-    /// Whether an item's account is the user name of the request, without a suffix of ours.
+    /// Returns whether an item's account is the user name of the request, without an added suffix.
     func isNamed(_ key: ItemKey) -> Bool { isUser(key.account) }
 
     private func isUser(_ name: String?) -> Bool {
@@ -65,7 +64,7 @@ struct GitPlace {
         return path.map { $0.utf8.elementsEqual(Self.withoutSlash(itsPath).utf8) } ?? true
     }
 
-    /// Whether an item is for this place as a whole rather than a part of it.
+    /// Returns whether an item is for this place as a whole rather than a part of it.
     func isExact(_ key: ItemKey) -> Bool {
         guard let itsPath = key[.path]?.text else { return false }
         return Self.withoutSlash(itsPath).utf8.elementsEqual((path ?? "").utf8)

@@ -27,12 +27,13 @@ struct GitProgram {
         /// The first line, without its newline.
         var line: String { String(text.prefix { $0 != "\n" }) }
 
-        /// All of it, without the newline at the end: the name of a folder can contain other newlines.
+        /// All of the text, without the newline at the end: the name of a folder can contain other newlines.
         var path: String { text.hasSuffix("\n") ? String(text.dropLast()) : text }
     }
 
-    /// Settings that no configuration changes: a folder that looks like a repository without a work tree is not treated
-    /// as one, because anyone who can push can add one whose configuration names programs.
+    /// Settings that override any configuration. A folder that looks like a repository without a work tree is not
+    /// treated as a repository, because anyone who can push can add such a folder, with a configuration that names
+    /// programs.
     private static let settings = ["-c", "safe.bareRepository=explicit"]
 
     /// The maximum length of git's output; a remote can write any number of messages.
@@ -40,7 +41,7 @@ struct GitProgram {
 
     /// Runs git.
     ///
-    /// Git, its hooks, filters and helpers get none of the factors that open vaults.
+    /// The factors that open vaults are withheld from git, its hooks, filters and helpers.
     /// - `settings`: Environment variables for git.
     func run(_ arguments: [String], settings: [String: String] = [:]) throws -> Answer {
         let (output, errors) = (GitOutput(try Pipe()), GitOutput(try Pipe()))
@@ -49,7 +50,7 @@ struct GitProgram {
             error: errors.pipe.writing, settings: settings)
         output.pipe.closeWriting()
         errors.pipe.closeWriting()
-        // What git leaves running may keep a pipe open: a hook's child, or the master of an ssh connection.
+        // A process that git leaves running may keep a pipe open: a hook's child, or the master of an ssh connection.
         var ending: Subprocess.Ending?
         while try GitOutput.read([output, errors], isLast: ending != nil) {
             guard output.bytes.count + errors.bytes.count <= Self.limit else {
@@ -69,7 +70,7 @@ struct GitProgram {
         return answer
     }
 
-    /// Returns a failure that says in one line what git could not do, and why.
+    /// Returns a failure that describes in one line the failed operation and the reason.
     static func failure(_ answer: Answer, _ purpose: String) -> CommandFailure {
         CommandFailure(.io, "git could not \(purpose): \(reason(answer)); see 'git status'")
     }

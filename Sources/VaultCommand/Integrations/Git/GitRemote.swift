@@ -10,13 +10,13 @@ struct GitRemote {
     let local: String
     /// The ref that git updates when it fetches this branch.
     let tracking: String
-    /// Whether the local branch has no upstream yet.
+    /// True if the local branch has no upstream yet.
     let isNew: Bool
 
     /// - `folder`: The folder that git keeps for the work tree.
     init(_ file: GitFile, _ given: String?, folder: String) throws {
         let git = file.git
-        // Not --short, which writes another name if the remote has a tag of this one.
+        // --short is not used, because it writes another name if the remote has a tag with this name.
         let (head, prefix) = (try git.run(["symbolic-ref", "--quiet", "HEAD"]), "refs/heads/")
         guard head.isSuccess, head.line.hasPrefix(prefix) else {
             throw CommandFailure(
@@ -54,6 +54,7 @@ struct GitRemote {
         tracking = "refs/remotes/\(name)/\(branch)"
     }
 
-    /// Whether a merge is in progress. If asked for the name, git would also find a tag with that name from the remote.
+    /// Returns whether a merge is in progress. The file is checked directly, because git would also find a tag with its
+    /// name from the remote.
     static func isMerging(_ folder: String) -> Bool { access(folder + "/MERGE_HEAD", F_OK) == 0 }
 }

@@ -15,7 +15,7 @@ struct GitRequest: ~Copyable {
     private(set) var authenticationType: String?
     /// The value of the `Authorization` header after the scheme.
     private(set) var credential: Secret?
-    /// Whether the credential is short-lived and should not be stored.
+    /// True if the credential is short-lived and should not be stored.
     private(set) var isEphemeral = false
     /// The schemes that the server offers, in lower case.
     private(set) var offeredSchemes: [String] = []
@@ -25,7 +25,7 @@ struct GitRequest: ~Copyable {
     private(set) var flaw: String?
     private var seen: Set<String> = []
 
-    /// Whether git understands `authtype` and `credential`.
+    /// True if git understands `authtype` and `credential`.
     var knowsAuthenticationTypes: Bool { capabilities.contains("authtype") }
 
     init(_ input: borrowing Secret) throws {

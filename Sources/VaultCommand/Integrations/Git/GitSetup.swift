@@ -5,7 +5,7 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// `git`: a vault in a git repository.
+/// `git`: commands for a vault in a git repository.
 struct Git: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "git",
@@ -20,7 +20,7 @@ struct Git: ParsableCommand {
     func run() throws { throw MissingCommand() }
 }
 
-/// `git setup`: the merge driver and the diff of a vault.
+/// `git setup`: configures the merge driver and the diff of a vault.
 struct GitSetup: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "setup",
@@ -71,7 +71,7 @@ struct GitSetup: ParsableCommand {
         return "\"/" + out + "\""
     }
 
-    /// Fails if another line overrides the one for the vault, as one in a folder's own .gitattributes does.
+    /// Fails if another line overrides the line for the vault, such as one in a folder's own .gitattributes.
     private func requireEffect(on found: GitFile) throws {
         let wanted: [(name: String, values: Set<String>)] = [
             ("text", ["unset"]), ("merge", ["vaultfmt"]), ("diff", ["vaultfmt"]), ("ident", ["unspecified", "unset"]),
@@ -79,7 +79,7 @@ struct GitSetup: ParsableCommand {
         ]
         let answer = try found.git.require(
             ["check-attr", "-z"] + wanted.map(\.name) + ["--", found.name], "read the attributes")
-        // The file, the attribute and its value, in turn.
+        // Each record consists of the file, the attribute and its value.
         let fields = answer.text.split(separator: "\0", omittingEmptySubsequences: false)
         for (index, attribute) in wanted.enumerated() where fields.count > 3 * index + 2 {
             let value = String(fields[3 * index + 2])
@@ -113,7 +113,8 @@ struct GitSetup: ParsableCommand {
         return true
     }
 
-    /// A link is not followed: whoever can write to the repository could make it point anywhere.
+    /// Returns the failure for an error. A link is not followed, because anyone who can write to the repository could
+    /// make it point anywhere.
     private static func failure(_ error: Int32, _ action: String, _ path: String) -> CommandFailure {
         error == ELOOP
             ? CommandFailure(.usage, "\(TerminalText.path(path)) is a symbolic link; replace it with a file")

@@ -4,7 +4,7 @@ import VaultFmt
 import VaultLocal
 
 /// The merge of the rest of the repository, during which git can be interrupted: it changes the tree, then the index,
-/// then the branch. A half-finished merge would be in the way of every later one.
+/// then the branch. A half-finished merge would block every later merge.
 struct InterruptedMerge {
     let git: GitProgram
     /// The top of the repository.
@@ -26,7 +26,7 @@ struct InterruptedMerge {
         if case .success(let answer) = result, answer.isSuccess {
             try forget()
         } else {
-            // Git may have been ended in the middle. If its locks are in the way, the next sync tries again.
+            // Git may have been interrupted. If its locks prevent the recovery, the next sync tries again.
             do { try takeBack() } catch is CommandFailure {}
         }
         return try result.get()
@@ -36,8 +36,8 @@ struct InterruptedMerge {
         for ref in Self.refs.reversed() { try git.require(["update-ref", "-d", ref], "remove a ref") }
     }
 
-    /// Finishes an interrupted merge if only its commit is missing. Otherwise undoes its changes to files that are
-    /// still as it left them; vaults, whose new states this machine may have seen, are committed instead.
+    /// Finishes an interrupted merge if only its commit is missing. Otherwise undoes its changes to files that have not
+    /// changed since. Vaults are committed instead, because this machine may have seen their new states.
     func takeBack() throws {
         let noted = try Self.refs.map { try git.run(["rev-parse", "--quiet", "--verify", $0]) }
         guard noted.allSatisfy(\.isSuccess) else { return }
@@ -45,12 +45,12 @@ struct InterruptedMerge {
         guard let tree = merged.text.split(separator: "\n").first.map(String.init) else { return try forget() }
         if GitRemote.isMerging(folder) {
             guard try isOwn() else { return }
-            // A commit of an index that does not have the merge yet would take back everything that the other side did.
+            // If the index does not contain the merge yet, committing it would revert all changes of the other side.
             let index = try git.run(["write-tree"])
             if index.isSuccess, index.line == tree {
                 if try git.run(["commit", "-q", "--no-edit"]).isSuccess { return try forget() }
             } else if index.isSuccess {
-                // Something that somebody has staged since is theirs to commit or to unstage.
+                // If the user has staged changes since, only the user can commit or unstage them.
                 let before = try git.require(["rev-parse", "--verify", noted[0].line + "^{tree}"], "find the tree")
                 guard index.line == before.line else {
                     throw CommandFailure(
@@ -89,7 +89,7 @@ struct InterruptedMerge {
         try git.require(["commit", "-q", "-m", "\(name): as fetched", "--", pathspec], "commit a vault")
     }
 
-    /// Whether the merge in progress was started by `sync`.
+    /// Returns whether the merge in progress was started by `sync`.
     func isOwn() throws -> Bool {
         let both = try ["MERGE_HEAD", Self.refs[1]].map { try git.run(["rev-parse", "--quiet", "--verify", $0]) }
         return both.allSatisfy(\.isSuccess) && both[0].line == both[1].line
@@ -101,7 +101,7 @@ struct InterruptedMerge {
         return Set(listed.split(separator: "\0").map(String.init))
     }
 
-    /// Whether the file in the tree is this one, or missing if there is none.
+    /// Returns whether the file in the tree is equal to the entry, or is missing if the entry is nil.
     private func isWritten(_ name: String, as entry: GitEntry?) throws -> Bool {
         var status = vault_status()
         guard vault_status_of(top + "/" + name, false, &status) == 0 else { return entry == nil }

@@ -6,16 +6,16 @@ import VaultLocal
 /// The other vaults of the repository. If only one side changed a file, git takes that side's version, even if it is an
 /// older state, a link, or nothing.
 extension SyncRound {
-    /// The other vaults that git must not take from the other side.
+    /// The other vaults for which git must not use the other side's version.
     struct OtherVaults {
-        /// Those that are merged here.
+        /// The vaults that are merged here.
         var merged: [String] = []
-        /// Those that stay as they are in HEAD.
+        /// The vaults that remain unchanged from HEAD.
         var kept: [String] = []
     }
 
     /// Compares the other vaults that the other side changed, without changing anything.
-    /// - Throws: A failure that names the vault if the other side removed it, or has something else in its place.
+    /// - Throws: A failure that names the vault if the other side removed it or replaced it with something else.
     mutating func otherVaults(since bases: [String]) throws -> OtherVaults {
         // If one of several bases already has this side's version, this side has not changed it.
         let changes = try bases.map { Set(try changed($0, "HEAD", "AM")) }
@@ -53,7 +53,8 @@ extension SyncRound {
         return found
     }
 
-    /// Refuses changes of vaults whose names are not UTF-8: they are not compared, and git would take the other side's.
+    /// Throws an error for changed vaults whose names are not UTF-8: they are not compared, and git would use the other
+    /// side's versions.
     private func requireNames(since base: String) throws {
         let arguments = ["diff", "--raw", "--no-renames", "--no-abbrev", "-z", base, fetched, "--"]
         let parts = try git.require(arguments, "compare commits").text.split(separator: "\0")
@@ -72,7 +73,8 @@ extension SyncRound {
         }
     }
 
-    /// Whether the file in the tree is a vault. Attributes do not matter: anyone who can push can set them.
+    /// Returns whether the file in the tree is a vault. Attributes are ignored, because anyone who can push can set
+    /// them.
     private func isVaultHere(_ name: String) -> Bool {
         var status = vault_status()
         let path = file.top + "/" + name
@@ -85,7 +87,7 @@ extension SyncRound {
         }
     }
 
-    /// How the other side's version of a vault relates to the one here.
+    /// The relation between the other side's version of a vault and the local version.
     private enum Comparison {
         case continues
         case older
@@ -94,7 +96,7 @@ extension SyncRound {
         case unproven(String)
     }
 
-    /// Compares the other side's version of a vault with the one here, which only the other side changed.
+    /// Compares the other side's version of a vault with the local version, which this side has not changed.
     private func comparison(_ name: String, _ theirs: GitEntry) throws -> Comparison {
         let (copy, path) = (lock.temporary("theirs"), file.top + "/" + name)
         defer { unlink(copy) }
@@ -105,7 +107,8 @@ extension SyncRound {
                 return .unproven(CommandFailure(error).message)
             }
             try Self.require(id, at: copy)
-            // No factor is tried on a vault that this machine has never opened: whoever can push can add one.
+            // No factor is tried on a vault that this machine has never opened, because anyone who can push can add a
+            // vault.
             guard try AccessOptions.isRemembered(path, ThisMachine.current()) else {
                 return try isInHistory(theirs, name) ? .older : .continues
             }
@@ -131,15 +134,15 @@ extension SyncRound {
         }
     }
 
-    /// Whether a file consists only of the first bytes of another one, which shows without the vault's key that it is
-    /// an earlier state.
+    /// Returns whether a file consists only of the first bytes of another file, which shows without the vault's key
+    /// that it is an earlier state.
     private func isBeginning(_ one: String, of other: String) throws -> Bool {
         let descriptors: [Int32] = [vault_open(one, O_RDONLY, 0), vault_open(other, O_RDONLY, 0)]
         defer { for descriptor in descriptors where descriptor >= 0 { close(descriptor) } }
         for (descriptor, path) in zip(descriptors, [one, other]) where descriptor < 0 {
             throw CommandFailure(system: -descriptor, "cannot read \(TerminalText.path(path))")
         }
-        // Zeros at the end are a reserve, which later states overwrite.
+        // Zeros at the end are reserved space, which later states overwrite.
         var (at, lastByte) = (0, -1)
         var difference: Int?
         while true {
@@ -171,8 +174,8 @@ extension SyncRound {
         return Array(bytes.prefix(done))
     }
 
-    /// Opens another vault of the repository. If a key keeps it unlocked, that key is tried first, because the factors
-    /// are those of the vault that is synced; if these do not open it, the other side's factors are tried.
+    /// Opens another vault of the repository. If it is kept unlocked, its key is tried first, because the factors
+    /// belong to the vault that is synced; if these do not open it, the other side's factors are tried.
     func open(_ name: String, _ access: AccessOptions, writable: Bool = false) throws -> Vault {
         let path = file.top + "/" + name
         if let kept = try access.openUnlocked(path, writable: writable, despiteFactors: true) { return kept }
@@ -202,7 +205,7 @@ extension SyncRound {
         }
     }
 
-    /// Whether a commit here already had this version of a file.
+    /// Returns whether a local commit already had this version of a file.
     private func isInHistory(_ entry: GitEntry, _ name: String) throws -> Bool {
         let arguments = ["log", "--full-history", "-m", "--raw", "--no-abbrev", "--no-renames", "--format=", "HEAD"]
         return try git.require(arguments + ["--", GitFile.pathspec(name)], "read the history").text.contains(entry.id)

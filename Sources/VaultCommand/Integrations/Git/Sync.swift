@@ -86,7 +86,7 @@ struct Sync: ParsableCommand {
         }
     }
 
-    /// Runs a round, again if another git has locked the repository and releases it in time.
+    /// Runs a round, and repeats it if another git process has locked the repository and releases it in time.
     private func run(_ round: inout SyncRound, _ locks: GitLocks) throws -> Bool {
         var end: Double?
         while true {

@@ -9,7 +9,7 @@ struct SyncRound {
     let remote: GitRemote
     let vault: Vault
     let access: AccessOptions
-    /// The factors of the other side's vaults, if they are not those of this side.
+    /// The factors of the other side's vaults, if they differ from this side's factors.
     let otherFactors: FactorSources?
     let lock: SyncLock
     var rounds = 0
@@ -17,15 +17,15 @@ struct SyncRound {
     var damaged: Set<String> = []
     /// The vaults in which a merge found two items with the same name.
     var sharedNames: Set<String> = []
-    /// How the other side's incomplete versions end, by the names of their vaults.
+    /// Descriptions of how the other side's incomplete versions end, by the names of their vaults.
     var cutOff: [String: String] = [:]
-    /// The other vaults that a merge left with conflicts to settle.
+    /// The other vaults in which a merge left unsettled conflicts.
     var unsettledOthers: Set<String> = []
-    /// Whether all versions of other vaults that were taken from the other side are known to continue those here.
+    /// True if all versions of other vaults that were taken from the other side are known to continue the local ones.
     var areOthersProven = true
-    /// Why the other side did not accept the last push.
+    /// The reason why the other side rejected the last push.
     var refusal: String?
-    /// The other side's newest commit, as this round has fetched it. Other programs fetch, too, and move the remote's
+    /// The other side's newest commit, as fetched in this round. Other programs may also fetch, and move the remote's
     /// branch.
     private(set) var fetched = ""
 
@@ -47,7 +47,7 @@ struct SyncRound {
 
     // MARK: committing
 
-    /// Commits a vault if it has changed, while holding off all writers.
+    /// Commits a vault if it has changed, while blocking all writers.
     private func commit(_ name: String, of vault: Vault) throws {
         // Within the closure, the vault is in use, and its state cannot be read.
         let generation = vault.state.generation
@@ -70,7 +70,7 @@ struct SyncRound {
         }
     }
 
-    /// Refuses to commit another vault in place of the one that is committed.
+    /// Throws an error if another vault would be committed in place of the committed one.
     private func requireCommitted(_ id: VaultID, as name: String) throws {
         let status = try git.require(["status", "--porcelain", "--", GitFile.pathspec(name)], "compare the vault")
         guard !status.text.isEmpty, try git.run(["rev-parse", "--quiet", "--verify", "HEAD"]).isSuccess,
@@ -83,7 +83,7 @@ struct SyncRound {
             try extract(before, name, to: copy)
             other = try whileOpening { try Vault.id(at: copy) }
         } catch let failure as CommandFailure where failure.code != nil {
-            // What is committed is damaged, or from a newer version; the vault here may be what replaces it.
+            // The committed file is damaged or from a newer version, and the local vault may be its replacement.
             return
         }
         guard other == id else {
@@ -94,7 +94,8 @@ struct SyncRound {
         }
     }
 
-    /// Refuses to go on if somebody has switched to another branch since: its commits are not for this one's remote.
+    /// Throws an error if another branch has been checked out since: its commits are not meant for this branch's
+    /// remote.
     private func requireBranch() throws {
         let head = try git.run(["symbolic-ref", "--quiet", "HEAD"])
         guard head.isSuccess, head.line == "refs/heads/\(remote.local)" else {
@@ -111,13 +112,13 @@ struct SyncRound {
         if let failure { throw failure }
     }
 
-    /// Adds a vault to git's index, provided that git would return what it stores unchanged.
+    /// Adds a vault to git's index, if git would return its stored bytes unchanged.
     ///
     /// Attributes, which anyone who can push can set, make git convert line endings or encodings.
     private func add(_ name: String) throws {
         let pathspec = GitFile.pathspec(name)
         guard try !hasEncoding(name) else { throw Self.altered(name, "was not committed") }
-        // Git converts again what it has already stored only if it is told to: the attributes may be newer.
+        // Git reconverts content that it has already stored only on request, but the attributes may be newer.
         for options in [[], ["--renormalize"]] {
             try git.require(["add"] + options + ["--", pathspec], "add the vault")
             let stored = try git.require(["rev-parse", "--verify", ":0:\(name)"], "find the vault").line
@@ -127,11 +128,12 @@ struct SyncRound {
         throw Self.altered(name, "was not committed")
     }
 
-    /// Refuses attributes that would give every new clone a different file; the other side may have just added them.
+    /// Throws an error for attributes that would change the file in every new clone; the other side may have just added
+    /// them.
     private func requireGivenBack(_ name: String) throws {
         let stored = try git.require(["rev-parse", "--verify", ":0:\(name)"], "find the vault").line
         let here = try hash(file.top + "/" + name)
-        // What has changed since is looked at when it is committed.
+        // If the file has changed since, it is checked when it is committed.
         guard stored == here, try hasEncoding(name) || !givesBack(name, stored, here) else { return }
         throw Self.altered(name, "was not pushed")
     }
@@ -143,7 +145,7 @@ struct SyncRound {
                 + "it needs -text and -ident, and no filter or encoding that changes it")
     }
 
-    /// Whether git writes a stored version of a vault as the vault is here.
+    /// Returns whether git restores a stored version of a vault to its local bytes.
     private func givesBack(_ name: String, _ stored: String, _ here: String) throws -> Bool {
         if stored == here, try !mayConvert(name) { return true }
         let copy = lock.temporary("stored")
@@ -151,21 +153,21 @@ struct SyncRound {
         return try write(["cat-file", "--filters", "--path=\(name)", stored], to: copy) && hash(copy) == here
     }
 
-    /// Whether a file has attributes with which git converts what it stores, so that the outcome must be compared. With
-    /// `text=auto`, git converts no file that contains a NUL, as every vault does.
+    /// Returns whether a file has attributes with which git converts what it stores, so that the outcome must be
+    /// compared. With `text=auto`, git converts no file that contains a NUL, as every vault does.
     private func mayConvert(_ name: String) throws -> Bool {
         try values(["text", "crlf", "eol", "ident", "filter", Self.encoding], of: name).contains { attribute, value in
             !(attribute == "text" && value == "auto")
         }
     }
 
-    /// Whether git stores a file in another encoding. With some encodings, it returns any bytes unchanged, but stores
-    /// them altered.
+    /// Returns whether git stores a file in another encoding. With some encodings, it returns any bytes unchanged, but
+    /// stores them altered.
     private func hasEncoding(_ name: String) throws -> Bool { try !values([Self.encoding], of: name).isEmpty }
 
     private static let encoding = "working-tree-encoding"
 
-    /// The values of the given attributes, as far as a file has them.
+    /// Returns the values of the given attributes that are set for a file.
     private func values(_ attributes: [String], of name: String) throws -> [(attribute: String, value: String)] {
         let answer = try git.require(["check-attr", "-z"] + attributes + ["--", name], "read the vault's attributes")
         let parts = answer.text.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)
@@ -178,7 +180,7 @@ struct SyncRound {
     }
 
     /// Writes git's output to a new file.
-    /// - Returns: Whether git succeeded.
+    /// - Returns: True if git succeeded.
     func write(_ arguments: [String], to path: String) throws -> Bool {
         unlink(path)
         let descriptor = vault_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
@@ -191,10 +193,11 @@ struct SyncRound {
 
     // MARK: fetching and pushing
 
-    /// - Returns: Whether the other side has the branch.
+    /// Fetches the branch.
+    /// - Returns: True if the other side has the branch.
     private mutating func fetch() throws -> Bool {
         let branch = "refs/heads/\(remote.branch)"
-        // A submodule that cannot be fetched is no reason to leave the vault out, and the names of tags are the remote's.
+        // A submodule that cannot be fetched must not prevent a sync, and the remote chooses the names of tags.
         let options = ["fetch", "-q", "--no-tags", "--no-recurse-submodules"]
         let answer = try git.run(options + ["--", remote.name, "+\(branch):\(remote.tracking)"])
         if answer.isSuccess {
@@ -240,7 +243,7 @@ struct SyncRound {
     /// any name, even refs/heads/main. Patterns are unambiguous.
     private func send(_ commit: String) throws -> GitProgram.Answer {
         let folder = "refs/worktree/vaultfmt-sync"
-        // Of a sync that was killed; it could be for another branch.
+        // A killed sync may have left this ref, possibly for another branch.
         let left = try git.require(["for-each-ref", "--format=%(refname)", folder], "list its refs").text
         for ref in left.split(separator: "\n") { try removeRef(String(ref)) }
         let own = "\(folder)/\(remote.branch)"
@@ -252,7 +255,7 @@ struct SyncRound {
 
     private func removeRef(_ ref: String) throws { try git.require(["update-ref", "-d", ref], "remove a ref") }
 
-    /// Makes the branch that was pushed the upstream of the local one, as git does if it pushes by name.
+    /// Sets the pushed branch as the upstream of the local one, as git does if it pushes by name.
     private func setUpstream() throws {
         for (key, value) in [("merge", "refs/heads/\(remote.branch)"), ("remote", remote.name)] {
             try git.require(["config", "--local", "branch.\(remote.local).\(key)", value], "set the upstream")
@@ -261,11 +264,12 @@ struct SyncRound {
 
     // MARK: merging
 
-    /// Merges the vaults here, and lets git merge the rest: a commit on top of theirs has these vaults as they are here,
-    /// so that git finds no difference in them, changes none of them in the tree, and starts no driver.
+    /// Merges the vaults here, and lets git merge the other files. A commit on top of the other side's has these vaults
+    /// in their local state, so that git finds no difference in them, does not change them in the tree, and starts no
+    /// driver.
     private mutating func merge() throws {
         if try isAncestor(fetched, "HEAD") { return }
-        // Two histories can have several.
+        // Two histories can have several merge bases.
         let common = try git.run(["merge-base", "--all", "HEAD", fetched])
         let bases = common.isSuccess ? common.text.split(separator: "\n").map(String.init) : []
         try requireTheirs(file.name, since: bases)
@@ -311,7 +315,8 @@ struct SyncRound {
     /// An automatic stash would take a vault that has just been changed out of the tree.
     private static let quietMerge = ["-c", "merge.autoStash=false", "merge", "-q"]
 
-    /// A vault that the other side removed, or replaced with something else, must not vanish here as well.
+    /// Finds the other side's version. Fails if the other side removed the vault or replaced it, because the vault must
+    /// not vanish here as well.
     /// - Returns: The other side's version; nil if it has never had one.
     @discardableResult
     func requireTheirs(_ vault: String, since bases: [String]) throws -> GitEntry? {
@@ -325,7 +330,8 @@ struct SyncRound {
         throw CommandFailure(.io, "the other side removed \(name); \(remedy)")
     }
 
-    /// The names of files that differ between two commits in one of these ways, as git's --diff-filter has them.
+    /// Returns the names of files that differ between two commits in the given ways, in the form of git's
+    /// --diff-filter.
     func changed(_ one: String, _ other: String, _ ways: String) throws -> [String] {
         let arguments = ["diff", "--name-only", "--no-renames", "--diff-filter=\(ways)", "-z", one, other, "--"]
         return try git.require(arguments, "compare commits").text.split(separator: "\0").map(String.init)
@@ -346,7 +352,8 @@ struct SyncRound {
             try extract(theirs, name, to: copy)
             try Self.require(vault.id, at: copy)
             var options = MergeOptions()
-            // Otherwise, two clones of which one was compacted would each put their own file over the other's, in turn.
+            // Otherwise, if only one of two clones was compacted, each would repeatedly replace the other's file with
+            // its own.
             options.unifiesFiles = true
             let merger = CopyMerger(
                 path: vault.path, access: access, options: options, otherFactors: otherFactors)
@@ -371,7 +378,7 @@ struct SyncRound {
         }
     }
 
-    /// Refuses another vault in place of this one.
+    /// Throws an error if the copy is not of this vault.
     static func require(_ id: VaultID, at copy: String) throws {
         let other = try whileOpening { try Vault.id(at: copy) }
         guard other == id else {

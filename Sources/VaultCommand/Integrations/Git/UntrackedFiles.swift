@@ -3,9 +3,9 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// The files here that git does not track. A merge overwrites those that are ignored.
+/// The local files that git does not track. A merge overwrites those that are ignored.
 extension SyncRound {
-    /// Fails if a file that exists only here is in the place of a file that the other side added.
+    /// Fails if an untracked local file has the same path as a file that the other side added.
     func requireNoLoss() throws {
         let options = ["--cached", "--name-only", "--no-renames", "--diff-filter=D", "-z"]
         let compared = try git.require(["diff"] + options + [fetched, "--"], "compare the index")
@@ -33,15 +33,15 @@ extension SyncRound {
         }
     }
 
-    /// The number of names that fit in one command line, however long they are.
+    /// The number of names that fit in one command line, regardless of their length.
     private static let mostPlaces = 200
 
-    /// Returns the part of a name at which there is something here that git would have to replace, or nil.
+    /// Returns the part of a path at which git would have to replace an existing file, or nil.
     private func occupied(_ name: String) -> String? {
         var path = ""
         let parts = name.split(separator: "/")
         for (index, part) in parts.enumerated() {
-            // The name is not UTF-8, so the file system would not find it: all that is next to it is listed.
+            // The name is not UTF-8, so the file system would not find it; its entire folder is listed instead.
             guard !part.contains("\u{FFFD}") else { return path }
             path += path.isEmpty ? part : "/" + part
             var status = vault_status()
@@ -51,7 +51,7 @@ extension SyncRound {
         return nil
     }
 
-    /// Returns the folders that a name is in.
+    /// Returns the folders that contain a file, given its name.
     private static func folders(of name: String) -> [String] {
         name.indices.filter { name[$0] == "/" }.map { String(name[..<$0]) }
     }

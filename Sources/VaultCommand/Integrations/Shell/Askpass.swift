@@ -43,7 +43,7 @@ struct Askpass: ParsableCommand {
         guard Environment.value("SSH_ASKPASS_PROMPT") != "confirm" else {
             throw CommandFailure(.usage, "this question must be answered by a person")
         }
-        // Our own name for the command sets the question off by "--".
+        // If the command is given by its own name, "--" precedes the question.
         let question = (prompt.first == "--" ? prompt.dropFirst() : prompt[...]).joined(separator: " ")
         guard !question.contains("(yes/no") else {
             throw CommandFailure(.usage, "this question must be answered by a person")

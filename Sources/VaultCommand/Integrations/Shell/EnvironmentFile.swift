@@ -179,7 +179,7 @@ private struct EnvironmentReader {
 
     private func problem(_ text: String) -> Problem { Problem(line: line, text: text) }
 
-    /// Whether a byte is blank. A carriage return counts as blank, because files may come from Windows.
+    /// Returns whether a byte is blank. A carriage return counts as blank, because files may come from Windows.
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {

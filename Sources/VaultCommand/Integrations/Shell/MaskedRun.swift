@@ -46,7 +46,7 @@ enum MaskedRun {
         }
     }
 
-    /// How long to wait for output after the program has ended before telling the user what this process is waiting
+    /// The time to wait for output after the program has ended before the user is told what this process is waiting
     /// for.
     private static let silence: Int32 = 2000
 
@@ -67,7 +67,8 @@ enum MaskedRun {
             switch (event, ending) {
             case (.output, _), (.signal(SIGCHLD), _): break
             case (.signal(SIGWINCH), _): relays.resize()
-            // This process ends as the program does then. Keys such as Ctrl-C reach the program directly.
+            // The signal ends the program, and this process then ends in the same way. Keys such as Ctrl-C reach the
+            // program directly.
             case (.signal(let signal), nil): kill(process, signal)
             case (.signal, let ending?):
                 try relays.finish()
@@ -100,7 +101,7 @@ private struct Relays {
         zip([all[0], all[all.count - 1]], [STDOUT_FILENO, STDERR_FILENO]).map { ($0.channel.writing, $1) }
     }
 
-    /// Whether output may still arrive.
+    /// True if output may still arrive.
     var isOpen: Bool { all.contains { $0.channel.reading >= 0 } }
 
     func closeProgramEnds() { for relay in all { relay.channel.closeWriting() } }
@@ -132,7 +133,7 @@ private struct Relays {
         return read(signals, &signal, 1) == 1 ? .signal(Int32(signal)) : .output
     }
 
-    /// Stops reading, and writes what was held back.
+    /// Stops reading, and writes the output that was held back.
     func finish() throws { for relay in all { try relay.finish() } }
 
     private static func areSame(_ first: Int32, _ second: Int32) -> Bool {
@@ -155,7 +156,7 @@ private final class Relay {
         channel = try Channel(for: target)
     }
 
-    /// Reads once, and writes what may be shown.
+    /// Reads once, and writes the output that may be shown.
     func pass() throws {
         let source = channel.reading
         let count = buffer.withUnsafeMutableBytes { read(source, $0.baseAddress, $0.count) }
@@ -168,7 +169,7 @@ private final class Relay {
         try write(shown)
     }
 
-    /// Stops reading, and writes what was held back.
+    /// Stops reading, and writes the output that was held back.
     func finish() throws {
         channel.closeReading()
         var shown = SecretBuffer(capacity: 64)

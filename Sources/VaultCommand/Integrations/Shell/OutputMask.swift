@@ -5,7 +5,7 @@ import VaultFmt
 final class MaskedValues: Sendable {
     fileprivate let values: [SharedSecret]
     fileprivate let longest: Int
-    /// For each byte, whether a value can begin with it.
+    /// For each byte, true if a value can begin with it.
     fileprivate let firsts: [Bool]
     /// A byte that does not occur in any value, so that a mask and the bytes around it never form a value.
     fileprivate let mark: UInt8
@@ -68,7 +68,7 @@ final class MaskedValues: Sendable {
         }
     }
 
-    /// Whether the bytes are the beginning of a value, but not all of it.
+    /// Returns whether the bytes are the beginning of a value, but not a complete value.
     fileprivate func canContinue(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count < longest else { return false }
         return values.contains { value in
@@ -92,13 +92,13 @@ struct OutputMask: ~Copyable {
 
     init(_ values: MaskedValues) { self.values = values }
 
-    /// Processes the next bytes, and appends what may be shown.
+    /// Processes the next bytes, and appends the output that may be shown.
     mutating func feed(_ bytes: UnsafeRawBufferPointer, into out: inout SecretBuffer) {
         held.append(bytes)
         advance(into: &out, isEnd: false)
     }
 
-    /// Appends what is left, at the end of the stream.
+    /// Appends the remaining output, at the end of the stream.
     mutating func finish(into out: inout SecretBuffer) { advance(into: &out, isEnd: true) }
 
     private mutating func advance(into out: inout SecretBuffer, isEnd: Bool) {
@@ -107,7 +107,7 @@ struct OutputMask: ~Copyable {
         held.withUnsafeBytes { bytes in
             while at < count {
                 if at >= end, !values.firsts[Int(bytes[at])] {
-                    // This is the case for most output.
+                    // Most output takes this path.
                     let start = at
                     while at < count, !values.firsts[Int(bytes[at])] { at += 1 }
                     out.append(UnsafeRawBufferPointer(rebasing: bytes[start..<at]))

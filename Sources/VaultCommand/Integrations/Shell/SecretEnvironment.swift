@@ -156,7 +156,7 @@ struct SecretEnvironment: ~Copyable {
         guard failure == ENOEXEC, let path = program.contains("/") ? program : Subprocess.find(program) else {
             return failure
         }
-        // A script without "#!", which execvpe, too, leaves to the shell.
+        // The file is a script without "#!", which execvpe would also pass to the shell.
         let words = ["/bin/sh", path] + command.dropFirst()
         return withVectors(words) { posix_spawn(&process, words[0], &actions, nil, $0, $1) }
     }
