@@ -12,7 +12,7 @@ extension Choices {
     /// True in one of so many cases.
     mutating func chance(_ one: Int) -> Bool { below(one) == 1 % one }
 
-    mutating func pick<T>(_ all: [T]) -> T { all[below(all.count)] }
+    package mutating func pick<T>(_ all: [T]) -> T { all[below(all.count)] }
 }
 
 /// Decisions from a seed; the same ones each time.

@@ -50,6 +50,31 @@ struct ReplayTests {
         }
     }
 
+    @Test("of calls of the Secret Service is answered, or refused in one line, and no secret is given away")
+    func secretService() throws {
+        let inputs = try Self.inputs("secret-service")
+        replay(inputs, SecretServiceTarget.check)
+        for (name, bytes) in inputs {
+            let (answered, calls) = try bytes.withUnsafeBytes(SecretServiceTarget.answers)
+            #expect(answered > 0 && calls > 1, "\(name): \(answered) of \(calls) calls are answered")
+        }
+    }
+
+    @Test("of calls of the Secret Service, altered at random, traps nothing")
+    func alteredSecretService() throws {
+        for (index, input) in try Self.inputs("secret-service").enumerated() {
+            var choices = SeededChoices(seed: UInt64(index))
+            // Each input makes a vault of its own.
+            for number in 0..<Self.alterations / 4 {
+                var altered = input.bytes
+                for _ in 0...choices.below(3) { ByteMutation.mutate(&altered, most: 4096, &choices) }
+                do { try altered.withUnsafeBytes(SecretServiceTarget.check) } catch {
+                    Issue.record("\(input.name), alteration \(number): \(error)")
+                }
+            }
+        }
+    }
+
     @Test("of age's texts, altered at random, traps nothing, whether it is accepted or not")
     func alteredAge() throws {
         var (tried, accepted) = (0, 0)

@@ -362,7 +362,7 @@ while [[ -e $SSH_AUTH_SOCK ]]; do sleep 0.1; done
 
 # A bus for the Secret Service, as a session has one.
 BUS = """{ read -r DBUS_SESSION_BUS_ADDRESS; read -r BUS; } < <(dbus-daemon --session --fork --print-address=1 --print-pid=1)
-export DBUS_SESSION_BUS_ADDRESS
+export DBUS_SESSION_BUS_ADDRESS BUS
 """
 
 SSH_AGENT: list[Entry] = [
@@ -388,12 +388,6 @@ git -C signed -c user.name=t -c user.email=t@example.org commit -q -S --allow-em
         before=END_AGENT + "unset VAULTFMT_PASSPHRASE_FILE",
         after="[[ $(ssh-add -L | wc -l) == 1 && $(ssh-add -L) == *server ]]",
     ),
-    File("# ~/.config/systemd/user/vaultfmt-agent.socket", "vaultfmt-agent.socket"),
-    File(
-        "# ~/.config/systemd/user/vaultfmt-agent.service",
-        "vaultfmt-agent.service",
-        after="grep -qx 'ListenStream=%t/vaultfmt/agent.sock' vaultfmt-agent.socket",
-    ),
     Line(
         "vaultfmt ssh add github --for 1h",
         before="export VAULTFMT_PASSPHRASE_FILE=~/passphrase",
@@ -417,6 +411,114 @@ printf '#!/bin/sh\\n' > ~/yes; chmod +x ~/yes; export SSH_ASKPASS=~/yes""",
         after="[[ $(secret-tool lookup service ci.example.org) == t0ken ]]",
     ),
     Line("vaultfmt agent status", says=["read the secret Deploy token", "agent: process [0-9]+"]),
+]
+
+NO_MANAGER = "no service manager of a user runs here; it was read in"
+UNITS = "$(dirname $(command -v vaultfmt))/../share/systemd/user"
+PROGRAMS_OF_TESTS = "$TESTS/VaultCommandTests/Programs"
+
+# As systemd starts what the installed service says, with the socket. It ends with SERVER.
+ACTIVATED = f"""mkfifo ~/end
+sleep 3600 >~/end 2>~/unheard &
+export SERVER=$! SSH_AUTH_SOCK=$XDG_RUNTIME_DIR/vaultfmt/agent.sock
+python3 "{PROGRAMS_OF_TESTS}/manager.py" path "$SSH_AUTH_SOCK" $(sed -n 's/^ExecStart=//p' {UNITS}/vaultfmt-agent.service) <~/end >~/told 2>&1 &
+for _ in $(seq 600); do if grep -q READY=1 ~/told; then break; fi; sleep 0.1; done
+"""
+END_ACTIVATED = """kill "$SERVER"
+unset SERVER
+for _ in $(seq 600); do if grep -q '^ended by 0' ~/told; then break; fi; sleep 0.1; done
+grep '^ended by 0' ~/told
+"""
+
+
+def with_drop_in(path: str) -> str:
+    """A script that has systemd read the installed units with a drop-in file, where there is systemd."""
+    return f"""rm -rf ~/units
+cp -r {UNITS} ~/units
+mkdir ~/units/vaultfmt-agent.service.d
+sed "s,/usr/bin/vaultfmt,$(command -v vaultfmt)," {path} >~/units/vaultfmt-agent.service.d/drop-in.conf
+if command -v systemd-analyze; then
+    systemd-analyze --user verify --man=no ~/units/vaultfmt-agent.service 2>&1 | tee ~/complaints
+    [[ ! -s ~/complaints ]]
+fi
+"""
+
+
+# A system bus with another program in place of logind, and a session.
+LOGIND = f"""export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$HOME/system-bus
+export BUS=$(dbus-daemon --session --fork --address="$DBUS_SYSTEM_BUS_ADDRESS" --print-pid=1)
+/usr/bin/python3 "{PROGRAMS_OF_TESTS}/logind.py" "$(id -u)" >~/logind 2>&1 &
+export SERVER=$!
+begin() {{ busctl --system call org.freedesktop.login1 / org.example.Test Begin sssss 1 user wayland seat0 ''; }}
+for _ in $(seq 600); do if begin; then break; fi; sleep 0.1; done
+"""
+
+AGENT_SETUP: list[Entry] = [
+    Line("systemctl --user enable --now vaultfmt-agent.socket", skip=f"{NO_MANAGER} systemctl(1) of systemd 252"),
+    File(
+        "# ~/.config/environment.d/ssh-agent.conf",
+        "ssh-agent.conf",
+        after="[[ $(XDG_RUNTIME_DIR=/r; . ./ssh-agent.conf; echo $SSH_AUTH_SOCK) == /r/vaultfmt/agent.sock ]]",
+    ),
+    Line(
+        "vaultfmt unlock --for 8h",
+        before=VAULT
+        + """export XDG_RUNTIME_DIR=~/run
+mkdir -m 700 ~/run
+VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt set github --ssh-generate ed25519
+"""
+        + ACTIVATED,
+        asked=[ASKED],
+    ),
+    Line("ssh-add -l", says=[r"github \(ED25519\)"], after=END_ACTIVATED),
+    File(
+        "# ~/.config/systemd/user/vaultfmt-agent.service.d/override.conf",
+        "override.conf",
+        # Its options are right: what is missing here is a system bus.
+        after=with_drop_in("override.conf")
+        + """code=0
+DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nowhere $(sed -n "s,%h,$HOME,; s,/usr/bin/vaultfmt,vaultfmt,; s/^ExecStart=//p" override.conf) || code=$?
+[[ $code == 69 ]]""",
+    ),
+    Line("loginctl enable-linger", skip=f"{NO_MANAGER} loginctl(1) of systemd 252"),
+    Line("mkdir -p ~/.config/vaultfmt", after="export VAULTFMT_PASSPHRASE_FILE=~/passphrase"),
+    Line(
+        "vaultfmt set deploy --group ssh --ssh-generate ed25519",
+        after="""unset VAULTFMT_PASSPHRASE_FILE
+vaultfmt lock
+vaultfmt agent --key-file ~/.config/vaultfmt/ssh.key --group ssh --daemon >~/started
+[[ $(ssh-add -L | wc -l) == 1 && $(ssh-add -L) == *deploy ]]
+vaultfmt agent stop""",
+    ),
+    Line("systemctl --user enable --now vaultfmt-agent.service", skip=f"{NO_MANAGER} systemctl(1) of systemd 252"),
+    File(
+        "# ~/.profile",
+        "profile",
+        after="""[[ $(unset SSH_AUTH_SOCK; . ./profile; echo $SSH_AUTH_SOCK) == $XDG_RUNTIME_DIR/vaultfmt/agent.sock ]]
+[[ $(SSH_AUTH_SOCK=/forwarded; . ./profile; echo $SSH_AUTH_SOCK) == /forwarded ]]""",
+    ),
+    File(
+        "# ~/.profile, without systemd",
+        "profile-without",
+        # The second shell leaves the agent as it is.
+        after="unset SSH_AUTH_SOCK\n. ./profile-without\n. ./profile-without\n[[ -S $SSH_AUTH_SOCK ]]",
+    ),
+    Line("vaultfmt unlock --for 8h", asked=[ASKED]),
+    Line("ssh-add -l", says=[r"github \(ED25519\)"]),
+    Line("vaultfmt lock", after="if ssh-add -l; then exit 1; fi"),
+    Line('eval "$(vaultfmt agent --lock-with-session --daemon)"', before=LOGIND, asked=[ASKED]),
+    Line(
+        "vaultfmt agent status",
+        says=["open"],
+        after="""busctl --system call org.freedesktop.login1 / org.example.Test Lock s 1
+for _ in $(seq 600); do if vaultfmt agent status | grep 'the session was locked'; then break; fi; sleep 0.1; done
+vaultfmt agent status | grep 'the session was locked'""",
+    ),
+    File(
+        "# ~/.config/systemd/user/vaultfmt-agent.service.d/asking.conf",
+        "asking.conf",
+        after=with_drop_in("asking.conf"),
+    ),
 ]
 
 AGENTS: list[Entry] = [
@@ -628,7 +730,7 @@ code=0
 vaultfmt sync work.vault || code=$?
 [[ $code == 65 ]]""",
     ),
-    Line("git reset -q --hard origin/main"),
+    Line("git checkout -q origin/main -- work.vault"),
     Line("vaultfmt anchor --accept work.vault"),
     Line(
         "vaultfmt merge work.vault mine.vault --accept-old-keys --dry-run",
@@ -856,6 +958,14 @@ BUILDING: list[Entry] = [
         after="PKG_CONFIG_PATH=~/prefix/lib/pkgconfig pkg-config --libs vaultfmt",
     ),
     Line(
+        "PREFIX=/usr/local Tools/install --uninstall",
+        words={"/usr/local": "echo ~/prefix"},
+        before="ls ~/prefix/share/systemd/user/vaultfmt-agent.socket",
+        long=BUILDS,
+        # The C library stays.
+        after="[[ -z $(find ~/prefix/bin ~/prefix/share/{man,bash-completion,zsh,fish,systemd} -not -type d) ]]",
+    ),
+    Line(
         "Tools/package deb",
         long=BUILDS,
         seconds=1800,
@@ -868,6 +978,7 @@ BUILDING: list[Entry] = [
 PAGES: dict[str, list[Entry]] = {
     "README.md": README,
     "Docs/agent.md": SSH_AGENT,
+    "Docs/agent-setup.md": AGENT_SETUP,
     "Docs/agents-and-ci.md": AGENTS,
     "Docs/recipients.md": RECIPIENTS,
     "Docs/programs.md": PROGRAMS,

@@ -18,6 +18,7 @@ struct ConsentTests {
         let (_, denied) = try test.unlock(.two, item)
         #expect(try test.show(.two, denied, answer: false)?.isDismissed == true)
         #expect(try test.isLocked(.two, item))
+        test.now += BusLimits.denialTime
         let (unlocked, prompt) = try test.unlock(.two, TestService.defaultPath, item)
         #expect(unlocked == [TestService.defaultPath])
         _ = try test.call(.two, prompt, ServiceName.prompt, "Prompt", .text(""))
@@ -131,6 +132,7 @@ struct ConsentTests {
         }
         #expect(try test.show(.two, prompt, answer: false)?.isDismissed == true)
         #expect(try test.read(.one, item).text == "1")
+        test.now += BusLimits.denialTime
         guard case .path(let second) = try test.call(.two, item, ServiceName.item, "Delete")[0] else {
             throw Unexpected()
         }
@@ -159,6 +161,7 @@ struct ConsentTests {
         let denied = try #require(try test.show(.two, try replace(), answer: false))
         guard denied.isDismissed, case .path("/") = denied.result else { throw Unexpected() }
         #expect(try test.read(.one, item).text == "2")
+        test.now += BusLimits.denialTime
         let agreed = try #require(try test.show(.two, try replace(), answer: true))
         guard !agreed.isDismissed, case .path(item) = agreed.result else { throw Unexpected() }
         #expect(try test.read(.two, item).text == "3")
@@ -239,6 +242,88 @@ struct ConsentTests {
         let last = try test.wait(.two, item)
         test.service.forget(BusClient.two.name)
         #expect(!test.service.isAwaited(last) && test.service.takeReplies().isEmpty)
+    }
+
+    @Test("After a no, the same question is not put to a person again at once; another one is, and another client's")
+    func denied() throws {
+        let test = try TestService(confirms: true)
+        let item = try test.store(.one, "1", label: "L", [("a", "1")])
+        let other = try test.store(.one, "2", label: "M", [("b", "1")])
+        func asked(_ client: BusClient, _ item: String) throws -> PersonQuestion? {
+            let (_, prompt) = try test.unlock(client, item)
+            _ = try test.call(client, prompt, ServiceName.prompt, "Prompt", .text(""))
+            let question = test.service.nextQuestion(now: test.now)
+            // Whoever is not asked about is refused, and does not wait.
+            if question == nil { #expect(test.completion(prompt)?.isDismissed == true) }
+            return question
+        }
+        test.service.take(.no, to: try #require(try asked(.two, item)), now: test.now)
+        _ = test.service.takeEvents()
+        #expect(try asked(.two, item) == nil)
+        #expect(
+            test.service.takeEvents().map(\.action) == [
+                "refused: read and change the secret 'L' in 'desktop': a person has just not agreed to the same question"
+            ])
+        let call = try test.wait(.two, item)
+        #expect(test.service.nextQuestion(now: test.now) == nil)
+        #expect(test.service.takeReplies().map(\.number) == [call])
+        test.service.take(.late, to: try #require(try asked(.two, other)), now: test.now)
+        // Nobody has said no to this one.
+        test.service.take(.no, to: try #require(try asked(.two, other)), now: test.now)
+        let third = BusClient(name: ":1.3", process: 12, program: "two")
+        test.service.take(.no, to: try #require(try asked(third, item)), now: test.now)
+        test.now += BusLimits.denialTime
+        test.service.take(.yes, to: try #require(try asked(.two, item)), now: test.now)
+        #expect(try test.read(.two, item).text == "1")
+    }
+
+    @Test("The consent to delete a collection is for the items of which the question tells the number")
+    func deletingCollection() throws {
+        let test = try TestService(confirms: true)
+        let path = try test.makeCollection("x")
+        func delete() throws -> (prompt: String, question: PersonQuestion) {
+            guard case .path(let prompt) = try test.call(.two, path, ServiceName.collection, "Delete")[0] else {
+                throw Unexpected()
+            }
+            _ = try test.call(.two, prompt, ServiceName.prompt, "Prompt", .text(""))
+            return (prompt, try #require(test.service.nextQuestion(now: test.now)))
+        }
+        let old = try (1...3).map { try test.store(.one, "1", label: "\($0)", [("n", "\($0)")], in: path) }
+        let first = try delete()
+        #expect(
+            first.question.kind
+                == .confirm("Allow 'two' (process 12) to delete the collection 'desktop/x' with its 3 items?"))
+        let new = try test.store(.one, "2", label: "new", [("n", "4")], in: path)
+        test.service.take(.yes, to: first.question, now: test.now)
+        #expect(test.completion(first.prompt)?.isDismissed == false)
+        #expect(
+            test.service.takeEvents().last?.action
+                == "deleted the collection x with its 3 items; what was stored since the question stays: 1")
+        for item in old { #expect(failure { _ = try test.read(.one, item) } == "NoSuchObject") }
+        #expect(try test.read(.one, new).text == "2")
+        let second = try delete()
+        #expect(
+            second.question.kind
+                == .confirm("Allow 'two' (process 12) to delete the collection 'desktop/x' with its item?"))
+        test.service.take(.yes, to: second.question, now: test.now)
+        #expect(test.service.takeEvents().last?.action == "deleted the collection x with its item")
+        #expect(failure { _ = try test.property(.one, path, ServiceName.collection, "Label") } == "NoSuchObject")
+    }
+
+    @Test("One consent leads to one signal, however many calls waited for it")
+    func oneSignal() throws {
+        let test = try TestService(confirms: true)
+        let item = try test.store(.one, "1", label: "L", [("a", "1")])
+        for _ in 0..<BusLimits.clientPrompts { _ = try test.wait(.two, item) }
+        _ = test.service.takeSignals()
+        test.service.take(.yes, to: try #require(test.service.nextQuestion(now: test.now)), now: test.now)
+        #expect(test.service.nextQuestion(now: test.now) == nil)
+        #expect(test.service.takeReplies().count == BusLimits.clientPrompts)
+        #expect(test.service.takeSignals().map(\.path) == [item])
+        let session = try test.session(.two)
+        _ = try test.call(.two, item, ServiceName.item, "SetSecret", TestService.secret(session, "2"))
+        // Others are told of the change, and the one that knew the old secret that the item is locked for it now.
+        #expect(test.service.takeSignals().filter { $0.receiver != nil }.map(\.receiver) == [BusClient.one.name])
     }
 
     @Test("A question names each of its items, once; what does not fit in it is asked next, and is limited")

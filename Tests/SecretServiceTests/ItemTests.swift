@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import VaultExchange
 import VaultFmt
@@ -254,5 +255,33 @@ struct ItemTests {
         let text = try test.call(.one, ServiceName.path, ServiceName.introspectable, "Introspect")
         guard case .text(let description) = text[0] else { throw Unexpected() }
         #expect(description.contains("OpenSession"))
+    }
+
+    @Test("From the root, tools find each collection, alias and item, and each path that they find has a description")
+    func tree() throws {
+        let test = try TestService()
+        let made = try test.makeCollection("x y", alias: "other one")
+        let item = try test.store(.one, "1", [("a", "1")], in: made)
+        func paths(below path: String) throws -> [String] {
+            let reply = try test.call(.two, path, ServiceName.introspectable, "Introspect")
+            guard case .text(let description) = reply[0] else { throw Unexpected() }
+            let names = description.components(separatedBy: "<node name=\"").dropFirst().map { rest in
+                String(rest.prefix { $0 != "\"" })
+            }
+            #expect(names.allSatisfy { !$0.contains("/") })
+            let start = path == "/" ? path : path + "/"
+            return try [path] + names.flatMap { name in try paths(below: start + name) }
+        }
+        let aliases = ["default", "other one"].map { ServiceObject.alias($0).path }
+        #expect(
+            Set(try paths(below: "/"))
+                == Set(
+                    [
+                        "/", "/org", "/org/freedesktop", ServiceName.path, ServiceObject.collections.path,
+                        ServiceObject.aliases.path, ServiceObject.collection("desktop").path, made, item,
+                    ] + aliases))
+        // Also while the vault is locked.
+        _ = try test.call(.one, "Lock", .paths([made]))
+        #expect(try paths(below: "/").contains(item))
     }
 }

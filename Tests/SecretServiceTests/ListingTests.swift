@@ -113,7 +113,10 @@ struct ListingTests {
             secret: Secret(text: String(repeating: "x", count: (1 << 20) + 1)))
         _ = test.service.takeEvents()
         #expect(try test.read(.one, [large, item, item, "/nothing"]) == [item: "1"])
-        #expect(test.service.takeEvents().count == 1)
+        let events = test.service.takeEvents().map(\.action)
+        #expect(events.count == 2 && events[1] == "read the secret A label")
+        #expect(events[0].hasPrefix("refused: read the secret 'A label"))
+        #expect(events[0].hasSuffix(": programs are given at most 1048576 bytes, and the secret has more"))
     }
 
     @Test("An answer has a limited size, and so has the list of aliases")
@@ -142,9 +145,16 @@ struct ListingTests {
         let item = try test.store(.one, "2", [("b", "1")])
         #expect(failure { try test.store(.one, "3", [("c", "1")]) } == "LimitsExceeded")
         #expect(try test.store(.one, "3", [("b", "1")], replaces: true) == item)
-        _ = try test.makeCollection("x")
-        #expect(failure { _ = try test.makeCollection("y") } == "LimitsExceeded")
         let vault = try test.open()
+        // The one that was made first has no items, and gives way.
+        let first = try test.makeCollection("x", alias: "x")
+        _ = try test.makeCollection("y")
+        #expect(failure { _ = try test.property(.one, first, ServiceName.collection, "Label") } == "NoSuchObject")
+        guard case .path("/") = try test.call(.one, "ReadAlias", .text("x"))[0] else { throw Unexpected() }
+        let other = try ItemKey.genericPassword(service: "s", account: "", group: "desktop/z")
+        try vault.add(other, secret: Secret(text: "z"))
+        #expect(failure { _ = try test.makeCollection("x") } == "LimitsExceeded")
+        try vault.remove(other)
         for number in 1...3 { try vault.add(try key("z\(number)"), secret: Secret(text: "z")) }
         #expect(try test.search(.one, [("b", "1")]).unlocked == [item])
         #expect(failure { _ = try test.search(.one, [("service", "z3")]) } == "LimitsExceeded")
@@ -173,6 +183,20 @@ struct ListingTests {
         #expect(
             failure { try test.store(.one, "6", [], in: ServiceObject.collection("desktop/Third").path) }
                 == "NoSuchObject")
+    }
+
+    @Test("A client can make a number of collections without items, and so can the next one")
+    func emptyCollections() throws {
+        let test = try TestService()
+        let paths = try (1...32).map { try test.makeCollection("c\($0)") }
+        #expect(failure { _ = try test.makeCollection("c33") } == "LimitsExceeded")
+        // One that exists is not made.
+        #expect(try test.makeCollection("c1") == paths[0])
+        let properties = BusValue.properties([(ServiceName.collection + ".Label", .text("c33"))])
+        _ = try test.call(.two, "CreateCollection", properties, .text(""))
+        try test.store(.one, "1", [("a", "1")], in: paths[0])
+        _ = try test.makeCollection("c34")
+        #expect(failure { _ = try test.makeCollection("c35") } == "LimitsExceeded")
     }
 
     @Test("Lists are sent with their new values: GDBus forgets a list that is only called stale")

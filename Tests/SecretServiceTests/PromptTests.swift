@@ -97,6 +97,100 @@ struct PromptTests {
             ])
     }
 
+    @Test("Each refusal is told, with what was tried and why; the same one again is not")
+    func refusals() throws {
+        let test = try TestService(confirms: true)
+        let item = try test.store(.one, "1", label: "L", [("a", "1")])
+        let session = try test.session(.two)
+        func events() -> [String] { test.service.takeEvents().map(\.action) }
+        _ = events()
+        func change() {
+            #expect(
+                failure {
+                    _ = try test.call(.two, item, ServiceName.item, "SetSecret", TestService.secret(session, "x"))
+                } == "IsLocked")
+        }
+        change()
+        change()
+        #expect(events() == ["refused: change the secret 'L' in 'desktop': a person must agree first"])
+        #expect(try test.read(.two, [item]).isEmpty)
+        change()
+        #expect(
+            events() == [
+                "refused: read the secret 'L' in 'desktop': a person must agree first",
+                "refused: change the secret 'L' in 'desktop': a person must agree first",
+            ])
+        // A mistake is no refusal.
+        #expect(failure { _ = try test.call(.two, item, ServiceName.item, "Shut") } == "UnknownMethod")
+        #expect(events().isEmpty)
+        let (_, prompt) = try test.unlock(.two, item)
+        #expect(try test.show(.two, prompt, answer: true)?.isDismissed == false)
+        #expect(events() == ["unlocked the secret 'L' in 'desktop'"])
+        _ = try test.call(.one, "Lock", .paths([TestService.defaultPath]))
+        _ = events()
+        #expect(failure { try test.store(.two, "2", label: "new", [("b", "1")]) } == "IsLocked")
+        #expect(events() == ["refused: store the secret 'new' in 'desktop': the vault is locked"])
+    }
+
+    @Test("A store that a scoped slot or another writer keeps from happening is told, with the reason")
+    func refusedStores() throws {
+        let scoped = try TestService(["work"], key: "s") { vault in
+            try vault.add(
+                try .genericPassword(service: "s", account: "", group: "work"), secret: Secret(text: "x"))
+            try vault.addSlot(try TestService.factors("s"), grantedGroups: ["work"])
+        }
+        #expect(failure { try scoped.store(.one, "1", label: "L", [("a", "1")]) } == "AccessDenied")
+        let denied = try #require(scoped.service.takeEvents().last?.action)
+        #expect(denied.hasPrefix("refused: store the secret 'L' in 'work': "))
+        #expect(scoped.service.summary == "read-only; collections: 'work'")
+        let busy = try TestService(lockWait: .milliseconds(1))
+        try busy.open().transaction { (_) throws(VaultError) in
+            #expect(failure { try busy.store(.one, "1", label: "L", [("a", "1")]) } == "Failed")
+        }
+        let event = try #require(busy.service.takeEvents().last?.action)
+        #expect(event.hasPrefix("refused: store the secret 'L' in 'desktop': another program is writing to the vault"))
+    }
+
+    @Test("When the keys were replaced, a call is served with those that 'unlock' keeps, or the vault is locked")
+    func rotated() throws {
+        #expect(BusError(VaultError(.noSlotOpens, "x")).name == BusError.isLocked().name)
+        let test = try TestService()
+        let item = try test.store(.one, "1", [("a", "1")])
+        func rotate() throws {
+            var rotation = try test.open().rotation()
+            _ = try rotation.keep(try TestService.factors())
+            _ = try rotation.run()
+        }
+        try rotate()
+        test.kept = try test.open()
+        #expect(try test.read(.one, item).text == "1")
+        #expect(test.served.lockedReason == nil)
+        test.kept = nil
+        try rotate()
+        #expect(failure { _ = try test.read(.one, item) } == "IsLocked")
+    }
+
+    @Test("The state tells which collections are served, and how")
+    func summary() throws {
+        let test = try TestService(["desktop", "work"], confirms: true)
+        #expect(
+            test.service.summary
+                == "a person is asked about each item (--confirm); collections: 'desktop', 'work'")
+        for number in 1...8 { _ = try test.makeCollection("\(number)") }
+        #expect(test.service.summary.hasSuffix("'desktop/6' and 2 more"))
+        let scoped = try TestService(["desktop", "work"], key: "s") { vault in
+            try vault.add(
+                try .genericPassword(service: "s", account: "", group: "work"), secret: Secret(text: "x"))
+            try vault.addSlot(try TestService.factors("s"), grantedGroups: ["work"])
+        }
+        #expect(
+            scoped.service.summary == "read-only; collections: 'desktop' (not granted by the slot), 'work'")
+        let groups = ServedGroups(["desktop", "work"])
+        #expect(groups.missing(in: ["work"]) == (["desktop"], false))
+        #expect(groups.missing(in: ["desktop/x"]) == (["desktop", "work"], false))
+        #expect(groups.missing(in: ["other"]).isAll)
+    }
+
     @Test("A prompt is its client's own, is shown once, and can be dismissed")
     func owners() throws {
         let test = try TestService(isOpen: false)

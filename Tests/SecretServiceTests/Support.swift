@@ -21,10 +21,11 @@ final class TestService {
 
     /// - `isOpen`: Whether the vault is open when the service starts.
     /// - `key`: The letter of the key that opens it.
+    /// - `lockWait`: How long it waits for other writers.
     /// - `prepare`: What is done with the vault before.
     init(
         _ groups: [String] = ["desktop"], confirms: Bool = false, isOpen: Bool = true, key: String = "k",
-        limits: ListingLimits = ListingLimits(),
+        limits: ListingLimits = ListingLimits(), lockWait: Duration = .seconds(10),
         prepare: (Vault) throws -> Void = { _ in }
     ) throws {
         let folder = try Folder()
@@ -37,7 +38,7 @@ final class TestService {
         var reopen: () -> (vault: Vault, end: UInt64)? = { nil }
         served = ServedVault(
             path: folder.file("v.vault"), groups: [], limits: .init(),
-            vault: isOpen ? try Self.open(machine, folder, key) : nil, isKept: false, now: now,
+            vault: isOpen ? try Self.open(machine, folder, key, lockWait) : nil, isKept: false, now: now,
             keptEnds: ServedVault.KeptEnds(any: { _ in reopen()?.end }, ofSlot: { _ in reopen()?.end }),
             reopening: { reopen()?.vault })
         service = SecretService(served, ServedGroups(groups), confirms: confirms, limits: limits)
@@ -48,9 +49,12 @@ final class TestService {
         try Factors(rawKey: Secret(text: String(repeating: key, count: 32)))
     }
 
-    private static func open(_ machine: Machine, _ folder: Folder, _ key: String = "k") throws -> Vault {
+    private static func open(
+        _ machine: Machine, _ folder: Folder, _ key: String = "k", _ lockWait: Duration = .seconds(10)
+    ) throws -> Vault {
         var options = OpenOptions()
         options.writable = true
+        options.lockWait = lockWait
         return try machine.open(folder.file("v.vault"), factors: try factors(key), options: options)
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import VaultAgent
@@ -103,6 +104,23 @@ struct ConfirmationTests {
         try Wait.until("the end of the program") {
             #expect(confirmations.takeAnswer(now: now) == nil)
             return confirmations.nextEnd == nil ? true : nil
+        }
+    }
+
+    @Test("An agent that ends leaves nothing behind that a program has started")
+    func leftBehind() throws {
+        let folder = try Folder()
+        // The program ends with the signal, and what it has started ignores it.
+        var confirmations: Confirmations? = asking(
+            "trap '' TERM; sleep 1000 >&- & trap - TERM; echo $! > \(folder.file("pid")); echo ready; wait")
+        confirmations.map(awaitOutput)
+        let pid = try #require(Int32(String(decoding: try folder.read("pid"), as: UTF8.self).dropLast()))
+        confirmations = nil
+        try Wait.until("the end of process \(pid)") {
+            guard let stat = FileManager.default.contents(atPath: "/proc/\(pid)/stat"), !stat.isEmpty else {
+                return true
+            }
+            return String(decoding: stat, as: UTF8.self).contains(") Z") ? true : nil
         }
     }
 

@@ -113,6 +113,34 @@ struct ReopeningTests {
         #expect(try comments(keys, now: 1001).count == 2)
     }
 
+    @Test("While it must stay locked, no key opens the vault; then the one does that was kept meanwhile")
+    func barred() throws {
+        kept.opening = { try open() }
+        kept.end = later
+        let keys = served(try open(), isKept: true)
+        keys.bar("nobody watches")
+        #expect(try comments(keys).isEmpty)
+        #expect(keys.isBarred && keys.lockedReason == "nobody watches")
+        kept.end = later + 1
+        keys.bar("still nobody watches")
+        #expect(try comments(keys).isEmpty)
+        #expect(keys.lockedReason == "still nobody watches" && keys.lockCount == 1 && kept.openings == 0)
+        keys.allowOpening()
+        #expect(try comments(keys).count == 2)
+        #expect(keys.lockedReason == nil)
+    }
+
+    @Test("A key that was kept before does not open the vault when it may be opened again")
+    func barredBefore() throws {
+        kept.opening = { try open() }
+        kept.end = later
+        let keys = served(try open(), isKept: true)
+        keys.bar("nobody watches")
+        keys.allowOpening()
+        #expect(try comments(keys).isEmpty && kept.openings == 0)
+        #expect(keys.lockedReason == "nobody watches; 'vaultfmt unlock' opens it again")
+    }
+
     @Test("A kept key that grants more than the one that opened the vault first does not open it again")
     func wider() throws {
         let keys = served(try open("s"))
@@ -123,6 +151,60 @@ struct ReopeningTests {
         #expect(keys.lockedReason?.contains("grants more") == true)
         kept.opening = { try open("s") }
         #expect(try comments(keys) == ["ssh"])
+    }
+
+    private func writable() -> OpenOptions {
+        var options = OpenOptions()
+        options.writable = true
+        return options
+    }
+
+    /// Replaces the keys of the vault; the two slots stay.
+    private func rotate() throws {
+        let vault = try machine.open(path, factors: try key("o"), options: writable())
+        var rotation = try vault.rotation()
+        for letter in ["o", "s"] { _ = try rotation.keep(try key(letter)) }
+        _ = try rotation.run()
+    }
+
+    @Test(
+        "The request that finds the keys replaced is served if 'unlock' keeps the new ones", arguments: [true, false])
+    func rotated(isKept: Bool) throws {
+        kept.opening = { try open() }
+        kept.end = later
+        let keys = served(try open(), isKept: isKept)
+        #expect(try comments(keys).count == 2)
+        try rotate()
+        #expect(try comments(keys).count == 2)
+        #expect(keys.lockedReason == nil && kept.openings == 1 && keys.lockCount == 1)
+        try rotate()
+        kept.opening = nil
+        #expect(try comments(keys).isEmpty)
+        #expect(keys.lockedReason?.hasSuffix("; 'vaultfmt unlock' opens it again") == true && keys.lockCount == 2)
+    }
+
+    @Test("A vault that was rolled back is opened again once the file is right, and the reason says how")
+    func rolledBack() throws {
+        let older = try folder.read("v.vault")
+        try machine.open(path, factors: try key("o"), options: writable()).add(
+            try .genericPassword(service: "new", account: ""), secret: Secret(text: "x"))
+        let newer = try folder.read("v.vault")
+        func put(_ bytes: [UInt8]) throws {
+            try Data(bytes).write(to: URL(fileURLWithPath: path), options: .atomic)
+        }
+        kept.opening = { try open() }
+        kept.end = later
+        let keys = served(try open())
+        let given = ServedVault(
+            path: path, groups: [], limits: .init(), vault: try open(), isKept: false, now: 0, keptEnds: kept.ends,
+            reopening: nil)
+        try put(older)
+        for served in [keys, given] { #expect(try comments(served).isEmpty) }
+        #expect(keys.lockedReason?.contains("rolled back") == true)
+        #expect(given.lockedReason?.hasSuffix("; start the agent again") == true)
+        try put(newer)
+        #expect(try comments(keys).count == 2)
+        #expect(try comments(given).isEmpty)
     }
 
     @Test("The first key that is kept determines what later ones may grant")

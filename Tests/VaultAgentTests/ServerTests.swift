@@ -203,6 +203,31 @@ struct ServerTests {
         withExtendedLifetime(place) {}
     }
 
+    @Test("A socket of packets is not taken over, and neither is one that does not listen")
+    func otherKinds() throws {
+        let place = try AgentPlace(folder)
+        let path = folder.agentSocket
+        for (type, isListening) in [(SOCK_SEQPACKET, true), (SOCK_STREAM, false), (SOCK_STREAM, true)] {
+            let descriptor = socket(AF_UNIX, Int32(type.rawValue), 0)
+            defer {
+                close(descriptor)
+                unlink(path)
+            }
+            let result = try UnixSocket.withAddress(path) { bind(descriptor, $0, $1) }
+            #expect(result == 0)
+            chmod(path, 0o600)
+            if isListening { #expect(listen(descriptor, 1) == 0) }
+            let isTaken = type == SOCK_STREAM && isListening
+            #expect(UnixSocket.listeningPath(descriptor) == (isTaken ? path : nil))
+            if isTaken {
+                try ListeningSocket.checkPassed(descriptor, path)
+            } else {
+                #expect(throws: AgentError.self) { try ListeningSocket.checkPassed(descriptor, path) }
+            }
+        }
+        withExtendedLifetime(place) {}
+    }
+
     @Test("A second agent in the folder is refused")
     func second() throws {
         let server = try RunningServer(folder)

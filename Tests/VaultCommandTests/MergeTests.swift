@@ -67,6 +67,37 @@ struct MergeTests {
         #expect(try sandbox.ok("diff", sandbox.vault, copy).output == "")
     }
 
+    @Test("what was compacted away does not come back with a copy that has seen everything and still contains it")
+    func compacted() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try sandbox.ok("set", "svc", "ann", input: "leaked".utf8)
+        try sandbox.ok("set", "svc", "ann", input: "good".utf8)
+        let copy = try machines.copy("copy.vault") { sandbox, path in
+            try sandbox.ok("set", "new", "--vault", path, input: "three".utf8)
+        }
+        try sandbox.ok("remove", "old", "--yes")
+        try sandbox.ok("forget", "svc", "ann", "--all", "--yes")
+        try sandbox.ok("compact")
+        try machines.change("copy.vault") { sandbox, path in
+            try sandbox.ok("merge", path, sandbox.vault)
+            #expect(try sandbox.ok("log", path).output.contains("'old' 'bob'"))
+        }
+        let erased = try sandbox.read("test.vault")
+        let rehearsal = try sandbox.ok("merge", sandbox.vault, copy, "--dry-run")
+        #expect(rehearsal.output.contains("would be merged: 1 item added, 0 changed, 0 removed"))
+        let run = try sandbox.ok("merge", sandbox.vault, copy)
+        #expect(run.output.contains(": merged: 1 item added, 0 changed, 0 removed"))
+        // The compacted file goes on, and nothing in it is from before.
+        #expect(try sandbox.read("test.vault").starts(with: erased))
+        #expect(try !sandbox.ok("log", sandbox.vault).output.contains("'old' 'bob'"))
+        try sandbox.fails(1, "no item is named 'old'", "restore", "old", "--yes")
+        #expect(try sandbox.ok("history", "svc", "ann").output == "")
+        #expect(try machines.secret("new") == "three" && machines.secret("svc") == "good")
+        #expect(try sandbox.ok("merge", sandbox.vault, copy).output.contains("the same state"))
+        #expect(try sandbox.ok("verify").output.hasPrefix("sound"))
+    }
+
     @Test("a field that both changed is kept until it is settled: listed, shown, chosen; secrets only where asked for")
     func conflicts() throws {
         let machines = try Machines()
@@ -100,6 +131,67 @@ struct MergeTests {
         #expect(try sandbox.ok("get", "svc", "--field", "label").output == "A")
         #expect(try sandbox.ok("conflicts").error.contains("there are no conflicts to settle"))
         #expect(try sandbox.ok("conflicts", "settle", "--all").error.contains("settled 0 items"))
+    }
+
+    @Test("a change of a field in conflict says which values give way to it and where they are; no other one does")
+    func changedInConflict() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        let copy = try machines.copy("copy.vault")
+        try sandbox.ok("set", "svc", "ann", "--label", "A", "--comment", "x", input: "here".utf8)
+        try machines.change("copy.vault") { sandbox, path in
+            try sandbox.ok("set", "svc", "ann", "--label", "B", "--vault", path, input: "there".utf8)
+        }
+        try sandbox.fails(3, "conflicts to settle", "merge", sandbox.vault, copy)
+        let (merged, settled) = (try sandbox.read("test.vault"), "this settled the conflict")
+        #expect(try !sandbox.ok("update", "svc", "--comment", "y").error.contains(settled))
+        #expect(try sandbox.ok("conflicts").output == "generic-password 'svc' 'ann': secret, 'label'\n")
+
+        let label = try sandbox.ok("update", "svc", "--label", "C").error
+        #expect(
+            label.contains(
+                "\(settled) that a merge had left in generic-password 'svc' 'ann': 1 value of 'label' gave way to it; it was discarded; "
+                    + "'vaultfmt undo' leaves it to settle again"), "\(label)")
+        let secret = try sandbox.ok("set", "svc", "ann", input: "new".utf8).error
+        #expect(
+            secret.contains(
+                ": 1 value of secret gave way to it; it is now an earlier value ('vaultfmt history'); 'vaultfmt undo'"),
+            "\(secret)")
+        #expect(try sandbox.ok("history", "svc", "ann").lines.count >= 2)
+        #expect(try sandbox.ok("conflicts").output == "")
+        // It is as the message says.
+        try sandbox.ok("undo")
+        #expect(try sandbox.ok("conflicts").output == "generic-password 'svc' 'ann': secret\n")
+
+        // Both at once, and in a vault that keeps no earlier values.
+        try sandbox.write("test.vault", merged)
+        try sandbox.ok("anchor", "--accept")
+        try sandbox.ok("rekey", "--keep", "0")
+        let both = try sandbox.ok("set", "svc", "ann", "--label", "D", input: "newer".utf8).error
+        #expect(both.contains(": 2 values of secret, 'label' gave way to it; 2 were discarded"), "\(both)")
+    }
+
+    @Test("an undo of a merge says before it that other machines follow it, and they do; one of an own change does not")
+    func undoneMerge() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        let copy = try machines.copy("copy.vault") { sandbox, path in
+            try sandbox.ok("set", "new", "--vault", path, input: "three".utf8)
+        }
+        try sandbox.ok("update", "svc", "--label", "Mine")
+        try sandbox.ok("merge", sandbox.vault, copy)
+        let words = "other machines will follow"
+        #expect(try sandbox.ok("undo", "--dry-run").error.contains(words))
+        let refused = try sandbox.fails(64, "was made elsewhere", "undo")
+        #expect(refused.error.contains(words))
+        let run = try sandbox.ok("undo", "--yes")
+        #expect(run.error.contains("what is undone here is undone on them too, with their next merge"))
+        try machines.change("copy.vault") { sandbox, path in
+            #expect(try sandbox.ok("merge", path, sandbox.vault).output.contains("1 removed"))
+            try sandbox.fails(1, "no item is named", "get", "new", "--vault", path)
+        }
+        try sandbox.ok("set", "own", input: "own".utf8)
+        #expect(try !sandbox.ok("undo").error.contains(words))
     }
 
     @Test("U26: an item whose value stayed is not called taken, whether the other value is to settle or in its history")
@@ -383,6 +475,38 @@ struct MergeTests {
     }
 
     // MARK: conflict copies
+
+    @Test("copies that are each opened with a slot that the other one removed stay as they are, and are told why")
+    func slotsInUseGone() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        let (two, three) = (sandbox.path("two.key"), sandbox.path("three.key"))
+        for (file, name) in [(two, "two"), (three, "three")] {
+            try sandbox.ok("generate", "--key-file", file)
+            try sandbox.ok("slot", "add", sandbox.vault, "--new-key-file", file, "--name", name)
+        }
+        let copy = try machines.copy("copy.vault") { sandbox, path in
+            try sandbox.ok("slot", "remove", "two", path, "--yes")
+            try sandbox.ok("set", "new", "--vault", path, input: "three".utf8)
+        }
+        try sandbox.ok("slot", "remove", "three", sandbox.vault, "--yes")
+        let before = try sandbox.read("test.vault")
+        let passphrase = sandbox.environment["VAULTFMT_PASSPHRASE"]
+        sandbox.forgetPassphrase()
+        for more in [["--dry-run"], []] {
+            let factors = ["--key-file", two, "--other-key-file", three]
+            let refused = try sandbox.run(["merge", sandbox.vault, copy] + factors + more)
+            #expect(refused.status == 77)
+            #expect(
+                refused.error.contains("open it with a slot that both copies have; nothing was merged"),
+                "\(refused.error)")
+        }
+        #expect(try sandbox.read("test.vault") == before)
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = passphrase
+        try sandbox.ok("merge", sandbox.vault, copy)
+        #expect(try sandbox.ok("slot", "list").lines.count == 1)
+        #expect(try machines.secret("new") == "three")
+    }
 
     @Test("the names of conflict copies of every syncer are found, and no other file is")
     func names() throws {

@@ -47,7 +47,10 @@ PROGRAMS = {
     "sshfs": 1, "keepass": 1, "keepass-equal": 2,
 }  # fmt: skip
 BETWEEN = {"sync-ssh": 1, "sync-http": 1, "sync-clients": 4, "syncthing": 4}
-FUZZED = {"open": CORE, "sealed": CORE, "operations": CORE, "import": EXCHANGE, "age": (*LOCAL, "Sources/VaultAge"), "agent": (*EXCHANGE, "Sources/VaultAgent")}
+FUZZED = {
+    "open": CORE, "sealed": CORE, "operations": CORE, "import": EXCHANGE, "age": (*LOCAL, "Sources/VaultAge"),
+    "agent": (*EXCHANGE, "Sources/VaultAgent"), "secret-service": (*EXCHANGE, "Sources/VaultAgent", "Sources/VaultSecretService"),
+}  # fmt: skip
 
 
 def checks() -> Iterator[Check]:
@@ -81,6 +84,7 @@ def checks() -> Iterator[Check]:
         "convergence", f"{TESTS} ConvergenceTests", CORE, 20, "20,000 random histories of copies", pieces=4,
         environment=(("VAULTFMT_MERGE_SEQUENCES", "5000"),),
     )  # fmt: skip
+    yield Check("agents", "Tests/Agents/run {binary} --seed {seed}", (*COMMAND, "Tests/Agents"), 4, "64 clients of the agent at once, with kills, locks and changes of the vault")
     yield Check("round trip", "swift run round-trip --seed {seed} --count 300", CORE, 10, "random operations, compared with a plain model")
     for name, minutes in PARTS.items():
         yield Check(f"harness {name}", f"{HARNESS} {name} --long --seed {{seed}}", AREAS.get(name, LOCAL), minutes, "the harness with its long budget")

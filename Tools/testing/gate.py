@@ -55,6 +55,10 @@ def steps(seed: int) -> Iterator[Step]:
         find=lines(r"^\S+: error: .*$", f"{REPEAT} --only statuses"),
     )  # fmt: skip
     yield Step(
+        "units", "systemd reads the units of the user's service manager", ["Tools/checks/units"],
+        find=lines(r"^Tools/checks/units: error: .*$", f"{REPEAT} --only units"),
+    )  # fmt: skip
+    yield Step(
         "mutants-fit", "the tables of planted bugs fit the sources", ["Tools/mutants", "check"],
         find=lines(r"^Tools/mutants: .*$", f"{REPEAT} --only mutants-fit"),
     )  # fmt: skip

@@ -2,6 +2,7 @@
 #include "sdbus.h"
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 /* The functions used; the table below and its loading are generated from this list. */
 #define FUNCTIONS(use)                     \
     use(sd_bus_open_user)                  \
+    use(sd_bus_open_system)                \
     use(sd_bus_close)                      \
     use(sd_bus_unref)                      \
     use(sd_bus_is_open)                    \
@@ -31,6 +33,7 @@
     use(sd_bus_message_get_sender)         \
     use(sd_bus_message_get_signature)      \
     use(sd_bus_message_get_expect_reply)   \
+    use(sd_bus_message_get_reply_cookie)   \
     use(sd_bus_message_new_method_call)    \
     use(sd_bus_message_new_method_return)  \
     use(sd_bus_message_new_method_error)   \
@@ -84,14 +87,17 @@ enum user_bus_loading user_bus_load(char *reason, size_t size) {
 
 /* A connection. */
 
-int user_bus_open(void **opened) {
+static int opened_by(int (*open)(sd_bus **), void **opened) {
     sd_bus *connection = NULL;
-    int result = bus.sd_bus_open_user(&connection);
+    int result = open(&connection);
     *opened = connection;
     if (result < 0) return result;
     /* The agent continues to run without the bus. */
     return bus.sd_bus_set_exit_on_disconnect(connection, 0);
 }
+
+int user_bus_open(void **opened) { return opened_by(bus.sd_bus_open_user, opened); }
+int user_bus_open_system(void **opened) { return opened_by(bus.sd_bus_open_system, opened); }
 
 void user_bus_close(void *connection) {
     /* Do not flush: that would block if the bus does not read. */
@@ -131,6 +137,10 @@ int user_bus_credentials(void *connection, const char *name, uint32_t *user, int
 
 int user_bus_send(void *connection, void *message) { return bus.sd_bus_send(connection, message, NULL); }
 
+int user_bus_send_call(void *connection, void *message, uint64_t *number) {
+    return bus.sd_bus_send(connection, message, number);
+}
+
 /* Messages. */
 
 void user_bus_message_free(void *message) { bus.sd_bus_message_unref(message); }
@@ -147,6 +157,10 @@ const char *user_bus_message_member(void *message) { return bus.sd_bus_message_g
 const char *user_bus_message_sender(void *message) { return bus.sd_bus_message_get_sender(message); }
 const char *user_bus_message_signature(void *message) { return bus.sd_bus_message_get_signature(message, 1); }
 int user_bus_message_expects_reply(void *message) { return bus.sd_bus_message_get_expect_reply(message); }
+
+int user_bus_message_call(void *message, uint64_t *number) {
+    return bus.sd_bus_message_get_reply_cookie(message, number);
+}
 
 int user_bus_new_call(void *connection, void **message, const char *destination, const char *path,
                         const char *interface, const char *member) {
@@ -189,6 +203,14 @@ int user_bus_read(void *message, char type, void *value) {
 
 int user_bus_read_bytes(void *message, const void **bytes, size_t *size) {
     return bus.sd_bus_message_read_array(message, 'y', bytes, size);
+}
+
+int user_bus_read_descriptor(void *message) {
+    int descriptor = -1;
+    int result = bus.sd_bus_message_read_basic(message, 'h', &descriptor);
+    if (result <= 0) return result < 0 ? result : -ENXIO;
+    int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+    return copy < 0 ? -errno : copy;
 }
 
 int user_bus_enter(void *message, char type, const char *contents) {

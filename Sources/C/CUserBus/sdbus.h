@@ -20,6 +20,7 @@ enum { SD_BUS_CREDS_PID = 1 << 0, SD_BUS_CREDS_EUID = 1 << 4 };
 enum { SD_BUS_NAME_REPLACE_EXISTING = 1 << 0 };
 
 int sd_bus_open_user(sd_bus **bus);
+int sd_bus_open_system(sd_bus **bus);
 void sd_bus_close(sd_bus *bus);
 sd_bus *sd_bus_unref(sd_bus *bus);
 int sd_bus_is_open(sd_bus *bus);
@@ -43,6 +44,7 @@ const char *sd_bus_message_get_member(sd_bus_message *message);
 const char *sd_bus_message_get_sender(sd_bus_message *message);
 const char *sd_bus_message_get_signature(sd_bus_message *message, int complete);
 int sd_bus_message_get_expect_reply(sd_bus_message *message);
+int sd_bus_message_get_reply_cookie(sd_bus_message *message, uint64_t *cookie);
 
 int sd_bus_message_new_method_call(sd_bus *bus, sd_bus_message **message, const char *destination, const char *path,
                                    const char *interface, const char *member);

@@ -80,6 +80,8 @@ package final class ServedVault {
     private var hidden: Set<[UInt8]> = []
     /// Why the open vault's file could not be read last, and since when, in seconds since 1970; nil if it could.
     private(set) var unreadable: (reason: String, since: UInt64)?
+    /// Why the vault must stay locked for now; nil if it may be opened.
+    private var barrier: String?
     /// How often the vault was locked, for those who must not miss that it was locked and opened again.
     package private(set) var lockCount: UInt64 = 0
 
@@ -118,8 +120,21 @@ package final class ServedVault {
     /// The reason why the vault is locked; nil if it is open.
     package var lockedReason: String? {
         guard case .locked(let reason) = state else { return nil }
-        return reason
+        return barrier ?? reason
     }
+
+    /// Whether the vault must stay locked for now.
+    package var isBarred: Bool { barrier != nil }
+
+    /// Locks the vault, and keeps it locked until `allowOpening`, whatever `vaultfmt unlock` keeps.
+    package func bar(_ reason: String) {
+        // A key that 'unlock' has kept since then opens the vault when it may be opened.
+        if barrier == nil { _ = lock(at: nil, reason) }
+        barrier = reason
+    }
+
+    /// Ends what `bar` has begun: the next `vaultfmt unlock` opens the vault again.
+    package func allowOpening() { barrier = nil }
 
     /// Whether it is open, and its file could not be read last.
     package var isUnreadable: Bool { unreadable != nil }
@@ -192,13 +207,13 @@ package final class ServedVault {
     private func current(now: UInt64) -> Vault? {
         compareKept(now: now)
         expire(now: now)
-        if case .locked = state { reopen(now: now) }
+        if case .locked = state, !isBarred { reopen(now: now) }
         guard case .open(let opened) = state else { return nil }
         do throws(VaultError) { try opened.vault.refresh() } catch {
             // The file may be readable again with the next request; whatever else it is, it is not the vault.
             guard [.io, .busy, .outOfMemory, .noSuchFile].contains(error.code) else {
-                lock(error.description)
-                return nil
+                lock(advised(error.description))
+                return error.code == .noSlotOpens ? reopened(now: now) : nil
             }
             let reason = error.code == .noSuchFile ? "the vault's file is missing" : error.description
             unreadable = (reason, unreadable?.since ?? AgentClock.calendarTime())
@@ -208,9 +223,24 @@ package final class ServedVault {
         return opened.vault
     }
 
+    /// Returns the vault after its keys were replaced. `vaultfmt unlock` may keep the new ones already, and the request
+    /// that notices the change must not fail then.
+    private func reopened(now: UInt64) -> Vault? {
+        reopen(now: now)
+        guard case .open(let opened) = state else { return nil }
+        return opened.vault
+    }
+
     /// Returns the open vault in its newest state, for another service of the agent; nil if it is locked, or if its file
     /// cannot be read now.
     package func openVault(now: UInt64) -> Vault? { current(now: now) }
+
+    /// What the slot that has opened the vault grants, and whether the vault can be changed; nil while it is locked. The
+    /// file is not read.
+    package var openAccess: (access: Access, isWritable: Bool)? {
+        guard case .open(let opened) = state else { return nil }
+        return (opened.vault.access, opened.vault.isWritable)
+    }
 
     /// Notes that the vault has been used, so that its idle time begins again.
     package func noteUse(now: UInt64) {

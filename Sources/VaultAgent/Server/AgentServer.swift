@@ -12,6 +12,8 @@ package final class AgentServer {
     private let agent: ListeningSocket
     private let control: ListeningSocket
     private let attached: (any AttachedService)?
+    private let vault: ServedVault
+    private let watch: (any LockWatch)?
     private var clients: [ClientConnection] = []
     private var chunk = Secret(count: ClientConnection.chunkSize)
     /// Until when no connection is accepted, because there was no descriptor for the last one.
@@ -27,13 +29,16 @@ package final class AgentServer {
     ///
     /// - `asking`: Starts the program that asks for confirmation; see `Confirmations.Asking`. Nil if there is none.
     /// - `attached`: Another service in the same process and thread.
+    /// - `watch`: What locks the vault.
     /// - Throws: `system`, `busy`.
     package init(
         _ vault: ServedVault, at place: AgentPlace, asking: ((String, Int32) throws -> Int32)?,
-        attached: (any AttachedService)? = nil
+        attached: (any AttachedService)? = nil, watch: (any LockWatch)? = nil
     ) throws(AgentError) {
         self.place = place
         self.attached = attached
+        self.vault = vault
+        self.watch = watch
         service = AgentService(vault, canConfirm: asking != nil)
         confirmations = Confirmations(asking)
         timer = try BootTimer()
@@ -70,7 +75,9 @@ package final class AgentServer {
             polled += [listening(agent, isControl: false), listening(control, isControl: true)]
             let others = polled.count
             polled += known.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
-            if let wait = attached?.wait { polled.append(pollfd(fd: wait.descriptor, events: wait.events, revents: 0)) }
+            for wait in [attached?.wait, watch?.wait].compactMap({ $0 }) {
+                polled.append(pollfd(fd: wait.descriptor, events: wait.events, revents: 0))
+            }
             guard poll(&polled, nfds_t(polled.count), -1) >= 0 || errno == EINTR else {
                 throw AgentError(.system, "cannot wait for clients: \(SystemText.error(errno))")
             }
@@ -79,6 +86,8 @@ package final class AgentServer {
                 _ = read(signals, &noted, noted.count)
                 if isOver() { return }
             }
+            // Before a request that has come since.
+            watch?.serve(vault, now: AgentClock.now())
             if polled[2].revents != 0 { confirmations.readOutput() }
             for (client, state) in zip(known, polled.dropFirst(others)) where state.revents != 0 {
                 serve(client, Int32(state.revents))
@@ -93,6 +102,7 @@ package final class AgentServer {
     private func settle() throws(AgentError) {
         let now = AgentClock.now()
         service.expire(now: now)
+        watch?.serve(vault, now: now)
         refuseVoid(now: now)
         if let (asker, answer) = confirmations.takeAnswer(now: now) { take(answer, of: asker, now: now) }
         serveAttached(now: now)
@@ -102,7 +112,8 @@ package final class AgentServer {
         service.attachedState = attached?.state ?? ""
         for (action, peer) in attached?.takeEvents() ?? [] { service.noteAttached(action, by: peer) }
         if let end = pauseEnd, end <= now { pauseEnd = nil }
-        try timer.set([service.nextEnd, confirmations.nextEnd, pauseEnd, attached?.nextEnd].compactMap { $0 }.min())
+        let ends = [service.nextEnd, confirmations.nextEnd, pauseEnd, attached?.nextEnd, watch?.nextEnd]
+        try timer.set(ends.compactMap { $0 }.min())
     }
 
     private static func reading(_ descriptor: Int32) -> pollfd {

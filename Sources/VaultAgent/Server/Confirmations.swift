@@ -71,12 +71,17 @@ final class Confirmations {
         guard let asked else { return }
         if let output = asked.output { close(output) }
         kill(-asked.process, SIGTERM)
-        // An agent that ends waits only a moment; the system waits for what is left.
-        for _ in 0..<20 {
-            if waitpid(asked.process, nil, WNOHANG) != 0 { return }
-            usleep(10_000)
-        }
+        // An agent that ends waits only a moment.
+        for _ in 0..<20 where !Self.hasEnded(asked.process) { usleep(10_000) }
+        // What the program has started may not have ended with it. Until it is waited for, its number is not another's.
         kill(-asked.process, SIGKILL)
+        waitpid(asked.process, nil, WNOHANG)
+    }
+
+    /// Whether a program has ended, which is still to be waited for.
+    private static func hasEnded(_ process: pid_t) -> Bool {
+        var state = siginfo_t()
+        return waitid(P_PID, id_t(process), &state, WEXITED | WNOHANG | WNOWAIT) != 0 || state.si_signo != 0
     }
 
     /// The descriptor to poll; nil while there is none.

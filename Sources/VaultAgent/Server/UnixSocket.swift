@@ -56,11 +56,17 @@ enum UnixSocket {
         } catch { return nil }
     }
 
-    /// Returns the path of a socket that waits for connections; nil if the descriptor is no such socket of the file system.
+    /// Returns the path of a stream socket that waits for connections; nil if the descriptor is not such a socket of the file
+    /// system.
     static func listeningPath(_ descriptor: Int32) -> String? {
         var isListening: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
         guard getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &size) == 0, isListening == 1 else {
+            return nil
+        }
+        var type: Int32 = 0
+        size = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0, type == Int32(SOCK_STREAM.rawValue) else {
             return nil
         }
         var address = sockaddr_un()
@@ -141,7 +147,7 @@ final class ListeningSocket {
         guard Environment.value("LISTEN_FDS") == "1" else { throw notPassed(path) }
         try checkPassed(3, path)
         // Programs that this one starts must not take it for theirs.
-        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }
+        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID"] { unsetenv(name) }
         return ListeningSocket(activated: 3)
     }
 

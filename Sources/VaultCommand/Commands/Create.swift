@@ -82,7 +82,7 @@ struct Create: ParsableCommand {
         options.slotName = slotName
         options.keptVersions = keep
         options.device = machine.deviceFile.loadIfSound()
-        options.lockWait = .seconds(vault.access.wait)
+        options.lockWait = .seconds(vault.access.lockWait)
         do { try make(machine, path, factors, options) } catch { throw AgeKeys.explained(error, by: factor) }
         Terminal.note(
             "created \(TerminalText.path(path)); \(SlotAdvice.words(kinds)); without that, nobody can open the vault, so keep a copy"

@@ -83,6 +83,7 @@ struct Move: ParsableCommand {
         if items.count > 1, try !chosen.isConfirmed(items, "Move", vault.access, doing: Self.doing) {
             throw CommandFailure.declined("nothing was moved")
         }
+        let conflicts = try ConflictsBefore(of: items, in: opened)
         try narrowing.change(opened) { (transaction) throws(VaultError) in
             for step in steps {
                 try transaction.move(step.item.key, to: step.key)
@@ -93,6 +94,7 @@ struct Move: ParsableCommand {
             try ItemSelection.noteNewHolder(of: step.item.key, in: opened)
         }
         if items.count > 1 { Terminal.note("moved \(items.count) items") }
+        try conflicts.report(in: opened)
     }
 
     /// Finds the items. A word that names no item can be the name of a folder or a group, which another option moves.

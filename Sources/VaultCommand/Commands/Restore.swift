@@ -73,9 +73,11 @@ struct Restore: ParsableCommand {
         }
         guard try confirm(value, of: item, in: opened) else { throw CommandFailure.declined("nothing was restored") }
         let before = Set(try opened.earlierValues(of: item).map(\.identity))
+        let conflicts = try ConflictsBefore(of: [item], in: opened)
         try Progress.during("writing") { try opened.restore(value, of: item.key) }
         Terminal.note(
             "restored \(value.words) of \(ItemText.summary(item.key)); \(try kept(item, before, in: opened))")
+        try conflicts.report(in: opened)
     }
 
     /// Asks before a value becomes readable in a group that the item was not in when it had the value.

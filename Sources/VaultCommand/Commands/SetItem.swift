@@ -66,6 +66,7 @@ struct SetItem: ParsableCommand {
         }
         let changes = dated
         var isThere = !isNew
+        let conflicts = try ConflictsBefore(of: found.map { [$0] } ?? [], in: opened)
         try narrowing.change(opened) { (transaction) throws(VaultError) in
             // Another process may have stored the item while the secret was being typed.
             isThere = try transaction.item(key) != nil
@@ -82,6 +83,7 @@ struct SetItem: ParsableCommand {
             )
         }
         report(key, isNew: !isThere, isOther: key != named, hasSecret: hasSecret)
+        try conflicts.report(in: opened)
         if let made { Terminal.note(made) }
         if let found, hasSecret { reportExpiry(of: found, changes) }
     }

@@ -11,8 +11,9 @@ struct Undo: ParsableCommand {
         discussion: """
             An undo is itself a new change, so nothing is lost: 'vaultfmt redo' reapplies the change, and a secret \
             that an undo replaces becomes an earlier value of its item. Undo again to go further back. A merge, or a \
-            change made by another machine, is undone only after confirmation. The file contains earlier states until \
-            it is compacted or rewritten; a rotation and most slot changes rewrite it.
+            change made by another machine, is undone only after confirmation, and other machines follow the undo when \
+            they next merge. The file contains earlier states until it is compacted or rewritten; a rotation and most \
+            slot changes rewrite it.
 
             Examples:
               vaultfmt undo
@@ -96,6 +97,11 @@ struct UndoOptions: ParsableArguments {
     /// Shows the changes, asks for confirmation unless this machine made them, and then undoes or redoes them.
     func carryOut(_ step: UndoStep, on vault: Vault, _ machine: Machine, _ done: String) throws {
         for line in UndoText.lines(step.changes) { Terminal.errorLine("  \(line)") }
+        if step.entries.contains(where: \.isMerge) || !step.isMadeHere {
+            Terminal.note(
+                "other machines will follow: this is a change like any other, so what is \(done) here is \(done) on them too, "
+                    + "with their next merge")
+        }
         guard !dryRun else { return Terminal.note("nothing was changed (--dry-run)") }
         guard try isAllowed(step) else { throw CommandFailure.declined("nothing was changed") }
         ControllingTerminal.end()

@@ -80,6 +80,7 @@ struct Update: ParsableCommand {
             try changes.keepDate(ofSecretOf: item, in: opened)
             return (item: item, changes: changes)
         }
+        let conflicts = try ConflictsBefore(of: items, in: opened)
         try narrowing.change(opened) { (transaction) throws(VaultError) in
             for (item, dated) in dated {
                 var changes = dated
@@ -89,6 +90,7 @@ struct Update: ParsableCommand {
             }
         }
         if items.count > 1 { Terminal.note("changed \(items.count) items") }
+        try conflicts.report(in: opened)
         for name in removal.removeAttribute where !items.contains(where: { $0.attributes.attribute(name) != nil }) {
             let whose = items.count == 1 ? ItemText.summary(items[0].key) : "none of the items"
             Terminal.note(

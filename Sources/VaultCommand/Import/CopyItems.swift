@@ -102,9 +102,11 @@ struct CopyItems: ParsableCommand {
         let report = ImportReport(participle: "copied", isConfirmed: chosen.yes, mayAsk: !vault.access.noInput)
         let progress = Progress("copying", of: "items")
         defer { progress.finish() }
+        let conflicts = try onDuplicate.changesItems ? ConflictsBefore(in: target) : nil
         try session.run(&source, into: target, counted: { progress.count($0) }, accept: report.accept)
         progress.finish()
         report.write(session, verb: "copied")
+        try conflicts?.report(in: target)
         try report.refuseLosses(in: session, verb: "copied")
     }
 
@@ -174,7 +176,7 @@ struct CopyItems: ParsableCommand {
         options.cost = try cost.cost()
         options.allowWeak = cost.allowWeak
         options.keptVersions = 10
-        options.lockWait = .seconds(vault.access.wait)
+        options.lockWait = .seconds(vault.access.lockWait)
         let machine = try ThisMachine.current()
         options.device = machine.deviceFile.loadIfSound()
         let progress = Progress("creating")

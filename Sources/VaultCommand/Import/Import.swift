@@ -5,7 +5,10 @@ import VaultFmt
 import VaultLocal
 
 extension SourceFormat: ExpressibleByArgument {}
-extension DuplicatePolicy: ExpressibleByArgument {}
+extension DuplicatePolicy: ExpressibleByArgument {
+    /// Whether items that the vault already has are changed.
+    var changesItems: Bool { self == .replace || self == .updateNewer }
+}
 
 /// `import`: imports items from another password manager, one of our own exports, or PEM.
 struct Import: ParsableCommand {
@@ -97,9 +100,11 @@ struct Import: ParsableCommand {
             try report.warnOfExposed(in: session)
             return try report.refuseLosses(in: session, verb: "would be imported")
         }
+        let conflicts = try onDuplicate.changesItems ? ConflictsBefore(in: vault) : nil
         try session.run(&opened, into: vault, counted: { progress?.count($0) }, accept: report.accept)
         progress?.finish()
         report.write(session, verb: "imported")
+        try conflicts?.report(in: vault)
         if format.isPlaintext, source != "-", Terminal.errorIsTerminal {
             Terminal.note("\(TerminalText.quoted(source)) still contains these secrets in plaintext; delete it soon")
         }

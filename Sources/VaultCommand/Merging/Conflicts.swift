@@ -10,7 +10,7 @@ struct Conflicts: ParsableCommand {
         abstract: "List, show and settle conflicts left by merges.",
         discussion: """
             If two machines change the same field of an item, the newer change wins, and the other value is kept until \
-            you settle the conflict.
+            you settle the conflict. Changing the field settles it too, and says so.
 
             Examples:
               vaultfmt conflicts
@@ -272,9 +272,7 @@ extension Conflict {
     /// Whether the same values are left to settle.
     fileprivate func isSame(as other: Conflict) -> Bool {
         item == other.item
-            && values.elementsEqual(other.values) {
-                ($0.field, $0.revision, $0.replica) == ($1.field, $1.revision, $1.replica)
-            }
+            && values.elementsEqual(other.values) { $0.isSame(as: $1) }
     }
 
     /// Returns the value with a number printed by `conflicts show`.
@@ -289,6 +287,11 @@ extension Conflict {
 }
 
 extension Conflict.Value {
+    /// Whether it is the same value of the same item.
+    func isSame(as other: Self) -> Bool {
+        (field, revision, replica) == (other.field, other.revision, other.replica)
+    }
+
     /// The value, unless it is a secret.
     fileprivate var shown: String {
         switch field {

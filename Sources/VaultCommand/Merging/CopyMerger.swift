@@ -349,6 +349,11 @@ struct CopyMerger {
                 ExitStatus(error),
                 "\(error.description); nothing was merged: see 'vaultfmt merge --help', --accept-old-keys",
                 code: error.code)
+        case .noSlotOpens where error.detail == VaultError.slotsInUseGone.detail:
+            CommandFailure(
+                ExitStatus(error),
+                "\(error.description); nothing was merged: give the factors of such a slot, or the other copy's with --other-passphrase-file or --other-key-file",
+                code: error.code)
         case .authenticationFailed, .structureInvalid, .headerInvalid:
             CommandFailure(
                 ExitStatus(error),

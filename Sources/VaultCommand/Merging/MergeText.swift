@@ -83,7 +83,7 @@ enum MergeText {
             "slot that no longer opens \(list(groups)): \(slot(id, name))"
         case .slotGainedGroups(let id, let name, let groups): "slot that also opens \(list(groups)): \(slot(id, name))"
         case .slotAddedAgain(let id, let name):
-            "each copy had removed the other's last full slot, so this one was kept: \(slot(id, name))"
+            "between them, the two copies had removed every full slot, so the one that opened this vault was added again, and the others are gone: \(slot(id, name))"
         case .slotDropped(let id, let name): "slot of unknown type, dropped: \(slot(id, name))"
         case .slotNotCarriedOut(let id, let name):
             "slot added, changed or removed under the old keys; that change was not carried out: \(slot(id, name))"

@@ -13,8 +13,8 @@ struct AccessOptions: ParsableArguments {
     @Flag(help: "Never prompt; fail instead.")
     var noInput = false
 
-    @Option("How long to wait for another writer.", value: "seconds")
-    var wait: Double = 10
+    @Option("How long to wait for another writer (default: 10; an agent with --collection: 2).", value: "seconds")
+    var wait: Double?
 
     @Option("The maximum memory for a slot's key derivation.", value: "size")
     var maxKdfMemory: MemorySize?
@@ -29,10 +29,13 @@ struct AccessOptions: ParsableArguments {
     var maxKdfWork: MemorySize?
 
     func validate() throws {
-        guard wait.isFinite, wait >= 0, wait <= 86_400 else {
+        guard lockWait.isFinite, lockWait >= 0, lockWait <= 86_400 else {
             throw ValidationError("--wait must be between 0 and 86400 seconds")
         }
     }
+
+    /// For how many seconds to wait for another writer.
+    var lockWait: Double { wait ?? 10 }
 
     /// The reader's limits, raised as the options specify.
     var limits: ReaderLimits {
@@ -322,7 +325,7 @@ struct AccessOptions: ParsableArguments {
         var options = OpenOptions()
         options.writable = writable
         options.limits = limits
-        options.lockWait = .seconds(wait)
+        options.lockWait = .seconds(lockWait)
         options.owners = owner?.value
         options.device = try device == .create ? machine.deviceFile.loadOrCreate() : machine.deviceFile.loadIfSound()
         return options

@@ -77,7 +77,8 @@ enum HelpTopics {
           73   the output already exists, and is not overwritten
           74   input or output failed (disk full, no permission)
           75   busy: another process is writing (see --wait), or another SSH agent is running
-          77   no slot opens, no factor is given with --no-input, or a question was answered with no
+          77   no slot opens, no factor is given with --no-input, the slot does not grant what is asked for,
+               or a question was answered with no
           78   the key derivation exceeds the reader's limit (see --max-kdf-memory)
           126, 127  'run' cannot start the program; there is no such program
           130  interrupted at a prompt (Ctrl-C)
@@ -100,6 +101,8 @@ enum HelpTopics {
           XDG_RUNTIME_DIR                vaultfmt/ in it (or in /run/user/UID) holds the sockets of 'agent'
           SSH_AUTH_SOCK                  the agent to which 'ssh add' adds keys
           SSH_ASKPASS                    the program that asks before 'agent' uses a key that needs confirmation
+          XDG_SESSION_ID                 a session with which 'agent --lock-with-session' locks the vault
+          NOTIFY_SOCKET                  where 'agent' tells systemd that it is ready
           EDITOR, VISUAL                 the editor of 'edit'
           NO_COLOR                       if set and not empty, turns off colour
 

@@ -85,10 +85,9 @@ enum Subprocess {
     /// - `input`, `output` and `error`: Its standard descriptors; nil means /dev/null.
     /// - `kept`: Another descriptor for it, which has the number 3 in the program.
     /// - `settings`: Environment variables for it, which override this process's variables of the same names.
-    /// - `inGroupOfItsOwn`: Whether it leads a process group, whose number is then that of the program.
     static func start(
         _ path: String, _ arguments: [String], input: Int32?, output: Int32?, error: Int32? = nil,
-        kept: Int32? = nil, settings: [String: String] = [:], inGroupOfItsOwn: Bool = false
+        kept: Int32? = nil, settings: [String: String] = [:]
     ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
@@ -98,8 +97,6 @@ enum Subprocess {
             posix_spawn_file_actions_destroy(&actions)
             posix_spawnattr_destroy(&attributes)
         }
-        // The group is 0: that of the new process.
-        if inGroupOfItsOwn { posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP)) }
         for (descriptor, target) in [(input, STDIN_FILENO), (output, STDOUT_FILENO), (error, STDERR_FILENO)] {
             if let descriptor {
                 posix_spawn_file_actions_adddup2(&actions, descriptor, target)
@@ -110,6 +107,27 @@ enum Subprocess {
         // The other descriptors may include a factor that has not been read yet.
         vault_spawn_without_others(&actions, kept ?? -1)
         return try spawn(path, arguments, &actions, &attributes, settings: settings)
+    }
+
+    /// Starts a program that leads a process group of its own and is asked to end when the calling thread ends, even if
+    /// this process is killed. Its standard input is /dev/null.
+    /// - `output`: Its standard output.
+    /// - `settings`: As for `start`.
+    static func startBound(
+        _ path: String, _ arguments: [String], output: Int32, settings: [String: String]
+    ) throws -> pid_t {
+        var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) }
+        words.append(nil)
+        defer { words.forEach { free($0) } }
+        let added = settings.map { strdup("\($0)=\($1)") }
+        defer { added.forEach { free($0) } }
+        let inherited = ChildEnvironment.inherited(without: Set(settings.keys))
+        let environment: [UnsafeMutablePointer<CChar>?] = inherited + added + [nil]
+        let process = vault_spawn_with_thread(path, words, environment, output)
+        guard process > 0 else {
+            throw CommandFailure(.io, "cannot start \(TerminalText.path(path)): \(Descriptor.message(-process))")
+        }
+        return process
     }
 
     /// The descriptor on which a program started by `startApart` finds this process's standard output.

@@ -40,12 +40,12 @@ extension Vault {
     }
 
     /// Runs `body` while the writer's lock is held. During this time, the file ends with its newest state.
-    package func whileNobodyWrites<R>(_ body: () throws(VaultError) -> R) throws(VaultError) -> R {
+    package func whileNobodyWrites<R>(_ body: (HeldVault) throws(VaultError) -> R) throws(VaultError) -> R {
         try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 // Remove the zeros that are reserved for the next change.
                 core.store.dropReserve()
-                return try body()
+                return try body(HeldVault(core: core))
             }
         }
     }
@@ -62,6 +62,18 @@ extension Vault {
         guard let first = vaults.first else { return try body() }
         return try first.withCore { (_) throws(VaultError) in try holding(vaults.dropFirst(), body) }
     }
+}
+
+/// A vault whose file no program that respects the lock can change.
+package struct HeldVault {
+    fileprivate let core: VaultCore
+
+    /// The state with which the file ends.
+    package var state: StateID { core.state }
+
+    /// Returns whether the file is still the one that is locked, and still ends with its state. Only a program that
+    /// ignores the lock can change either.
+    package func isInPlace() throws(VaultError) -> Bool { try core.store.isInPlace() }
 }
 
 /// One merge of two copies of a vault.
@@ -143,17 +155,21 @@ private struct Merging {
     ) throws(VaultError) -> MergeReport {
         switch (mine.includes(its), its.includes(mine)) {
         case (true, true):
-            guard options.unifiesFiles, isTheirsGreater else { return MergeReport(.same) }
+            guard options.unifiesFiles, try isTheirsGreater(mine, its) else { return MergeReport(.same) }
             return try takeTheirs { (_) throws(VaultError) in MergeReport(.same) }
         case (true, false): return MergeReport(.ours)
         case (false, true): return try takeTheirs(orUnite: mine, its, split: split)
         case (false, false):
             // The rows of a split id prove nothing. Without this check, two copies would exchange merges endlessly.
             if mine.hasSplitIDs {
-                if try StateMerge(mine, its, split: split, nil).isOurs() { return MergeReport(.ours) }
-                if try StateMerge(its, mine, split: split, nil).isOurs() {
-                    return try takeTheirs(orUnite: mine, its, split: split)
+                let isTheirs = try StateMerge(its, mine, split: split, nil).isOurs()
+                if try StateMerge(mine, its, split: split, nil).isOurs() {
+                    guard isTheirs, options.unifiesFiles, try isTheirsGreater(mine, its) else {
+                        return MergeReport(.ours)
+                    }
+                    return try takeTheirs { (_) throws(VaultError) in MergeReport(.ours) }
                 }
+                if isTheirs { return try takeTheirs(orUnite: mine, its, split: split) }
             }
             return try unite(mine, its, split: split)
         }
@@ -164,10 +180,14 @@ private struct Merging {
         return try options.isRehearsal ? merge.rehearse() : merge.write()
     }
 
-    /// Replaces our file with theirs or, if theirs is damaged, merges both and adds a note to the report.
+    /// Replaces our file with theirs or, if theirs contains earlier states that were erased from ours or is damaged,
+    /// merges both. The report lists the damage.
     private func takeTheirs(
         orUnite mine: MergeSide, _ its: MergeSide, split: [ReplicaID]
     ) throws(VaultError) -> MergeReport {
+        guard let own = try FirstState.find(mine), let others = try FirstState.find(its), others.follows(own) else {
+            return try unite(mine, its, split: split)
+        }
         // Our slots must be compared before our file is replaced.
         let slots = try SlotMerge(mine, its).notes
         var isUnited = false
@@ -202,14 +222,18 @@ private struct Merging {
         return report
     }
 
-    /// True if both sides keep their file rather than ours; both have equal contents. Without a rule, the sides would
-    /// exchange their files endlessly.
-    private var isTheirsGreater: Bool {
-        let (mine, its) = (ours.store.state, theirs.store.state)
-        guard mine.commit.generation == its.commit.generation else {
-            return mine.commit.generation < its.commit.generation
+    /// Returns true if both sides keep their file rather than ours, of two with equal contents. Without a rule, the
+    /// sides would exchange their files endlessly. The file from which more was erased comes first.
+    private func isTheirsGreater(_ mine: MergeSide, _ its: MergeSide) throws(VaultError) -> Bool {
+        if let own = try FirstState.find(mine), let others = try FirstState.find(its) {
+            let (isOursOlder, isTheirsOlder) = (!own.follows(others), !others.follows(own))
+            if isOursOlder != isTheirsOlder { return isOursOlder }
         }
-        return mine.chain.bytes.lexicographicallyPrecedes(its.chain.bytes)
+        let (own, others) = (mine.store.state, its.store.state)
+        guard own.commit.generation == others.commit.generation else {
+            return own.commit.generation < others.commit.generation
+        }
+        return own.chain.bytes.lexicographicallyPrecedes(others.chain.bytes)
     }
 
     /// Adds notes on items that now have the same key as another item, unless both were already in this copy.

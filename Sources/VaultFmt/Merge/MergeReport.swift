@@ -63,7 +63,8 @@ public struct MergeReport: Sendable, Equatable {
         case slotLostGroups(SlotID, name: String, groups: [String])
         /// A slot now grants these additional groups.
         case slotGainedGroups(SlotID, name: String, groups: [String])
-        /// No full slot was left, so the one that opened this copy was added again.
+        /// Between them, the copies had removed every full slot, so the one that opened this copy was added again; the
+        /// others are gone.
         case slotAddedAgain(SlotID, name: String)
         /// A slot of an unknown kind was dropped, because the new keys cannot be sealed for it.
         case slotDropped(SlotID, name: String)

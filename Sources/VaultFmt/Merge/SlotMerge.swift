@@ -1,5 +1,5 @@
 internal import VaultBytes
-internal import VaultStore
+package import VaultStore
 
 /// Merges the slots of two copies. The dot of a slot's creation decides whether the slot is kept, and the dot of a
 /// grant decides whether the grant is kept (section 8.1).
@@ -120,26 +120,35 @@ struct SlotMerge {
 
     /// Returns a slot of the result that opened one of the copies, with its wrapping key.
     ///
-    /// - Returns: The slot; nil if the available factors do not open any slot of the result.
-    func opened() -> (id: Bytes16, wrappingKey: SecretBox)? {
+    /// - Throws: `noSlotOpens` if the available factors do not open any slot of the result.
+    func opened() throws(VaultError) -> (id: Bytes16, wrappingKey: SecretBox) {
         for (side, isItsOwn) in [(ours, \Choice.isOurs), (theirs, \Choice.isTheirs)] {
             let id = side.store.slot.id
             if slots.contains(where: { $0.id == id && $0.isKnownFull && $0[keyPath: isItsOwn] }) {
                 return (id, SecretBox(side.store.slot.wrappingKey.copy()))
             }
         }
-        return nil
+        throw VaultError.slotsInUseGone
     }
 
-    /// Adds the slot that opened our copy again, under the dot of a change, because no full slot is left.
-    mutating func addOpenedAgain(_ dot: Dot) throws(VaultError) {
+    /// Adds the slot that opened our copy again, under the dot of a change, because no full slot is left; a dry
+    /// run makes no change, and so has no dot.
+    mutating func addOpenedAgain(_ dot: Dot?) throws(VaultError) {
         let id = ours.store.slot.id
         guard let state = try ours.slots()[id] else { return }
         var again = try choice(id, ours, state, isOurs: true, isTheirs: false)
-        (again.made, again.changed) = (dot, dot)
+        if let dot { (again.made, again.changed) = (dot, dot) }
         slots.removeAll { $0.id == id }
         slots.append(again)
         notes.removeAll { $0 == .slotRemoved(SlotID(id), name: again.part.name) }
         notes.append(.slotAddedAgain(SlotID(id), name: again.part.name))
     }
+}
+
+extension VaultError {
+    /// The error of a merge whose result none of the available factors would open.
+    package static let slotsInUseGone = VaultError(
+        .noSlotOpens,
+        "the slot that opened this copy was removed or changed in the other one, so the available factors would not open the result: open it with a slot that both copies have"
+    )
 }

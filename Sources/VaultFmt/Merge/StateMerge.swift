@@ -46,6 +46,9 @@ struct StateMerge {
     }
 
     func rehearse() throws(VaultError) -> MergeReport {
+        var slots = slots
+        if !slots.hasFullSlot { try slots.addOpenedAgain(nil) }
+        _ = try slots.opened()
         let keyring = try KeyringMerge(ours, theirs, slots)
         var report = report(slots, keyring)
         try items.rehearse(limit: keyring.keyring.keeping.count, &report)
@@ -62,11 +65,7 @@ struct StateMerge {
             var slots = slots
             // Each side can remove the other's last slot; the merge keeps the slot that opened our copy.
             if !slots.hasFullSlot { try slots.addOpenedAgain(try transaction.nextDot()) }
-            guard let opened = slots.opened() else {
-                throw VaultError(
-                    .noSlotOpens,
-                    "the merge would leave no slot that can be opened with the available factors: add one first")
-            }
+            let opened = try slots.opened()
             let keyring = try KeyringMerge(ours, theirs, slots)
             var report = report(slots, keyring)
             let united = try united(keyring, transaction.next)

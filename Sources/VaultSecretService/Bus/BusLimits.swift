@@ -33,6 +33,8 @@ package enum BusLimits {
     /// Prompts that keep a secret until a person has answered: of a process, and of all.
     static let processSecrets = 2
     static let waitingSecrets = 8
+    /// For how many milliseconds the answer no holds for the same question of the same client.
+    static let denialTime: UInt64 = 30_000
     package static let clients = 512
     static let aliases = 32
     /// The items whose change of `Locked` is signalled, and the events that are kept until they are taken.
@@ -53,8 +55,9 @@ package struct ListingLimits: Sendable {
     /// Items that are shown, and with how many of them clients can store no more.
     var items = 16_384
     var itemsToStore = 8192
-    /// Collections that are shown.
+    /// Collections that are shown, and those without items that a client can make.
     var collections = 256
+    var emptyCollections = 32
 
     package init() {}
 }

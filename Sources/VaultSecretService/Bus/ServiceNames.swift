@@ -23,8 +23,9 @@ package enum ServiceName {
 /// An object of the service, as its path names it. Whether there is such an object is another question.
 enum ServiceObject: Hashable, Sendable {
     case service
-    /// The parent of the collections, which only introspection knows.
+    /// The parents of the collections and of the aliases, which only introspection knows.
     case collections
+    case aliases
     /// An access group.
     case collection(String)
     case item(group: String, ItemID)
@@ -45,6 +46,7 @@ enum ServiceObject: Hashable, Sendable {
         switch parts.count {
         case 1 where parts[0].isEmpty: return .service
         case 2 where parts[1] == "collection": return .collections
+        case 2 where parts[1] == "aliases": return .aliases
         case 3 where parts[1] == "collection": return PathElement.decode(parts[2]).map { .collection($0) }
         case 3 where parts[1] == "aliases": return PathElement.decode(parts[2]).map { .alias($0) }
         case 3 where parts[1] == "session": return UInt64(parts[2]).map { .session($0) }
@@ -60,6 +62,7 @@ enum ServiceObject: Hashable, Sendable {
         switch self {
         case .service: ServiceName.path
         case .collections: ServiceName.path + "/collection"
+        case .aliases: ServiceName.path + "/aliases"
         case .collection(let group): ServiceName.path + "/collection/" + PathElement.encode(group)
         case .item(let group, let id): ServiceName.path + "/collection/" + PathElement.encode(group) + "/\(id)"
         case .alias(let name): ServiceName.path + "/aliases/" + PathElement.encode(name)

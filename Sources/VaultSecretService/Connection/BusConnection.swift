@@ -21,7 +21,7 @@ package final class BusConnection {
     /// - `replaces`: Whether to take the name from another service that allows it.
     /// - Throws: `unavailable` without libsystemd or a bus; `busy` if another service has the name.
     package init(for name: String, replaces: Bool) throws(AgentError) {
-        try Self.load()
+        try Self.load(for: "the Secret Service")
         var opened: UnsafeMutableRawPointer?
         let failure = user_bus_open(&opened)
         guard failure >= 0, let opened else {
@@ -46,7 +46,8 @@ package final class BusConnection {
 
     deinit { user_bus_close(bus) }
 
-    private static func load() throws(AgentError) {
+    /// Loads libsystemd, which something needs. Throws `unavailable` if it is not installed.
+    static func load(for purpose: String) throws(AgentError) {
         var reason = [CChar](repeating: 0, count: 256)
         switch user_bus_load(&reason, reason.count) {
         case USER_BUS_LOADED: return
@@ -56,7 +57,7 @@ package final class BusConnection {
         default:
             throw AgentError(
                 .unavailable,
-                "the Secret Service needs a library that is not installed; install the Debian package 'libsystemd0'")
+                "\(purpose) needs a library that is not installed; install the Debian package 'libsystemd0'")
         }
     }
 
@@ -67,11 +68,14 @@ package final class BusConnection {
             return AgentError(.unavailable, "cannot take the name \(name) on the bus: \(text(failure))")
         }
         let who = owner.map { "\(TerminalText.quoted(AgentPeer.program(of: $0.process))) (process \($0.process))" }
-        let advice = replaces ? "it does not let others replace it; end it first" : "end it first, or add --replace"
+        let advice =
+            replaces
+            ? "it does not let others replace it, which gnome-keyring never does; end it first"
+            : "end it first; --replace helps only if it lets others replace it, which gnome-keyring never does"
         return AgentError(.busy, "\(who ?? "another service") has the name \(name) on the bus: \(advice)")
     }
 
-    private static func text(_ failure: Int32) -> String {
+    static func text(_ failure: Int32) -> String {
         guard let text = strerror(failure.magnitude == 0 ? 0 : -failure) else { return "error \(failure)" }
         return String(cString: text)
     }

@@ -17,7 +17,9 @@ struct MessageReader {
 
     /// Returns the values that are left in the container.
     private mutating func rest(depth: Int) throws(BusError) -> [BusValue] {
-        guard depth <= BusLimits.depth else { throw .limit("the call is too deep") }
+        guard depth <= BusLimits.depth else {
+            throw .limit("the call is too deep; at most \(BusLimits.depth) levels are read")
+        }
         var all: [BusValue] = []
         var type: CChar = 0
         var contents: UnsafePointer<CChar>?
@@ -26,7 +28,9 @@ struct MessageReader {
             guard result >= 0 else { throw Self.malformed }
             guard result > 0 else { return all }
             values += 1
-            guard values <= BusLimits.values else { throw .limit("the call has too many values") }
+            guard values <= BusLimits.values else {
+                throw .limit("the call has too many values; at most \(BusLimits.values) are read")
+            }
             // The next call of libsystemd changes it.
             let inner = contents.map { String(cString: $0) } ?? ""
             all.append(try value(type, inner, depth: depth))
@@ -75,7 +79,9 @@ struct MessageReader {
         guard user_bus_read(message, type, &start) > 0, let start else { throw Self.malformed }
         // Its length is looked at before anything is copied.
         textBytes += strnlen(start, BusLimits.text + 1)
-        guard textBytes <= BusLimits.text else { throw .limit("the call has too much text") }
+        guard textBytes <= BusLimits.text else {
+            throw .limit("the call has too much text; at most \(BusLimits.text) bytes are read")
+        }
         guard let text = String(validatingCString: start) else { throw Self.malformed }
         return text
     }

@@ -58,7 +58,8 @@ package final class SecretServiceServer: AttachedService {
     }
 
     package var state: String {
-        connection == nil ? "not served, because the bus has ended; it is tried again" : "served as \(name)"
+        let way = connection == nil ? "not served, because the bus has ended; it is tried again" : "served as \(name)"
+        return "\(way); \(service.summary)"
     }
 
     package func takeEvents() -> [(action: String, peer: AgentPeer)] {
@@ -160,18 +161,27 @@ package final class SecretServiceServer: AttachedService {
     }
 
     private func answer(_ message: BusMessage, _ connection: BusConnection, _ now: UInt64) -> ServiceAnswer {
-        do throws(BusError) {
-            let client = try client(message.sender, connection)
-            return service.answer(
-                BusCall(client, message.path, message.interface, message.member, try message.values()), now: now)
-        } catch { return .reply(.failure(error)) }
+        let client: BusClient
+        do throws(BusError) { client = try self.client(message.sender, connection) } catch {
+            events.append("refused a program: \(error.message)")
+            return .reply(.failure(error))
+        }
+        func call(_ values: [BusValue]) -> BusCall {
+            BusCall(client, message.path, message.interface, message.member, values)
+        }
+        do throws(BusError) { return service.answer(call(try message.values()), now: now) } catch {
+            service.noteRefusal(of: call([]), error)
+            return .reply(.failure(error))
+        }
     }
 
     /// Returns the client with a name. Throws `AccessDenied` if it is another user's.
     private func client(_ name: String, _ connection: BusConnection) throws(BusError) -> BusClient {
         if let known = clients[name] { return known }
         guard name.hasPrefix(":"), name.utf8.allSatisfy(Self.isOfName) else { throw .denied("there is no such client") }
-        guard clients.count < BusLimits.clients else { throw .limit("there are too many clients") }
+        guard clients.count < BusLimits.clients else {
+            throw .limit("at most \(BusLimits.clients) programs are served at a time")
+        }
         // First, so that its end is not missed.
         connection.watch(name, true)
         guard let credentials = connection.credentials(of: name), credentials.user == geteuid() else {

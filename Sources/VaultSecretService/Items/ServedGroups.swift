@@ -17,6 +17,12 @@ package struct ServedGroups: Sendable {
     /// Returns the group of a collection that a client has named.
     func group(ofCollection name: String) -> String { defaultGroup + "/" + name }
 
+    /// Returns which of the named groups are not among those that a slot grants, and whether it grants no collection.
+    package func missing(in granted: [String]) -> (groups: [String], isAll: Bool) {
+        let missing = named.filter { group in !granted.contains { $0.isSame(as: group) } }
+        return (missing, !granted.contains(where: include))
+    }
+
     func include(_ group: String) -> Bool {
         named.contains { $0.isSame(as: group) } || isWithinDefault(group)
     }

@@ -19,8 +19,8 @@ final class VaultCollections {
     private let served: ServedVault
     /// What was listed last, which is remembered while the vault is locked: names and attributes, and no secret.
     private(set) var remembered: Listing?
-    /// Collections that clients have made. They need no items.
-    private var made: [String] = []
+    /// Collections that clients have made, and the names of these, the oldest first. They need no items.
+    private var made: [(group: String, client: String)] = []
     private var changes: [Change] = []
 
     init(_ served: ServedVault, _ groups: ServedGroups, _ limits: ListingLimits) {
@@ -37,6 +37,8 @@ final class VaultCollections {
     /// How often the vault has been locked: it may have been opened again since.
     var lockCount: UInt64 { served.lockCount }
     var vaultPath: String { served.path }
+    /// What the slot that has opened the vault grants, and whether the vault can be changed; nil while it is locked.
+    var access: (access: Access, isWritable: Bool)? { served.openAccess }
 
     /// Returns what has changed since the last call.
     func takeChanges() -> [Change] {
@@ -88,12 +90,21 @@ final class VaultCollections {
         return Listing(state: state, groups: ordered(found), items: items, isComplete: isComplete)
     }
 
-    /// Returns the groups that are named, and then those that were found or made, each once.
+    /// Returns the groups that are named, and then those that were found or made, each once. If these are too many, the
+    /// oldest ones that were made and have no items are forgotten.
     private func ordered(_ found: [String]) -> [String] {
-        var all = groups.named
-        for group in (found + made).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) })
-        where !all.contains(where: { $0.isSame(as: group) }) { all.append(group) }
-        return all
+        var others: [String] = []
+        for group in found where !Self.has(group, groups.named) { others.append(group) }
+        let room = max(limits.collections - groups.named.count - others.count, 0)
+        let empty = made.map(\.group).filter { !Self.has($0, groups.named) && !Self.has($0, others) }
+        let gone = empty.prefix(max(empty.count - room, 0))
+        made.removeAll { Self.has($0.group, gone) }
+        others += empty.dropFirst(gone.count)
+        return groups.named + others.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    private static func has(_ group: String, _ groups: some Sequence<String>) -> Bool {
+        groups.contains { $0.isSame(as: group) }
     }
 
     private func note(_ new: Listing, since old: Listing?) {
@@ -127,7 +138,9 @@ final class VaultCollections {
         guard let secret else { throw .noObject() }
         // What a client may have was decided of the other one.
         guard changed == item.secretChanged else { throw .failed("the secret has just been replaced; try again") }
-        guard secret.count <= BusLimits.secret else { throw .limit("the secret is too large for the Secret Service") }
+        guard secret.count <= BusLimits.secret else {
+            throw .limit("programs are given at most \(BusLimits.secret) bytes, and the secret has more")
+        }
         served.noteUse(now: now)
         return secret
     }
@@ -149,19 +162,38 @@ final class VaultCollections {
 
     // MARK: changing
 
-    /// Makes a collection that lasts until the agent ends, and for good with its first item; returns its group.
+    /// Makes a collection that lasts until the agent ends, and for good with its first item; returns its group. If the
+    /// list is full, the oldest one that was made and has no items gives way.
     ///
+    /// - `client`: The name of the client that makes it.
     /// - Throws: `IsLocked`, `AccessDenied`, `LimitsExceeded`.
-    func makeCollection(_ name: String, now: UInt64) throws(BusError) -> String {
+    func makeCollection(_ name: String, for client: String, now: UInt64) throws(BusError) -> String {
         let vault = try open(now: now)
         guard case .owner = vault.access, vault.isWritable else { throw Self.readOnly }
         let listing = try BusError.vault { () throws(VaultError) in try list(vault) }
         let group = groups.group(ofCollection: name)
         guard !listing.has(group: group) else { return group }
-        guard listing.groups.count < limits.collections else { throw .limit("there are too many collections") }
-        made.append(group)
-        setGroups(ordered(listing.groups), of: listing)
+        let filled = filledGroups(listing)
+        let own = made.count { $0.client == client && !Self.has($0.group, filled) }
+        guard own < limits.emptyCollections else {
+            throw .limit("a program can make at most \(limits.emptyCollections) collections that have no items")
+        }
+        let fixed = groups.named + filled.filter { !Self.has($0, groups.named) }
+        guard fixed.count < limits.collections else {
+            throw .limit("the vault has \(limits.collections) collections already, and no more can be shown")
+        }
+        made.append((group, client))
+        setGroups(ordered(filled), of: listing)
         return group
+    }
+
+    /// Returns the groups that have items.
+    private func filledGroups(_ listing: Listing) -> [String] {
+        var filled: [String] = []
+        for item in listing.items where filled.last?.isSame(as: item.group) != true && !Self.has(item.group, filled) {
+            filled.append(item.group)
+        }
+        return filled
     }
 
     private func setGroups(_ groups: [String], of old: Listing) {
@@ -181,7 +213,8 @@ final class VaultCollections {
     func store(_ item: NewItem, replacing old: ListedItem?, now: UInt64) throws(BusError) -> ItemID {
         let vault = try open(now: now)
         if old == nil, let count = remembered?.items.count, count >= limits.itemsToStore {
-            throw .limit("the collections have too many items to store more")
+            throw .limit(
+                "the collections have \(count) items; programs can store new ones below \(limits.itemsToStore)")
         }
         let changes = try Self.changes(
             label: item.label, attributes: item.attributes, contentType: item.contentType, of: old)
@@ -240,10 +273,9 @@ final class VaultCollections {
 
     /// Forgets a collection that a client has made; one that has items stays.
     func forget(_ group: String) {
-        made.removeAll { $0.isSame(as: group) }
+        made.removeAll { $0.group.isSame(as: group) }
         guard let old = remembered else { return }
-        let found = old.groups.filter { name in !name.isSame(as: group) || !old.items(in: name).isEmpty }
-        setGroups(ordered(found), of: old)
+        setGroups(ordered(filledGroups(old)), of: old)
     }
 
     /// Notes that the vault was changed.
@@ -325,7 +357,9 @@ extension BusError {
     init(_ error: VaultError) {
         let message = TerminalText.singleLine(error.description)
         switch error.code {
-        case .locked: self = .isLocked(message)
+        // A slot that does not open any more leaves the vault locked, as the next request finds.
+        case .locked, .noSlotOpens: self = .isLocked(message)
+        case .busy: self = .failed("another program is writing to the vault, and has not ended in time: \(message)")
         case .noSuchItem: self = .noObject(message)
         case .notPermitted, .readOnly, .readOnlyExtension, .deviceBound, .noSecret: self = .denied(message)
         case .limitExceeded: self = .limit(message)

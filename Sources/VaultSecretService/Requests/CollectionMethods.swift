@@ -76,20 +76,35 @@ extension SecretService {
     }
 
     func checkedLabel(_ label: String) throws(BusError) -> String {
-        guard label.utf8.count <= BusLimits.label else { throw .limit("the label is too long") }
+        guard label.utf8.count <= BusLimits.label else {
+            throw .limit("a label can have at most \(BusLimits.label) bytes")
+        }
         return label
     }
 
     func checkedType(_ type: String) throws(BusError) -> String {
-        guard type.utf8.count <= BusLimits.contentType else { throw .limit("the content type is too long") }
+        guard type.utf8.count <= BusLimits.contentType else {
+            throw .limit("a content type can have at most \(BusLimits.contentType) bytes")
+        }
         return type
     }
 
-    /// Deletes a collection with all items that clients see in it.
-    func deleteCollection(_ group: String, for client: BusClient, now: UInt64) throws(BusError) {
+    /// Deletes the items that clients see in a collection, and the collection if it has no others.
+    ///
+    /// - `agreed`: The items that a person has agreed to; nil stands for all. What was stored since the question stays,
+    ///   and the collection with it.
+    func deleteCollection(
+        _ group: String, agreed: [ItemID]? = nil, for client: BusClient, now: UInt64
+    ) throws(BusError) {
         guard let listing = try collections.listing(now: now) else { throw .isLocked() }
-        try collections.delete(listing.items(in: group), now: now)
+        let all = listing.items(in: group)
+        let agreed = agreed.map { Set($0) }
+        let items = all.filter { agreed?.contains($0.id) ?? true }
+        try collections.delete(items, now: now)
         collections.forget(group)
-        note("deleted the collection \(collections.groups.label(group))", by: client)
+        let label = collections.groups.label(group)
+        let kept = all.count - items.count
+        let others = kept == 0 ? "" : "; what was stored since the question stays: \(kept)"
+        note("deleted the collection \(label) \(Self.countText(items.count))\(others)", by: client)
     }
 }

@@ -1,8 +1,12 @@
 /// The descriptions of objects, for tools that show what is on the bus.
 enum Introspection {
-    static func description(of object: ServiceObject, _ service: SecretService, now: UInt64) -> String {
+    /// - `hasChildren`: Whether the objects below it are named.
+    static func description(
+        of object: ServiceObject, _ service: SecretService, hasChildren: Bool = true, now: UInt64
+    ) -> String {
         var text = "<node>" + standard + interface(of: object)
-        for child in children(of: object, service, now: now) { text += "<node name=\"\(child)\"/>" }
+        let children = hasChildren ? children(of: object, service, now: now) : []
+        for child in children { text += "<node name=\"\(child)\"/>" }
         return text + "</node>"
     }
 
@@ -12,14 +16,17 @@ enum Introspection {
         return children[path].map { "<node><node name=\"\($0)\"/></node>" }
     }
 
-    /// The names of the objects below one, which consist of letters, digits, `_` and `/`.
+    /// The names of the objects below one, which consist of letters, digits and `_`. Tools ask for the description of
+    /// each of them, so none is left out on the way to one below. Sessions and prompts are their clients' own.
     private static func children(of object: ServiceObject, _ service: SecretService, now: UInt64) -> [String] {
         switch object {
-        case .service: return ["collection", "aliases/default"]
+        case .service: return ["aliases", "collection"]
+        case .aliases: return ([ServiceName.defaultAlias] + service.aliases.map(\.name)).map(PathElement.encode)
         case .collections: return service.collections.names.map(PathElement.encode)
         case .collection(let group):
             do throws(BusError) {
-                return try service.collections.listing(now: now)?.items(in: group).map { "\($0.id)" } ?? []
+                let listing = try service.collections.listing(now: now) ?? service.collections.remembered
+                return listing?.items(in: group).map { "\($0.id)" } ?? []
             } catch { return [] }
         case .item, .alias, .session, .prompt: return []
         }
@@ -32,7 +39,7 @@ enum Introspection {
         case .item: item
         case .session: "<interface name=\"\(ServiceName.session)\"><method name=\"Close\"/></interface>"
         case .prompt: prompt
-        case .collections: ""
+        case .collections, .aliases: ""
         }
     }
 

@@ -40,6 +40,10 @@ extension SecretService {
             }
             guard let prompt = prompts[number] else { continue }
             if let question = question(prompt) {
+                guard !denials.include(question.text, of: prompt.client, now: now) else {
+                    refuse(number, because: "a person has just not agreed to the same question")
+                    continue
+                }
                 prompts.setPut(number, about: question.items)
                 return PersonQuestion(number: number, kind: .confirm(question.text))
             }
@@ -59,7 +63,9 @@ extension SecretService {
         switch (question.kind, answer.refusal) {
         case (.confirm, nil): carryOut(question.number, now: now, agreed: prompt.subjects)
         case (.unlock, nil): goOn(question.number, now: now, isUnlockAsked: true)
-        case (.confirm, let refusal?): refuse(question.number, because: refusal)
+        case (.confirm(let text), let refusal?):
+            if answer == .no { denials.add(text, of: prompt.client, now: now) }
+            refuse(question.number, because: refusal)
         case (.unlock, _?): refuse(question.number, because: "the vault is locked")
         }
         noteTime()
@@ -92,6 +98,7 @@ extension SecretService {
     /// - `agreed`: The items that a person was asked about and has agreed to; nil if nobody had to be asked.
     private func carryOut(_ number: UInt64, now: UInt64, agreed: [ItemID]? = nil) {
         guard let prompt = prompts[number] else { return }
+        let subject = subject(prompt)?.text
         do throws(BusError) {
             guard let listing = try collections.listing(now: now) else { throw .isLocked() }
             try requireNoLock()
@@ -114,11 +121,11 @@ extension SecretService {
                 try delete(try Self.found(listing.item(group, id)), for: prompt.client, now: now)
                 end(number, isDismissed: false)
             case .deleteCollection(let group):
-                try deleteCollection(group, for: prompt.client, now: now)
+                try deleteCollection(group, agreed: agreed, for: prompt.client, now: now)
                 end(number, isDismissed: false)
             }
         } catch {
-            note("refused: \(error.message)", by: prompt.client)
+            note("refused: \(subject.map { $0 + ": " } ?? "")\(error.message)", by: prompt.client)
             end(number, isDismissed: true)
         }
     }
@@ -134,7 +141,8 @@ extension SecretService {
     ) throws(BusError) {
         if !agreed.isEmpty {
             permit(agreed, for: prompt.client)
-            note("unlocked \(agreed.count == 1 ? "an item" : "\(agreed.count) items")", by: prompt.client)
+            let names = agreed.compactMap { collections.remembered?[$0] }.map(Self.name).joined(separator: ", ")
+            note("unlocked the \(agreed.count == 1 ? "secret" : "secrets") \(names)", by: prompt.client)
         }
         // What was asked for while the vault was locked may not exist.
         var known: [String] = []

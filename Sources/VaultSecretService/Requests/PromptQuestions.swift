@@ -27,7 +27,8 @@ extension SecretService {
             }
             return ("delete the item \(Self.name(item))", [id])
         case .deleteCollection(let group):
-            return ("delete the collection \(Self.quoted(group)) with all of its items", [])
+            let items = collections.remembered?.items(in: group).map(\.id) ?? []
+            return ("delete the collection \(Self.quoted(group)) \(Self.countText(items.count))", items)
         }
     }
 
@@ -41,17 +42,26 @@ extension SecretService {
         return ("read and change the \(locked.count == 1 ? "secret" : "secrets") \(names)\(more)", named.map(\.id))
     }
 
+    /// Says how many items a collection has.
+    static func countText(_ items: Int) -> String {
+        switch items {
+        case 0: "without items"
+        case 1: "with its item"
+        default: "with its \(items) items"
+        }
+    }
+
     private func listed(_ path: String) -> ListedItem? {
         guard case .item(let group, let id) = resolved(path) else { return nil }
         return collections.remembered?.item(group, id)
     }
 
     /// An item's label, and the access group, since a client can make a collection with the label of another.
-    private static func name(_ item: ListedItem) -> String { "\(quoted(item.label)) in \(quoted(item.group))" }
+    static func name(_ item: ListedItem) -> String { "\(quoted(item.label)) in \(quoted(item.group))" }
 
     /// Returns a name in quotes, escaped and shortened. A quote in it is escaped, too: it would look like the end of
     /// the name.
-    private static func quoted(_ name: String) -> String {
+    static func quoted(_ name: String) -> String {
         let escaped = TerminalText.escaped(name).unicodeScalars
         var text = "'"
         for scalar in escaped.prefix(longestName) {

@@ -28,6 +28,10 @@ package final class SecretService {
     private var signals: [BusSignal] = []
     private var replies: [(number: UInt64, values: [BusValue]?)] = []
     private var events: [(action: String, peer: AgentPeer)] = []
+    /// What each client was refused last, if it has done nothing else since.
+    private var lastRefusals: [String: String] = [:]
+    /// The questions to which a person has just said no.
+    var denials = Denials()
     private var wasLocked: Bool
 
     /// - `vault`: The vault, which the ssh agent may use too.
@@ -42,6 +46,26 @@ package final class SecretService {
         knownLocks = collections.lockCount
     }
 
+    /// What is served and how, in words for `agent status`.
+    package var summary: String {
+        var parts: [String] = []
+        if confirms { parts.append("a person is asked about each item (--confirm)") }
+        var granted: [String]?
+        if let (access, isWritable) = collections.access {
+            if case .scoped(let groups) = access { granted = groups }
+            if granted != nil || !isWritable { parts.append("read-only") }
+        }
+        let names = collections.names.prefix(Self.mostNames).map { group in
+            let isGranted = granted?.contains { $0.isSame(as: group) } ?? true
+            return Self.quoted(group) + (isGranted ? "" : " (not granted by the slot)")
+        }
+        let more = collections.names.count - names.count
+        parts.append("collections: " + names.joined(separator: ", ") + (more > 0 ? " and \(more) more" : ""))
+        return parts.joined(separator: "; ")
+    }
+
+    private static let mostNames = 8
+
     // MARK: calls
 
     /// Answers a call with its output, or with an error. What it has changed is in `takeSignals`.
@@ -50,7 +74,10 @@ package final class SecretService {
         do throws(BusError) {
             if let number = try hold(call, now: now) { return .later(number) }
             return .reply(.success(try reply(to: call, now: now)))
-        } catch { return .reply(.failure(error)) }
+        } catch {
+            noteRefusal(of: call, error)
+            return .reply(.failure(error))
+        }
     }
 
     /// Keeps a call that asks for a secret if a person must agree first: many clients unlock only the collection, and
@@ -85,7 +112,9 @@ package final class SecretService {
         guard interface == object.interface || isThere(object, for: call.client) else { throw .noObject() }
         switch interface {
         case ServiceName.introspectable where call.member == "Introspect":
-            return [.text(Introspection.description(of: object, self, now: now))]
+            // An alias is the collection without its items: these have one path each.
+            let isAlias = if case .alias = ServiceObject(path: call.path) { true } else { false }
+            return [.text(Introspection.description(of: object, self, hasChildren: !isAlias, now: now))]
         case ServiceName.properties: return try properties(call, of: object, now: now)
         case object.interface: break
         default: throw .noMethod
@@ -100,7 +129,7 @@ package final class SecretService {
             try sessions.close(number, of: call.client)
             return []
         case .prompt(let number): return try promptCall(call, number, now: now)
-        case .alias, .collections: throw .noMethod
+        case .alias, .collections, .aliases: throw .noMethod
         }
     }
 
@@ -182,8 +211,10 @@ package final class SecretService {
     /// Lets a client read and change items.
     func permit(_ items: [ItemID], for client: BusClient) {
         guard confirms else { return }
+        // Of 16 calls that waited for the same item, the first one unlocks it.
+        let locked = items.filter { id in collections.remembered?[id].map { isLocked($0, for: client) } ?? false }
         consents.agree(to: items, client)
-        tell(items, isLocked: false, client.name)
+        tell(locked, isLocked: false, client.name)
     }
 
     /// Notes that a client has stored the secret of an item, which it therefore knows.
@@ -191,15 +222,17 @@ package final class SecretService {
     /// - `old`: The item before; nil if the client has made it.
     func noteStored(_ id: ItemID, replacing old: ListedItem?, by client: BusClient) {
         guard confirms, let item = collections.remembered?[id] else { return }
+        let wasLocked = old.map { isLocked($0, for: client) } ?? true
         for other in consents.noteStored(item, replacing: old, by: client) { tell([id], isLocked: true, other) }
-        tell([id], isLocked: false, client.name)
+        if wasLocked { tell([id], isLocked: false, client.name) }
     }
 
     /// Takes back what a person has let a client do.
     func takeBack(_ items: [ItemID], from client: BusClient) {
         guard confirms else { return }
+        let unlocked = items.filter { id in collections.remembered?[id].map { !isLocked($0, for: client) } ?? false }
         for item in items { consents.takeBack(item, from: client) }
-        tell(items, isLocked: true, client.name)
+        tell(unlocked, isLocked: true, client.name)
     }
 
     /// Tells a client whether items are locked for it; others have nothing to do with that.
@@ -216,6 +249,8 @@ package final class SecretService {
         sessions.closeAll(of: client)
         prompts.removeAll(of: client)
         consents.forget(client: client)
+        denials.forget(client: client)
+        lastRefusals[client] = nil
     }
 
     /// Notes whether the vault has been locked or unlocked since the last call.
@@ -246,8 +281,18 @@ package final class SecretService {
     func reply(to number: UInt64, _ values: [BusValue]?) { replies.append((number, values)) }
 
     func note(_ action: String, by client: BusClient) {
+        lastRefusals[client.name] = nil
         if events.count == BusLimits.events { events.removeFirst() }
         events.append((action, AgentPeer(process: client.process, program: client.program)))
+    }
+
+    /// Notes that a client was refused something. What it tries again at once, as clients do that wait for the vault to
+    /// be unlocked, is told once: there is room for a number of events only.
+    func noteRefusal(_ action: String, _ error: BusError, _ client: BusClient) {
+        let text = "refused: \(action): \(error.message)"
+        guard lastRefusals[client.name] != text else { return }
+        note(text, by: client)
+        lastRefusals[client.name] = text
     }
 
     private func noteChanges() {
@@ -289,7 +334,7 @@ extension ServiceObject {
         case .item: ServiceName.item
         case .session: ServiceName.session
         case .prompt: ServiceName.prompt
-        case .collections: ""
+        case .collections, .aliases: ""
         }
     }
 }

@@ -64,7 +64,11 @@ extension SecretService {
         let found = listing.matching(attributes).filter(isSearched)
         guard found.isEmpty else { return found }
         guard current != nil else { throw .isLocked() }
-        guard listing.isComplete else { throw .limit("there are more items than clients are shown") }
+        guard listing.isComplete else {
+            throw .limit(
+                "programs are shown \(collections.limits.items) items of \(collections.limits.collections) collections, "
+                    + "and there are more, which may match")
+        }
         guard !listing.items.contains(where: { isSearched($0) && $0.mayMatch(attributes) }) else {
             throw .failed("an attribute of an item that may match cannot be read")
         }
@@ -83,16 +87,22 @@ extension SecretService {
         var entries: [BusValue] = []
         var size = 0
         for path in Self.unique(paths) {
-            guard case .item(let group, let id) = resolved(path), let item = listing.item(group, id),
-                !isLocked(item, for: client)
-            else { continue }
+            guard case .item(let group, let id) = resolved(path), let item = listing.item(group, id) else { continue }
+            guard !isLocked(item, for: client) else {
+                let reason: BusError = collections.isLocked ? .isLocked() : Self.refusal
+                noteRefusal("read the secret \(Self.name(item))", reason, client)
+                continue
+            }
             let secret: ServiceSecret
             do throws(BusError) { secret = try self.secret(of: item, session, cipher, for: client, now: now) } catch {
                 guard error.name != BusError.isLocked().name else { throw error }
+                noteRefusal("read the secret \(Self.name(item))", error, client)
                 continue
             }
             size += secret.value.count
-            guard size <= BusLimits.secretsAtOnce else { throw .limit("these are too many secrets for one answer") }
+            guard size <= BusLimits.secretsAtOnce else {
+                throw .limit("an answer can have at most \(BusLimits.secretsAtOnce) bytes of secrets; ask for fewer")
+            }
             entries.append(.entry(.path(path), secret.busValue))
         }
         return .array("{o" + ServiceSecret.signature + "}", entries)
@@ -140,7 +150,7 @@ extension SecretService {
         }
         guard !locked.isEmpty else { return [.paths(unlocked), .noPath] }
         guard !confirms || locked.count <= BusLimits.promptItems else {
-            throw .limit("a person can be asked about \(BusLimits.promptItems) objects at once")
+            throw .limit("with --confirm, at most \(BusLimits.promptItems) objects can be unlocked with one prompt")
         }
         return [.paths(unlocked), try prompt(.unlock(locked), for: client)]
     }
@@ -175,10 +185,12 @@ extension SecretService {
         guard case .text(let label) = properties.first(where: { $0.name == ServiceName.collection + ".Label" })?.value,
             !label.isEmpty
         else { throw .arguments("a collection needs a label") }
-        guard label.utf8.count <= BusLimits.collectionName else { throw .limit("the collection's label is too long") }
+        guard label.utf8.count <= BusLimits.collectionName else {
+            throw .limit("a collection's label can have at most \(BusLimits.collectionName) bytes")
+        }
         // First, so that nothing is made if it is refused.
         if !alias.isEmpty { try checkAlias(alias) }
-        let group = try collections.makeCollection(label, now: now)
+        let group = try collections.makeCollection(label, for: client.name, now: now)
         if !alias.isEmpty { aliases.append((alias, group)) }
         note("made the collection \(label)", by: client)
         return ServiceObject.collection(group).path
@@ -187,10 +199,10 @@ extension SecretService {
     /// Throws `InvalidArgs` if a name cannot be an alias, and `LimitsExceeded` if no alias can be added.
     private func checkAlias(_ name: String) throws(BusError) {
         guard !name.isEmpty, name.utf8.count <= BusLimits.alias else {
-            throw .arguments("the alias is too long or empty")
+            throw .arguments("an alias must have between 1 and \(BusLimits.alias) bytes")
         }
         guard aliases.count(where: { !$0.name.isSame(as: name) }) < BusLimits.aliases else {
-            throw .limit("there are too many aliases")
+            throw .limit("there can be at most \(BusLimits.aliases) aliases")
         }
     }
 

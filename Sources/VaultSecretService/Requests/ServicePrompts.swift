@@ -57,26 +57,32 @@ struct ServicePrompts {
     mutating func add(_ action: Action, for client: BusClient) throws(BusError) -> UInt64 {
         let new = Prompt(client: client, action: action)
         let own = prompts.filter { $0.value.client == client }
-        if own.count >= BusLimits.clientPrompts { try removeOldest(of: own) }
+        guard own.count < BusLimits.clientPrompts || removeOldest(of: own) else {
+            throw .limit("a program can have at most \(BusLimits.clientPrompts) prompts and waiting calls")
+        }
         if new.hasSecret {
             let others = prompts.filter { $0.value.hasSecret && $0.value.client.process == client.process }
-            if others.count >= BusLimits.processSecrets { try removeOldest(of: others) }
+            guard others.count < BusLimits.processSecrets || removeOldest(of: others) else {
+                throw .limit("of a process, at most \(BusLimits.processSecrets) secrets can wait for a person to agree")
+            }
         }
-        guard prompts.count < BusLimits.prompts else { throw Self.tooMany }
+        guard prompts.count < BusLimits.prompts else {
+            throw .limit("all programs together can have at most \(BusLimits.prompts) prompts and waiting calls")
+        }
         guard !new.hasSecret || numbersWithSecret.count < BusLimits.waitingSecrets else {
-            throw .limit("too many secrets wait for a person")
+            throw .limit("at most \(BusLimits.waitingSecrets) secrets can wait for a person to agree")
         }
         last += 1
         prompts[last] = new
         return last
     }
 
-    private mutating func removeOldest(of some: [UInt64: Prompt]) throws(BusError) {
-        guard let oldest = some.filter({ !$0.value.isAsked }).keys.min() else { throw Self.tooMany }
+    /// Removes the oldest prompt that was never shown; returns false if all were.
+    private mutating func removeOldest(of some: [UInt64: Prompt]) -> Bool {
+        guard let oldest = some.filter({ !$0.value.isAsked }).keys.min() else { return false }
         remove(oldest)
+        return true
     }
-
-    private static let tooMany = BusError.limit("there are too many prompts")
 
     subscript(number: UInt64) -> Prompt? { prompts[number] }
 

@@ -37,7 +37,7 @@ extension SecretService {
             return [("Collections", .paths(collections.names.map { ServiceObject.collection($0).path }))]
         case .collection(let group): return try values(ofCollection: try existing(group, now: now), now: now)
         case .item(let group, let id): return values(of: try item(group, id, now: now), for: client)
-        case .session, .prompt, .alias, .collections: return []
+        case .session, .prompt, .alias, .collections, .aliases: return []
         }
     }
 

@@ -14,9 +14,12 @@ struct ServiceSessions {
     mutating func open(
         _ algorithm: String, _ input: BusValue, for client: BusClient
     ) throws(BusError) -> (output: BusValue, path: String) {
-        guard sessions.values.reduce(0, { $0 + $1.count }) < BusLimits.sessions,
-            sessions[client.name]?.count ?? 0 < BusLimits.clientSessions
-        else { throw .limit("there are too many sessions") }
+        guard sessions[client.name]?.count ?? 0 < BusLimits.clientSessions else {
+            throw .limit("a program can have at most \(BusLimits.clientSessions) sessions")
+        }
+        guard sessions.values.reduce(0, { $0 + $1.count }) < BusLimits.sessions else {
+            throw .limit("all programs together can have at most \(BusLimits.sessions) sessions")
+        }
         switch algorithm {
         case ServiceName.plain: return (.text(""), add(.plain, client))
         case ServiceName.encrypted where KeyAgreement.isPossible():

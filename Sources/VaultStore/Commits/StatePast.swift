@@ -36,6 +36,18 @@ package struct StatePast {
         return found
     }
 
+    /// Returns the oldest state whose commit is in the file, which is `state` itself if there is no earlier one.
+    ///
+    /// Throws `authenticationFailed` if an earlier commit is damaged.
+    package func oldest(upTo state: CommittedState) throws(VaultError) -> CommittedState {
+        var walk = PastWalk(finder, from: state)
+        var hasEarlier = false
+        while try walk.next() != nil { hasEarlier = true }
+        guard hasEarlier else { return state }
+        guard let oldest = try self.state(at: walk.last) else { throw PastWalk.broken(walk.last) }
+        return oldest
+    }
+
     /// Returns an earlier state, or nil if its commit is not in the file or cannot be read.
     package func state(
         generation: UInt64, chain: Bytes32, before state: CommittedState

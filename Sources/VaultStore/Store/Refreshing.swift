@@ -65,6 +65,12 @@ extension Store {
         return !current.isSameFile(as: own)
     }
 
+    /// Returns whether the path names this file, and the file ends with the current state.
+    package func isInPlace() throws(VaultError) -> Bool {
+        guard try fileSystem.identity(of: path) != nil, try !isReplaced() else { return false }
+        return try finder.isNewest(state.commit, commitFrame)
+    }
+
     /// Returns whether the file has changed since it was last read: its length differs, it has a tail, or it ends with
     /// a different commit because another file was copied over it.
     private func isOutdated() throws(VaultError) -> Bool {

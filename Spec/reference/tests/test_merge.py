@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.branches import LABEL, NOTES, A, TwoBranches, content, holder, merged, said, secrets
 from tests.orders import plain_dump
 from tests.vaults import DEVICE, OTHER, RAW, Vault, key, reader
+from vaultfmt_reference.anchors import commits
 from vaultfmt_reference.changes import Edit
 from vaultfmt_reference.codec import Refused
 from vaultfmt_reference.drafts import Content
@@ -34,6 +35,23 @@ class Merging(TwoBranches):
         self.assertEqual(merged(theirs, ours).what, "ours")
         compacted = theirs.branch("compacted").compact()
         self.assertEqual(merged(theirs, compacted).what, "equal")
+
+    def test_a_file_that_has_what_ours_erased_is_not_taken_R_8_12(self) -> None:
+        ours, theirs = self.branches()
+        later = theirs.branch("later")
+        ours.put(Content(A, b"1")).compact()
+        theirs.put(Content(key("t"))).merge(ours).put(Content(A, b"2"))
+        result = merged(ours, theirs)
+        self.assertEqual((result.what, len(list(commits(reader(result.data))))), ("merged", 2))
+        self.assertEqual(content(result.data), content(theirs.data))
+        self.assertEqual(merged(theirs, ours).what, "ours")
+        # A compaction under a greater generation has not seen what ours erased.
+        for number in range(4):
+            later.put(Content(key(f"l{number}")))
+        later.compact().merge(ours)
+        self.assertEqual(merged(ours, later).what, "merged")
+        # Once it is compacted with everything in it, it can be taken.
+        self.assertEqual(merged(ours, later.compact()).data, later.data)
 
     def test_the_commit_of_a_merge_R_8_22(self) -> None:
         ours, theirs = self.branches()

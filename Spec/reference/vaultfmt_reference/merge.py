@@ -4,10 +4,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from .anchors import commits
 from .changes import Edit, changed
 from .codec import NO_DEVICE, Limit, Refused, require
 from .contents import Contents
-from .dots import VectorFrame
+from .dots import Dot, Vector, VectorFrame, read_rows, vector_of, with_own
 from .drafts import Now, Shelf
 from .frames import RECORD, VECTOR, Place
 from .holding import Held, ItemState, Named
@@ -57,7 +58,7 @@ def merge(
     result = united_contents(left, right)
     if is_split and is_already(result, left):
         return Result(ours.data, "ours")
-    if is_split and is_already(united_contents(right, left), right):
+    if is_split and is_already(united_contents(right, left), right) and holds_nothing_erased(theirs, ours, left, right):
         return Result(theirs.data, "theirs")
     data = Merging(ours, theirs, left, right, result, random, now, memory, spare).file()
     return Result(data, "merged", kept_by_splits(left, right, result))
@@ -68,7 +69,32 @@ def one_has_all(ours: Reader, theirs: Reader, left: Contents, right: Contents) -
     here, there = left.vector.includes(right.vector), right.vector.includes(left.vector)
     if here:
         return Result(ours.data, "equal" if there else "ours")
-    return Result(theirs.data, "theirs") if there else None
+    return Result(theirs.data, "theirs") if there and holds_nothing_erased(theirs, ours, left, right) else None
+
+
+def holds_nothing_erased(theirs: Reader, ours: Reader, left: Contents, right: Contents) -> bool:
+    """R-8.12: whether no state in their file is older than the first one in ours, which a compaction may have left."""
+    first, other = first_state(ours), first_state(theirs)
+    if first is None or other is None:
+        return False
+    split = left.vector.split | right.vector.split
+    rows = first[1].rows.items()
+    return first[0] == other[0] or all(
+        replica not in split and other[1].has_seen(Dot(revision, replica)) for replica, revision in rows
+    )
+
+
+def first_state(reader: Reader) -> tuple[bytes, Vector] | None:
+    """The chain value and the vector of the first state in a file; None if a commit or a vector on the way cannot be read."""
+    *_, opened = commits(reader)
+    if opened.start > reader.header.body:
+        return None
+    commit = opened.commit
+    try:
+        rows, _ = read_rows(commit.vector, commit.offset, commit.floor, reader.open_vector)
+        return opened.chain, with_own(vector_of(rows, commit.floor), commit.own, commit.clock)
+    except Refused:
+        return None
 
 
 def is_already(result: Contents, side: Contents) -> bool:

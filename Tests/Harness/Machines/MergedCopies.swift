@@ -54,13 +54,14 @@ extension MachinesSequence {
 
     /// Returns what the merge did; nil if it was rightly refused.
     private func perform(_ attempt: Attempt) throws -> MachinesModel.Merge? {
-        let expected = model.merge(attempt.ours, attempt.theirs, acceptsOldKeys: attempt.acceptsOldKeys)
+        let planned = model.merge(attempt.ours, attempt.theirs, acceptsOldKeys: attempt.acceptsOldKeys)
         let copy: Vault
         do throws(VaultError) { copy = try openCopy(attempt) } catch {
             count(error)
             return nil
         }
         guard try admit(copy, attempt) else { return nil }
+        let expected = try planned == .theirs && holdsErased(copy, attempt) ? MachinesModel.Merge.merged : planned
         var options = MergeOptions()
         options.acceptsOldKeys = attempt.acceptsOldKeys
         let report: MergeReport
@@ -79,6 +80,22 @@ extension MachinesSequence {
         }
         countMerge("\(outcome)")
         return expected
+    }
+
+    /// Whether the copy contains earlier states that were erased from the vault, so that the union is written onto the
+    /// vault. A rotation hands over everything, and erases the rest.
+    private func holdsErased(_ copy: Vault, _ attempt: Attempt) throws -> Bool {
+        guard model.states[attempt.ours].vaultKey == model.states[attempt.theirs].vaultKey else { return false }
+        guard let own = first(of: attempt.vault), let other = first(of: copy) else { return true }
+        return own.chain != other.chain && !other.vector.hasSeen(all: own.vector)
+    }
+
+    /// The first state in a file; nil if one of the commits before the newest is damaged.
+    private func first(of vault: Vault) -> MachineState? {
+        do throws(VaultError) {
+            let chain = try vault.log().last?.state.chain
+            return model.states.first { $0.chain.bytes == chain }
+        } catch { return nil }
     }
 
     private func count(_ error: VaultError) {

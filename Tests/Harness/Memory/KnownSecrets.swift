@@ -1,8 +1,6 @@
 internal import TestSupport
-internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
-internal import VaultStore
 
 /// A vault whose factors, keys and secrets are known.
 struct KnownSecrets {
@@ -47,30 +45,8 @@ struct KnownSecrets {
 
     /// The keys of a vault, by what they are.
     static func keys(_ path: String, passphrase: String) throws -> [Needle] {
-        let text = try Passphrase.normalised(Secret(text: passphrase))
-        let factors = FactorKeys(passphrase: text, key: nil, fileHash: nil, kinds: .passphrase)
-        let store = try Store.open(
-            path, writable: false, factors: factors, limits: ReaderLimits(), place: Store.Place())
-        let (header, _) = try Store.readHeader(store.file)
-        var keys = try ForgeKeys(header, .passphrase(Array(passphrase.utf8)))
-        keys.open(store.keyring)
-        var all = [
-            Needle("the vault key", keys.vaultKey), Needle("the index key", keys.index),
-            Needle("the locator key", keys.locator),
-            Needle("the owner key", keys.owner), Needle("the signing seed", keys.signingSeed),
-            Needle("the slot owner key", keys.slotOwner), Needle("the keyring key", keys.keyring),
-            Needle("the key of earlier values", keys.earlier),
-            Needle("the wrapping key", store.slot.wrappingKey.withUnsafeBytes { Array($0) }),
-        ]
-        for group in store.keyring.groups {
-            if let key = keys.groups[group.number] { all.append(Needle("the key of a group", key)) }
+        try Needle.keys(of: path, passphrase: passphrase) { accessibility, _ in
+            Accessibility(rawValue: accessibility).map { "the key of items \($0.name)" }
         }
-        for compartment in store.keyring.compartments {
-            guard let key = keys.compartments[compartment.number],
-                let accessibility = Accessibility(rawValue: compartment.accessibility)
-            else { continue }
-            all.append(Needle("the key of items \(accessibility.name)", key))
-        }
-        return all
     }
 }

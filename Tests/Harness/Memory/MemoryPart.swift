@@ -1,4 +1,5 @@
 internal import Glibc
+internal import TestSupport
 
 /// What is secret is not in a process's memory once it need not be.
 extension Part {

@@ -221,6 +221,26 @@ struct GitMergeTests {
             """)
     }
 
+    @Test("what one clone erased does not come back with the syncs of another, and both end with the compacted file")
+    func erased() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            store a gone G; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            store b b1 B
+            on a vaultfmt rm gone --yes -f work.vault; on a vaultfmt compact work.vault; on a vaultfmt sync work.vault
+            # b merges, and then has everything, and the erased item in an earlier state.
+            on b vaultfmt sync work.vault
+            on b vaultfmt log work.vault | grep "'gone'" >/dev/null
+            on a vaultfmt sync work.vault; has a b1 B
+            [[ -z $(on a vaultfmt log work.vault | grep "'gone'") ]]
+            on b vaultfmt sync work.vault; cmp a/work.vault b/work.vault; has b b1 B
+            before=$(git -C hub.git rev-parse main)
+            on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            [[ $before == $(git -C hub.git rev-parse main) ]]
+            """)
+    }
+
     @Test("what another program fetches during a sync is not overwritten, and its branch is not taken for another one")
     func meanwhile() throws {
         let clones = try Clones()
@@ -306,8 +326,8 @@ struct GitMergeTests {
             grep -q 'merge this copy into the other' error
             has b svc one
             # By hand: the other clone's vault, with what is here left to settle.
-            cp a/work.vault mine.vault
-            on a git reset -q --hard origin/main
+            cp a/work.vault mine.vault; echo mine >>a/.gitattributes
+            on a git checkout -q origin/main -- work.vault
             on a vaultfmt anchor --accept work.vault
             fails on a vaultfmt merge work.vault ../mine.vault
             ends 3 on a vaultfmt merge work.vault ../mine.vault --accept-old-keys --yes
@@ -316,6 +336,7 @@ struct GitMergeTests {
             on b vaultfmt conflicts settle svc -f work.vault
             on b vaultfmt sync work.vault; on a vaultfmt sync work.vault
             [[ $(on b vaultfmt get svc --earlier 1 -f work.vault) == leaked ]]
+            [[ $(tail -n 1 a/.gitattributes) == mine ]]
             """)
     }
 

@@ -204,6 +204,27 @@ struct GitTroubleTests {
     }
 
     @Test(
+        "options of the branch for merges do not keep sync from merging, and change nothing that is pushed",
+        arguments: ["--squash", "--no-commit", "--squash --no-ff", "--no-commit --no-ff"])
+    func optionsOfTheBranch(_ options: String) throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            on b vaultfmt sync work.vault
+            on b git config branch.main.mergeOptions '\(options)'
+            echo 1 >a/file; on a git add .; on a git commit -q -m one; store a a1 A; on a vaultfmt sync work.vault
+            # Forward, then with a merge.
+            on b vaultfmt sync work.vault --patience 5; has b a1 A; [[ $(<b/file) == 1 ]]
+            echo 2 >a/file; on a git commit -q -a -m two; store a a2 A; on a vaultfmt sync work.vault
+            echo other >b/other; on b git add .; on b git commit -q -m other; store b b1 B
+            on b vaultfmt sync work.vault --patience 5; has b a2 A; has b b1 B; [[ $(<b/file) == 2 ]]
+            [[ -z $(git -C b status --porcelain) && ! -e b/.git/MERGE_HEAD && ! -e b/.git/SQUASH_MSG ]]
+            git -C b merge-base --is-ancestor "$(git -C a rev-parse HEAD)" HEAD
+            on a vaultfmt sync work.vault; has a b1 B; [[ $(<a/other) == other ]]
+            """)
+    }
+
+    @Test(
         "G10: a lock that a killed git has left is waited for, then named with what to do (75), and nothing else is wrong",
         arguments: ["index", "HEAD", "refs/heads/main", "refs/remotes/origin/main", "ORIG_HEAD"])
     func staleLocks(_ lock: String) throws {

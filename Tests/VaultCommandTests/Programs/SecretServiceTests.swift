@@ -168,8 +168,9 @@ struct SecretServiceTests {
         let sandbox = try sandbox()
         try sandbox.okShell(
             """
-            printf '#!/bin/sh\necho "$1" >> asked\nsleep 1\nexec test -e yes\n' > ask
+            printf '#!/bin/sh\necho "$1" >> asked\nread -r word < answer\n[ "$word" = yes ]\n' > ask
             chmod +x ask
+            mkfifo answer
             """)
         sandbox.environment["SSH_ASKPASS"] = sandbox.path("ask")
         // A session is its connection's own, so that a client of one connection is needed.
@@ -192,10 +193,12 @@ struct SecretServiceTests {
             """
             /usr/bin/python3 -c 'import jeepney' || exit 0
             printf one | secret-tool store --label L s 1
-            /usr/bin/python3 client.py | grep '^error'
-            vaultfmt agent status | grep -q '^open'
-            touch yes
-            /usr/bin/python3 client.py | grep "^method_return b'one'"
+            # The person answers as soon as there is a question.
+            answer() { timeout 120 bash -c "echo $1 > answer"; vaultfmt agent status | grep -q '^open'; }
+            answer no & /usr/bin/python3 client.py | grep '^error'
+            wait $!
+            answer yes & /usr/bin/python3 client.py | grep "^method_return b'one'"
+            wait $!
             [[ $(wc -l < asked) == 2 ]]
             """)
     }
@@ -247,6 +250,16 @@ struct SecretServiceTests {
             fails secret-tool lookup service web
             fails secret-tool store --label L service s <<< three
             grep -q 'AccessDenied\\|reading only' errors
+            grep -q "not served: 'work': the slot" errors
+            served="read-only; collections: 'desktop', 'work' (not granted by the slot)"
+            vaultfmt agent status | grep -q "^Secret Service: served as org.freedesktop.secrets; $served"
+            vaultfmt agent status | grep -q "refused: store the secret 'L' in 'desktop'"
+            vaultfmt agent stop
+            trap - EXIT
+            status=0
+            vaultfmt agent --collection work --key-file desktop.key 2> refusal || status=$?
+            [[ $status == 77 ]]
+            grep -q "does not grant 'work'" refusal
             """)
     }
 
@@ -303,6 +316,30 @@ struct SecretServiceTests {
             """)
     }
 
+    @Test("A program that asks does not outlive an agent that is killed", .enabled(if: Machine.has("secret-tool")))
+    func killed() throws {
+        let sandbox = try sandbox()
+        try sandbox.okShell(
+            "printf '#!/bin/sh\\necho $$ > new\\nmv new asked\\nexec sleep 1000\\n' > ask; chmod +x ask")
+        sandbox.environment["SSH_ASKPASS"] = sandbox.path("ask")
+        try session(
+            sandbox, "--confirm",
+            """
+            printf one | secret-tool store --label L service s
+            secret-tool lookup service s > found &
+            for _ in $(seq 600); do [[ -e asked ]] && break; sleep 0.1; done
+            trap - EXIT
+            kill -KILL $SSH_AGENT_PID
+            # Nobody may wait for it, so that it stays as a zombie.
+            state() { cut -d ' ' -f 3 "/proc/$(cat asked)/stat" 2> /dev/null || echo Z; }
+            for _ in $(seq 600); do [[ $(state) == Z ]] && break; sleep 0.1; done
+            [[ $(state) == Z ]]
+            # secret-tool would wait for the answer to the question that is gone.
+            kill $!
+            wait $! || true
+            """)
+    }
+
     @Test("Strange calls are refused, and clients that leave are forgotten", .enabled(if: Machine.has("busctl")))
     func strangeCalls() throws {
         try session(
@@ -322,7 +359,9 @@ struct SecretServiceTests {
                 dbus-send --session --dest=org.freedesktop.secrets --print-reply=literal /org/freedesktop/secrets \
                     org.freedesktop.Secret.Service.ReadAlias string:default > /dev/null
             done
-            busctl --user tree org.freedesktop.secrets | grep -q /org/freedesktop/secrets/collection/desktop
+            busctl --user tree org.freedesktop.secrets > tree
+            grep -q /org/freedesktop/secrets/collection/desktop tree
+            grep -q /org/freedesktop/secrets/aliases/default tree
             vaultfmt agent status | grep -q '^open'
             """)
     }

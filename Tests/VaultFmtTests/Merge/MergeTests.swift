@@ -116,6 +116,55 @@ struct MergeTests {
         try expectSound(both)
     }
 
+    @Test("does not bring back what a compaction erased: such a file is not taken, its changes are (R-8.12)")
+    func compacted() throws {
+        let copies = try copies("a", "gone")
+        let later = try copies.fork("theirs", to: "later")
+        try copies.theirs.put(try key("t"), "t")
+        try copies.ours.remove(try key("gone"))
+        try copies.ours.compact()
+        // They have seen all of ours, and still contain the item in earlier states.
+        for theirs in [copies.theirs, later] {
+            for number in 0..<3 { try theirs.put(try key("a"), "\(number)") }
+            if theirs === later { try theirs.compact() }
+            #expect(try theirs.merge(copies.ours).outcome == .merged)
+            let states = try copies.ours.log().count
+            #expect(try copies.ours.merge(theirs).outcome == .merged)
+            #expect(try copies.ours.log().count == states + 1)
+            #expect(try copies.ours.removedItems().isEmpty)
+            #expect(try theirs.removedItems().map(\.item.key) == [key("gone")])
+            #expect(try copies.ours.merge(theirs).outcome == .same)
+            #expect(try theirs.merge(copies.ours).outcome == .same)
+            try expectSound(copies.ours)
+        }
+        // Compacted with everything in it, such a file is taken as ever.
+        #expect(try later.merge(copies.ours).outcome == .same)
+        try later.compact()
+        try later.put(try key("a"), "last")
+        #expect(try copies.ours.merge(later).outcome == .theirs)
+        #expect(try copies.ours.removedItems().isEmpty)
+    }
+
+    @Test("of two files with equal contents, both sides take the one that was compacted, whatever their generations")
+    func unifiedCompacted() throws {
+        let copies = try copies("a", "gone")
+        try copies.ours.remove(try key("gone"))
+        try copies.ours.compact()
+        for number in 0..<5 { try copies.theirs.put(try key("a"), "\(number)") }
+        let before = try copies.fork("theirs", to: "before")
+        #expect(try copies.theirs.merge(copies.ours).outcome == .merged)
+        try copies.ours.put(try key("b"), "b")
+        #expect(try copies.theirs.merge(copies.ours).outcome == .merged)
+        #expect(try copies.ours.merge(before).outcome == .merged)
+        #expect(copies.ours.state.generation < copies.theirs.state.generation)
+        var options = MergeOptions()
+        options.unifiesFiles = true
+        #expect(try copies.ours.merge(copies.theirs, options: options).outcome == .same)
+        #expect(try copies.theirs.merge(copies.ours, options: options).outcome == .theirs)
+        #expect(try copies.theirs.removedItems().isEmpty)
+        #expect(try copies.memory.bytes("ours") == copies.memory.bytes("theirs"))
+    }
+
     @Test("of two files with equal contents, both sides can take the same one")
     func unified() throws {
         let copies = try copies()
@@ -636,6 +685,9 @@ struct MergeTests {
         let theirs = try copies.memory.open("theirs", with: try Fast.rawKey(9))
         try theirs.removeSlot(first)
         try copies.ours.removeSlot(second)
+        var rehearsal = MergeOptions()
+        rehearsal.isRehearsal = true
+        #expect(try copies.ours.merge(theirs, options: rehearsal).notes == [.slotAddedAgain(first, name: "")])
         let report = try copies.ours.merge(theirs)
         #expect(report.notes == [.slotAddedAgain(first, name: "")])
         #expect(try copies.ours.slots().map(\.id) == [first])
@@ -644,6 +696,28 @@ struct MergeTests {
         let again = try copies.fork("ours", to: "again")
         #expect(try theirs.merge(again).outcome == .theirs)
         try expectSound(copies.ours)
+    }
+
+    @Test("fails if each copy was opened with a slot that the other one removed, and says with which one it does not")
+    func slotsInUseGone() throws {
+        let copies = try copies()
+        let first = try #require(try copies.ours.slots().first).id
+        let second = try copies.ours.addSlot(try Fast.rawKey(9)).id
+        try copies.ours.addSlot(try Fast.rawKey(11))
+        _ = try copies.theirs.merge(copies.ours)
+        let theirs = try copies.memory.open("theirs", with: try Fast.rawKey(9))
+        try theirs.removeSlot(first)
+        try copies.ours.removeSlot(second)
+        let before = try copies.memory.bytes("ours")
+        fails(.noSlotOpens, "open it with a slot that both copies have") { _ = try copies.ours.merge(theirs) }
+        var rehearsal = MergeOptions()
+        rehearsal.isRehearsal = true
+        fails(.noSlotOpens) { _ = try copies.ours.merge(theirs, options: rehearsal) }
+        #expect(try copies.memory.bytes("ours") == before)
+        let ours = try copies.memory.open("ours", with: try Fast.rawKey(11))
+        #expect(try ours.merge(theirs).outcome == .merged)
+        #expect(try ours.slots().count == 1)
+        try expectSound(ours)
     }
 
     @Test("makes one of two groups with one name (R-8.17)")
@@ -776,6 +850,9 @@ struct MergeTests {
         try expectSound(copies.ours)
         let isDropped = report.notes.contains(.earlierValuesDropped(try key("a")))
         #expect(isDropped == (try copies.ours.withCore { $0.store.state.commit.own != nil }))
-        #expect(try third.merge(copies.ours).outcome == .theirs)
+        // Each file was compacted, so ours may not follow what theirs began with.
+        let outcome = try third.merge(copies.ours).outcome
+        #expect(outcome == .theirs || outcome == .merged)
+        #expect(try third.merged() == copies.ours.merged())
     }
 }

@@ -3,6 +3,7 @@
    cc -O2 limits.c -o limits -lsodium      ./limits FOLDER OPERATION:BYTES …
        seal, open   XChaCha20-Poly1305 of so many bytes of plaintext, with 60 bytes of associated data
        hash         BLAKE2b-256
+       sign         an Ed25519 signature of so many bytes
        read         opening a file, reading so many bytes of it from the page cache, closing it
        overwrite    writing so many bytes over zeros that a file has there already, and fdatasync: what a small commit comes down to
        append       writing so many bytes in pieces of 1 MiB at a file's end, and fdatasync
@@ -39,7 +40,7 @@ static int scratch(const char *folder) {
   return file;
 }
 
-struct work { unsigned char *in, *out; size_t bytes; const char *folder, *path; int file, source; off_t end; };
+struct work { unsigned char *in, *out, key[crypto_sign_SECRETKEYBYTES]; size_t bytes; const char *folder, *path; int file, source; off_t end; };
 
 static void seal(struct work *w) {
   crypto_aead_xchacha20poly1305_ietf_encrypt(w->out, 0, w->in, w->bytes, w->in, 60, 0, w->in, w->in);
@@ -48,6 +49,7 @@ static void unseal(struct work *w) {
   must(!crypto_aead_xchacha20poly1305_ietf_decrypt(w->in, 0, 0, w->out, w->bytes + 16, w->in, 60, w->in, w->in), "open");
 }
 static void hash(struct work *w) { crypto_generichash(w->out, 32, w->in, w->bytes, 0, 0); }
+static void sign(struct work *w) { crypto_sign_detached(w->out, 0, w->in, w->bytes, w->key); }
 static void read_file(struct work *w) {
   int file = open(w->path, O_RDONLY | O_CLOEXEC);
   must(pread(file, w->out, w->bytes, 0) == (ssize_t)w->bytes, "pread");
@@ -89,6 +91,7 @@ static double cost(const char *name, size_t bytes, const char *folder) {
     result = timed(unseal, &w, 3, 10000);
   }
   if (!strcmp(name, "hash")) { hash(&w); result = timed(hash, &w, 3, 10000); }
+  if (!strcmp(name, "sign")) { crypto_sign_seed_keypair(w.out, w.key, w.in); sign(&w); result = timed(sign, &w, 3, 10000); }
   if (!strcmp(name, "read")) {
     char path[4096];
     snprintf(path, sizeof path, "%s/limits-read-%d", folder, getpid());

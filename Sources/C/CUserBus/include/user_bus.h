@@ -16,12 +16,14 @@ enum user_bus_loading user_bus_load(char *reason, size_t size);
 
 /* sd_bus_open_user: the bus of DBUS_SESSION_BUS_ADDRESS, or of the user's runtime folder. */
 int user_bus_open(void **bus);
+/* sd_bus_open_system: the bus of DBUS_SYSTEM_BUS_ADDRESS, or the system's. */
+int user_bus_open_system(void **bus);
 /* sd_bus_close and sd_bus_unref */
 void user_bus_close(void *bus);
 /* sd_bus_is_open: returns 1 while the connection is open, otherwise 0. */
 int user_bus_is_open(void *bus);
-/* sd_bus_get_fd, sd_bus_get_events: the descriptor and the events to wait for. Timeouts are not needed, because no
- * method call is left pending. */
+/* sd_bus_get_fd, sd_bus_get_events: the descriptor and the events to wait for. There are no timeouts: no method call of
+   libsystemd is left pending, and the caller of user_bus_send_call waits for its own replies. */
 int user_bus_descriptor(void *bus);
 int user_bus_events(void *bus);
 /* sd_bus_process: returns 0 if there is nothing to do, and a positive number if there may be more. `message` is set to a
@@ -33,6 +35,9 @@ int user_bus_request_name(void *bus, const char *name, int replaces);
 int user_bus_credentials(void *bus, const char *name, uint32_t *user, int32_t *process);
 /* sd_bus_send, without waiting for a reply. */
 int user_bus_send(void *bus, void *message);
+/* sd_bus_send of a call, without waiting for its reply, which user_bus_process returns later. `number` is set to the number
+   of the call. */
+int user_bus_send_call(void *bus, void *message, uint64_t *number);
 
 /* Messages. */
 
@@ -51,6 +56,8 @@ const char *user_bus_message_member(void *message);
 const char *user_bus_message_sender(void *message);
 const char *user_bus_message_signature(void *message);
 int user_bus_message_expects_reply(void *message);
+/* sd_bus_message_get_reply_cookie: the number of the call that a message replies to. Fails for other messages. */
+int user_bus_message_call(void *message, uint64_t *number);
 
 /* sd_bus_message_new_method_call, _new_method_return, _new_method_error, _new_signal, _set_destination */
 int user_bus_new_call(void *bus, void **message, const char *destination, const char *path, const char *interface,
@@ -64,6 +71,8 @@ int user_bus_set_destination(void *message, const char *name);
    valid as long as the message; the contents of a type are valid until the next call. */
 int user_bus_read(void *message, char type, void *value);
 int user_bus_read_bytes(void *message, const void **bytes, size_t *size);
+/* sd_bus_message_read_basic of a descriptor, of which a copy is returned that the caller closes. */
+int user_bus_read_descriptor(void *message);
 int user_bus_enter(void *message, char type, const char *contents);
 int user_bus_exit(void *message);
 int user_bus_peek(void *message, char *type, const char **contents);

@@ -985,7 +985,7 @@ enum {
     VAULTFMT_NOTE_SLOT_CHANGED_IN_BOTH = 14,   /* the later change is in effect: this vault's if is_ours is 1 */
     VAULTFMT_NOTE_SLOT_LOST_GROUPS = 15,       /* the slot no longer opens the groups */
     VAULTFMT_NOTE_SLOT_GAINED_GROUPS = 16,     /* the slot now opens these additional groups */
-    VAULTFMT_NOTE_SLOT_ADDED_AGAIN = 17,       /* no full slot was left, so this one was kept */
+    VAULTFMT_NOTE_SLOT_ADDED_AGAIN = 17,       /* no full slot was left, so the one in use was added again */
     VAULTFMT_NOTE_SLOT_DROPPED = 18,           /* a slot of an unknown kind, for which the new keys cannot be sealed */
     VAULTFMT_NOTE_SLOT_NOT_CARRIED_OUT = 19,   /* added, changed or removed under old keys; the change was not merged */
     VAULTFMT_NOTE_EXTENSION_DIFFERS = 20,      /* the vault's value of an extension, named by the text, was kept */

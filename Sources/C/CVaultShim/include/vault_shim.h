@@ -73,6 +73,10 @@ int vault_boot_timer(void);
 /* Sets the time, in milliseconds of that clock, at which the timer expires; 0 means never. Until then, it cannot be read. */
 int vault_boot_timer_set(int timer, uint64_t milliseconds);
 
+/* Sends a state, such as "READY=1", to the service manager's socket: a path, or '@' and an abstract name. Returns 0 or a
+   negative error number. */
+int vault_notify(const char *name, const char *state);
+
 /* The identity of a file, the number of its names, and its size. */
 struct vault_file {
     uint64_t device;
@@ -108,6 +112,10 @@ int vault_spawn_in_new_session(posix_spawnattr_t *attributes);
 /* Closes all descriptors in spawned processes, except the standard ones and `kept`, which becomes number 3 unless it is
    negative. Call it after all other actions. */
 int vault_spawn_without_others(posix_spawn_file_actions_t *actions, int kept);
+/* Starts a program that leads its own process group and gets SIGTERM when the calling thread ends, for whatever reason.
+   Its standard output is `output`, its standard input is /dev/null, and it inherits no other descriptor except standard
+   error. Returns its process id. */
+int vault_spawn_with_thread(const char *path, char *const arguments[], char *const environment[], int output);
 /* Returns a new file in memory that has no path, with mode 0600. It disappears when the last process that has it open
  * ends. */
 int vault_memory_file(const char *name);

@@ -66,6 +66,7 @@ struct Edit: ParsableCommand {
         var dated = AttributeChanges()
         try dated.keepDate(ofSecretOf: item, unlessNew: edited, in: opened)
         let changes = dated
+        let conflicts = try ConflictsBefore(of: [item], in: opened)
         try opened.transaction { transaction throws(VaultError) in
             guard try transaction.item(item.key)?.revision == item.revision else {
                 throw VaultError(
@@ -73,5 +74,6 @@ struct Edit: ParsableCommand {
             }
             try transaction.set(item.key, secret: edited, attributes: changes)
         }
+        try conflicts.report(in: opened)
     }
 }

@@ -39,6 +39,7 @@ enum FieldEdit {
         dated.sealUsual(of: item)
         try dated.keepDate(ofSecretOf: item, in: vault)
         let changes = dated
+        let conflicts = try ConflictsBefore(of: [item], in: vault)
         try vault.transaction { transaction throws(VaultError) in
             guard try transaction.item(item.key)?.revision == item.revision else {
                 throw VaultError(
@@ -49,6 +50,7 @@ enum FieldEdit {
             }
             if !changes.isEmpty { try transaction.update(key ?? item.key, attributes: changes) }
         }
+        try conflicts.report(in: vault)
     }
 
     /// Returns the key with the edited text, or nil if the text belongs to an attribute.

@@ -232,6 +232,7 @@ struct WholeEdit: ~Copyable {
         dated.sealUsual(of: item)
         try dated.keepDate(ofSecretOf: item, unlessNew: changes.secret, in: vault)
         let attributes = dated
+        let conflicts = try ConflictsBefore(of: [item], in: vault)
         try vault.transaction { transaction throws(VaultError) in
             guard try transaction.item(item.key)?.revision == item.revision else {
                 throw VaultError(
@@ -247,5 +248,6 @@ struct WholeEdit: ~Copyable {
             }
         }
         if Terminal.errorIsTerminal { Terminal.note("changed \(ItemText.summary(changes.key))") }
+        try conflicts.report(in: vault)
     }
 }

@@ -40,7 +40,8 @@ struct GitFile {
     }
 
     /// Finds the work tree around a folder that looks like a repository without a work tree, where git stops searching.
-    /// - Returns: Its top, and the folder's path below it with a slash at the end.
+    /// - Returns: Its top, and the folder's path below it with a slash at the end; nil if there is none.
+    /// - Throws: A failure with git's reason if git refuses the repository.
     private static func workTree(around folder: String) throws -> (String, String)? {
         guard let real = realpath(folder, nil) else { return nil }
         defer { free(real) }
@@ -51,12 +52,17 @@ struct GitFile {
             top = UserFiles.parent(of: top)
         }
         let answer = try GitProgram(folder: top).run(["rev-parse", "--show-toplevel"])
-        guard answer.isSuccess, answer.path == top, whole != top else { return nil }
+        guard answer.isSuccess else {
+            // There is a repository; another user owns it, or its configuration is damaged.
+            throw CommandFailure(
+                .io, "git refuses the repository \(TerminalText.path(top)): \(GitProgram.reason(answer))")
+        }
+        guard answer.path == top, whole != top else { return nil }
         return (top, whole.dropFirst(top == "/" ? 1 : top.count + 1) + "/")
     }
 
     /// Throws an error for a link: git stores the link, but not the vault that it points to.
-    private static func requireFile(_ path: String) throws {
+    static func requireFile(_ path: String) throws {
         var status = vault_status()
         guard vault_status_of(path, false, &status) == 0 else {
             throw CommandFailure(system: errno, "cannot look up \(TerminalText.path(path))")

@@ -39,6 +39,9 @@ struct GitMergeDriver: ParsableCommand {
         do {
             Terminal.note("merging \(TerminalText.path(path ?? ours))")
             let outcomes = try merge()
+            for report in outcomes.compactMap(\.report) {
+                for line in MergeText.noteLines(report) { Terminal.note(line) }
+            }
             guard !outcomes.contains(where: { $0.report?.hasDamage == true }) else {
                 Terminal.failure(
                     "\(TerminalText.path(path ?? ours)) was merged, but contains damaged data; run 'vaultfmt verify' on both sides, and use an intact version"
@@ -51,9 +54,6 @@ struct GitMergeDriver: ParsableCommand {
                         + "check whether its writer has a complete version, then run 'git add' and 'git commit'"
                 )
                 self.end(1)
-            }
-            for report in outcomes.compactMap(\.report) {
-                for line in MergeText.noteLines(report) { Terminal.note(line) }
             }
             guard outcomes.contains(where: { $0.leavesConflicts || $0.report?.hasSharedKeys == true }) else { return }
             guard outcomes.contains(where: \.leavesConflicts) else {

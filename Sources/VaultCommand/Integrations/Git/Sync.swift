@@ -15,6 +15,9 @@ struct Sync: ParsableCommand {
             has replaced are not merged: see --accept-old-keys in 'vaultfmt merge --help'. If there are conflicts to settle, everything is still pushed, \
             but the exit code is 3.
 
+            If a git hook or another program replaces, overwrites or removes the vault meanwhile, sync fails and names the command that gets its \
+            version back from git.
+
             A git that was killed leaves locks in the repository. sync waits for them as long as --wait says, and then names the file to delete \
             (exit 75).
 
@@ -54,8 +57,8 @@ struct Sync: ParsableCommand {
             pause = min(pause * 2, 2)
         }
         let rounds = round.rounds == 1 ? "" : ", in \(round.rounds) rounds"
-        Terminal.note(
-            "\(TerminalText.quoted(file.name)) is at generation \(opened.state.generation) on both sides\(rounds)")
+        let generation = round.synced[file.name]?.generation ?? opened.state.generation
+        Terminal.note("\(TerminalText.quoted(file.name)) is at generation \(generation) on both sides\(rounds)")
         if let name = round.damaged.min() {
             throw CommandFailure(
                 .incomplete,
@@ -91,7 +94,7 @@ struct Sync: ParsableCommand {
         var end: Double?
         while true {
             do { return try round.run() } catch let failure as CommandFailure {
-                let limit = end ?? Clock.now + vault.access.wait
+                let limit = end ?? Clock.now + vault.access.lockWait
                 guard locks.blocking(failure) != nil else { throw failure }
                 try locks.wait(until: limit)
                 guard Clock.now < limit else { throw failure }

@@ -23,6 +23,8 @@ struct SyncRound {
     var unsettledOthers: Set<String> = []
     /// True if all versions of other vaults that were taken from the other side are known to continue the local ones.
     var areOthersProven = true
+    /// The vaults as this round has added them to git, by their names.
+    var synced: [String: SyncedVault] = [:]
     /// The reason why the other side rejected the last push.
     var refusal: String?
     /// The other side's newest commit, as fetched in this round. Other programs may also fetch, and move the remote's
@@ -35,39 +37,57 @@ struct SyncRound {
     /// - Returns: False if another clone pushed first.
     mutating func run() throws -> Bool {
         rounds += 1
+        // The other vaults of the last round may have nothing to merge in this one.
+        synced = synced.filter { $0.key == file.name }
         try interrupted.takeBack()
         try commit(file.name, of: vault)
         let isThere = try fetch()
         if isThere {
             try merge()
-            try requireGivenBack(file.name)
+            try requireInPlace(file.name, vault)
         }
-        return try push(isThere: isThere)
+        for name in synced.keys.sorted() { try requireSynced(name, in: "refs/heads/\(remote.local)") }
+        if isThere { try requireGivenBack(file.name) }
+        guard try push(isThere: isThere) else { return false }
+        try requireAllInPlace()
+        return true
     }
 
     // MARK: committing
 
     /// Commits a vault if it has changed, while blocking all writers.
-    private func commit(_ name: String, of vault: Vault) throws {
-        // Within the closure, the vault is in use, and its state cannot be read.
-        let generation = vault.state.generation
-        let id = vault.id
-        try whileNobodyWrites(vault) {
-            try requireBranch()
-            try requireCommitted(id, as: name)
-            let isCommitted = try git.run(["rev-parse", "--quiet", "--verify", "HEAD:\(name)"])
-            let here = try hash(file.top + "/" + name)
-            do { try add(name) } catch {
-                // Attributes that prevent a commit may have been removed by the other side since.
-                guard isCommitted.isSuccess, isCommitted.line == here else { throw error }
-                return
-            }
-            let pathspec = GitFile.pathspec(name)
+    private mutating func commit(_ name: String, of vault: Vault) throws {
+        try whileNobodyWrites(name, vault) { round, held in
+            try round.requireBranch()
+            try round.requireCommitted(vault.id, as: name)
+            guard try round.stage(name, vault, held) else { return }
+            let (git, pathspec) = (round.git, GitFile.pathspec(name))
             let status = try git.require(["status", "--porcelain", "--", pathspec], "compare the vault")
             guard !status.text.isEmpty else { return }
-            let message = "\(name): generation \(generation)"
+            let message = "\(name): generation \(held.state.generation)"
             try git.require(["commit", "-q", "-m", message, "--", pathspec], "commit the vault")
+            try round.requireSynced(name, in: "HEAD")
         }
+    }
+
+    /// Adds a vault to git's index, and records what was added.
+    /// - Returns: False if attributes prevent that, but this state of the vault is already committed.
+    private mutating func stage(_ name: String, _ vault: Vault, _ held: HeldVault) throws -> Bool {
+        let path = file.top + "/" + name
+        try GitFile.requireFile(path)
+        let committed = try git.run(["rev-parse", "--quiet", "--verify", "HEAD:\(name)"])
+        let here = try hash(path)
+        // Only now: what has been read is the vault if it is still in place.
+        guard try held.isInPlace() else { throw Self.overwritten(name) }
+        let added: String?
+        do { added = try add(name, here) } catch {
+            // Attributes that prevent a commit may have been removed by the other side since.
+            guard committed.isSuccess, committed.line == here else { throw error }
+            added = nil
+        }
+        synced[name] = SyncedVault(
+            vault: vault, stored: added ?? here, contents: here, generation: held.state.generation)
+        return added != nil
     }
 
     /// Throws an error if another vault would be committed in place of the committed one.
@@ -96,7 +116,7 @@ struct SyncRound {
 
     /// Throws an error if another branch has been checked out since: its commits are not meant for this branch's
     /// remote.
-    private func requireBranch() throws {
+    func requireBranch() throws {
         let head = try git.run(["symbolic-ref", "--quiet", "HEAD"])
         guard head.isSuccess, head.line == "refs/heads/\(remote.local)" else {
             throw CommandFailure(
@@ -106,77 +126,17 @@ struct SyncRound {
         }
     }
 
-    private func whileNobodyWrites(_ vault: Vault, _ body: () throws -> Void) throws {
+    /// Runs a closure while no program that knows the vault's lock writes to it. If the vault is not in place at the
+    /// end, that is the failure, whatever else failed because of it.
+    private mutating func whileNobodyWrites(
+        _ name: String, _ vault: Vault, _ body: (inout SyncRound, HeldVault) throws -> Void
+    ) throws {
         var failure: (any Error)?
-        try vault.whileNobodyWrites { do { try body() } catch { failure = error } }
+        do throws(VaultError) {
+            try vault.whileNobodyWrites { held in do { try body(&self, held) } catch { failure = error } }
+        } catch { failure = error }
+        try requireInPlace(name, vault)
         if let failure { throw failure }
-    }
-
-    /// Adds a vault to git's index, if git would return its stored bytes unchanged.
-    ///
-    /// Attributes, which anyone who can push can set, make git convert line endings or encodings.
-    private func add(_ name: String) throws {
-        let pathspec = GitFile.pathspec(name)
-        guard try !hasEncoding(name) else { throw Self.altered(name, "was not committed") }
-        // Git reconverts content that it has already stored only on request, but the attributes may be newer.
-        for options in [[], ["--renormalize"]] {
-            try git.require(["add"] + options + ["--", pathspec], "add the vault")
-            let stored = try git.require(["rev-parse", "--verify", ":0:\(name)"], "find the vault").line
-            if try givesBack(name, stored, hash(file.top + "/" + name)) { return }
-        }
-        _ = try git.run(["reset", "-q", "--", pathspec])
-        throw Self.altered(name, "was not committed")
-    }
-
-    /// Throws an error for attributes that would change the file in every new clone; the other side may have just added
-    /// them.
-    private func requireGivenBack(_ name: String) throws {
-        let stored = try git.require(["rev-parse", "--verify", ":0:\(name)"], "find the vault").line
-        let here = try hash(file.top + "/" + name)
-        // If the file has changed since, it is checked when it is committed.
-        guard stored == here, try hasEncoding(name) || !givesBack(name, stored, here) else { return }
-        throw Self.altered(name, "was not pushed")
-    }
-
-    private static func altered(_ name: String, _ what: String) -> CommandFailure {
-        CommandFailure(
-            .usage,
-            "git would alter \(TerminalText.quoted(name)) because of its attributes, so it \(what); 'git check-attr -a' shows them: "
-                + "it needs -text and -ident, and no filter or encoding that changes it")
-    }
-
-    /// Returns whether git restores a stored version of a vault to its local bytes.
-    private func givesBack(_ name: String, _ stored: String, _ here: String) throws -> Bool {
-        if stored == here, try !mayConvert(name) { return true }
-        let copy = lock.temporary("stored")
-        defer { unlink(copy) }
-        return try write(["cat-file", "--filters", "--path=\(name)", stored], to: copy) && hash(copy) == here
-    }
-
-    /// Returns whether a file has attributes with which git converts what it stores, so that the outcome must be
-    /// compared. With `text=auto`, git converts no file that contains a NUL, as every vault does.
-    private func mayConvert(_ name: String) throws -> Bool {
-        try values(["text", "crlf", "eol", "ident", "filter", Self.encoding], of: name).contains { attribute, value in
-            !(attribute == "text" && value == "auto")
-        }
-    }
-
-    /// Returns whether git stores a file in another encoding. With some encodings, it returns any bytes unchanged, but
-    /// stores them altered.
-    private func hasEncoding(_ name: String) throws -> Bool { try !values([Self.encoding], of: name).isEmpty }
-
-    private static let encoding = "working-tree-encoding"
-
-    /// Returns the values of the given attributes that are set for a file.
-    private func values(_ attributes: [String], of name: String) throws -> [(attribute: String, value: String)] {
-        let answer = try git.require(["check-attr", "-z"] + attributes + ["--", name], "read the vault's attributes")
-        let parts = answer.text.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)
-        let all = stride(from: 2, to: parts.count, by: 3).map { (attribute: parts[$0 - 1], value: parts[$0]) }
-        return all.filter { !["unspecified", "unset"].contains($0.value) }
-    }
-
-    private func hash(_ path: String) throws -> String {
-        try git.require(["hash-object", "--no-filters", "--", path], "read the vault").line
     }
 
     /// Writes git's output to a new file.
@@ -278,7 +238,7 @@ struct SyncRound {
         try mergeVault(file.name, into: vault)
         if others.merged.isEmpty, others.kept.isEmpty, try isAncestor("HEAD", fetched), try hasTheirs() {
             let answer = try interrupted.during(fetched) {
-                try git.run(Self.quietMerge + ["--ff-only", fetched])
+                try git.run(Self.quietMerge + ["--ff-only"] + Self.wholeMerge + [fetched])
             }
             guard answer.isSuccess else { throw GitProgram.failure(answer, "apply the fetched commits") }
             return
@@ -295,7 +255,7 @@ struct SyncRound {
         let index = lock.temporary("index")
         let target = try GitBranch(git: git, commit: fetched, index: index).replacing(names)
         let answer = try interrupted.during(target) {
-            let answer = try git.run(Self.quietMerge + ["--ff", "--no-edit", target])
+            let answer = try git.run(Self.quietMerge + ["--ff", "--no-edit"] + Self.wholeMerge + [target])
             guard !answer.isSuccess, GitRemote.isMerging(lock.folder) else { return answer }
             try git.require(["merge", "--abort"], "end the merge")
             throw conflicting(answer)
@@ -314,6 +274,9 @@ struct SyncRound {
 
     /// An automatic stash would take a vault that has just been changed out of the tree.
     private static let quietMerge = ["-c", "merge.autoStash=false", "merge", "-q"]
+
+    /// A branch can have options of its own, with which git would end without a commit.
+    private static let wholeMerge = ["--commit", "--no-squash"]
 
     /// Finds the other side's version. Fails if the other side removed the vault or replaced it, because the vault must
     /// not vanish here as well.
@@ -348,22 +311,29 @@ struct SyncRound {
         else { return }
         let copy = lock.temporary("theirs")
         defer { unlink(copy) }
-        try Self.naming(name, copy) {
-            try extract(theirs, name, to: copy)
-            try Self.require(vault.id, at: copy)
-            var options = MergeOptions()
-            // Otherwise, if only one of two clones was compacted, each would repeatedly replace the other's file with
-            // its own.
-            options.unifiesFiles = true
-            let merger = CopyMerger(
-                path: vault.path, access: access, options: options, otherFactors: otherFactors)
-            let outcome = try merger.merge(copy, called: Self.whose(name), into: vault)
-            cutOff[name] = outcome?.tail.endOfCopy
-            if let report = outcome?.report {
-                if report.hasDamage { damaged.insert(name) }
-                if report.hasSharedKeys { sharedNames.insert(name) }
-                for line in MergeText.noteLines(report) { Terminal.note(line) }
+        let outcome: CopyOutcome?
+        do {
+            outcome = try Self.naming(name, copy) {
+                try extract(theirs, name, to: copy)
+                try Self.require(vault.id, at: copy)
+                var options = MergeOptions()
+                // Otherwise, if only one of two clones was compacted, each would repeatedly replace the other's file
+                // with its own.
+                options.unifiesFiles = true
+                let merger = CopyMerger(
+                    path: vault.path, access: access, options: options, otherFactors: otherFactors)
+                return try merger.merge(copy, called: Self.whose(name), into: vault)
             }
+        } catch {
+            // The other side is not to blame for a vault that was replaced here.
+            try requireInPlace(name, vault)
+            throw error
+        }
+        cutOff[name] = outcome?.tail.endOfCopy
+        if let report = outcome?.report {
+            if report.hasDamage { damaged.insert(name) }
+            if report.hasSharedKeys { sharedNames.insert(name) }
+            for line in MergeText.noteLines(report) { Terminal.note(line) }
         }
     }
 
@@ -408,8 +378,10 @@ struct SyncRound {
     }
 
     /// Adds the vault to git's index, and returns whether it is identical to the other side's vault.
-    private func hasTheirs() throws -> Bool {
-        try whileNobodyWrites(vault) { try add(file.name) }
+    private mutating func hasTheirs() throws -> Bool {
+        try whileNobodyWrites(file.name, vault) { round, held in
+            _ = try round.stage(round.file.name, round.vault, held)
+        }
         return try git.run(["diff", "--cached", "--quiet", fetched, "--", file.pathspec]).isSuccess
     }
 }

@@ -4,6 +4,7 @@ import VaultAgent
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSecretService
 
 /// `agent`: the ssh agent.
 struct AgentCommand: ParsableCommand {
@@ -31,7 +32,7 @@ struct AgentServe: ParsableCommand {
             memory only while it signs, or while its public key is derived. Keys that 'ssh-add' adds are kept in memory until it removes them. A key with ssh=confirm, or added with \
             'ssh-add -c', signs only after SSH_ASKPASS, or ssh-askpass, has asked. RSA keys never sign with SHA-1.
 
-            The sockets are in the folder 'vaultfmt' in XDG_RUNTIME_DIR; systemd may pass the first one instead. A vault that was opened with \
+            The sockets are in the folder 'vaultfmt' in XDG_RUNTIME_DIR; systemd may pass the first one. A vault that was opened with \
             the key that 'vaultfmt unlock' keeps, or with an owner's passphrase that was asked for, is opened again when 'unlock' is run again. \
             'vaultfmt lock' locks it here, too.
 
@@ -60,6 +61,9 @@ struct AgentServe: ParsableCommand {
     @Flag(help: "Do not open the vault now: use it while 'vaultfmt unlock' keeps it unlocked.")
     var whenUnlocked = false
 
+    @Flag(help: "Lock the vault when the session is locked or ends, or the machine sleeps; needs systemd-logind.")
+    var lockWithSession = false
+
     @Flag(help: "Go on in the background when the vault is open.")
     var daemon = false
 
@@ -85,20 +89,39 @@ struct AgentServe: ParsableCommand {
             }
             try BackgroundAgent.start(factors: descriptors)
         }
+        let manager = readyFd == nil ? ServiceManager() : nil
         // A reader that has gone is an error of the write, which must not keep the sockets from being removed.
         signal(SIGPIPE) { _ in }
         let place = try AgentPlace(SocketFolder())
+        let watch = try sessionLock()
         var bus = try secrets.connect()
         let keys = try served(SpentFactors(descriptors: descriptors))
         let signals = try HeldSignals()
         let attached = try bus.map { try secrets.serve(keys, on: $0) }
         // Now the service alone ends the connection.
         bus = nil
-        let server = try AgentServer(keys, at: place, asking: ConfirmationProgram.find()?.start, attached: attached)
+        let server = try AgentServer(
+            keys, at: place, asking: ConfirmationProgram.find()?.start, attached: attached, watch: watch)
         try announce(server)
+        try manager?.tellReady()
         try server.run(wakenBy: signals.descriptor) { signals.isInterrupted }
+        manager?.tellStopping()
         // Its end is what the signal asked for.
         signals.settle()
+    }
+
+    /// What locks the vault with the session; nil if nothing is to. It waits for logind before anybody is asked for a
+    /// passphrase.
+    private func sessionLock() throws -> SessionLock? {
+        guard lockWithSession else { return nil }
+        let watch = try SessionLock(session: Environment.nonEmpty("XDG_SESSION_ID"))
+        if !watch.hasSession {
+            Terminal.note("you have no session at a screen; one that begins later locks the vault, and so does sleep")
+        }
+        if !watch.delaysSleep {
+            Terminal.warning("systemd-logind does not let sleep wait: the machine may sleep before the vault is locked")
+        }
+        return watch
     }
 
     /// Opens the vault, and decides whether it is opened again, before what the factors came from is gone.
@@ -108,6 +131,7 @@ struct AgentServe: ParsableCommand {
         ControllingTerminal.end()
         if let vault = opened.vault {
             for text in try OfferedKeys.unusable(group, in: vault) { Terminal.warning("not offered: \(text)") }
+            try secrets.check(vault)
         }
         let reopening = mayReopen(opened) ? reopening(path) : nil
         factors.forget()
@@ -140,13 +164,20 @@ struct AgentServe: ParsableCommand {
         var access = access
         access.noInput = true
         let silent = access
-        return { try silent.openUnlocked(path, writable: isWritable(path)) }
+        return {
+            // Whatever fails is told by 'agent status', in words.
+            do {
+                return try silent.openUnlocked(path, writable: isWritable(path))
+            } catch let failure as CommandFailure {
+                throw AgentError(.unavailable, failure.message)
+            }
+        }
     }
 
-    /// The options for opening the vault. Other clients must not wait long while one wants to write.
+    /// The options for opening the vault. Without --wait, other clients do not wait long while one wants to write.
     private var access: AccessOptions {
         var access = vault.access
-        if secrets.isServed { access.wait = min(access.wait, 2) }
+        if secrets.isServed { access.wait = access.wait ?? 2 }
         return access
     }
 

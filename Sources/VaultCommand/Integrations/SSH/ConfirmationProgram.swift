@@ -14,13 +14,12 @@ struct ConfirmationProgram {
         return ConfirmationProgram(path: path)
     }
 
-    /// Starts the program, which ends with 0 if the answer is yes. It leads a process group of its own, so that all of it can
-    /// be ended.
+    /// Starts the program, which ends with 0 if the answer is yes. It leads a process group of its own, so that all of it
+    /// can be ended, and does not outlive an agent that is killed.
     /// - `question`: The question. It begins with a fixed word, so that it is never taken for an option.
     /// - `output`: The program's standard output, where one that only asks for a passphrase writes what was typed.
     func start(_ question: String, output: Int32) throws -> pid_t {
-        try Subprocess.start(
-            path, [question], input: nil, output: output, error: STDERR_FILENO,
-            settings: ["SSH_ASKPASS_PROMPT": "confirm"], inGroupOfItsOwn: true)
+        try Subprocess.startBound(
+            path, [question], output: output, settings: ["SSH_ASKPASS_PROMPT": "confirm"])
     }
 }

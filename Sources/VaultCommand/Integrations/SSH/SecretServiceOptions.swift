@@ -1,5 +1,7 @@
 import ArgumentParser
 import VaultAgent
+import VaultFmt
+import VaultLocal
 import VaultSecretService
 
 /// Options for the Secret Service, which desktop programs ask for passwords.
@@ -12,7 +14,7 @@ struct SecretServiceOptions: ParsableArguments {
     @Flag(help: "Ask before a desktop program may read or change a secret, or delete an item.")
     var confirm = false
 
-    @Flag(help: "Take the place of another secret service, if it allows that.")
+    @Flag(help: "Take the name from another secret service that allows it, which gnome-keyring does not.")
     var replace = false
 
     func validate() throws {
@@ -37,6 +39,22 @@ struct SecretServiceOptions: ParsableArguments {
                 "--confirm needs a program that asks; set SSH_ASKPASS to its path, or install ssh-askpass")
         }
         return try BusConnection(for: ServiceName.bus, replaces: replace)
+    }
+
+    /// Warns about collections that the slot does not grant: an owner may grant them later. Fails if it grants none,
+    /// because nothing would be served.
+    func check(_ vault: Vault) throws {
+        guard isServed, case .scoped(let granted) = vault.access else { return }
+        let missing = ServedGroups(collection).missing(in: granted)
+        let names = missing.groups.map { TerminalText.quoted($0) }.joined(separator: ", ")
+        guard !missing.isAll else {
+            throw CommandFailure(
+                .noAccess,
+                "the slot that opened the vault does not grant \(names), so nothing would be served; "
+                    + "name a group that it grants with --collection, or open the vault with another slot")
+        }
+        guard !missing.groups.isEmpty else { return }
+        Terminal.warning("not served: \(names): the slot that opened the vault does not grant it")
     }
 
     /// Begins to serve a vault's collections.

@@ -2,7 +2,7 @@ import Fuzzing
 import Glibc
 import ImportFuzzing
 
-/// Which target this process fuzzes: `VAULTFMT_FUZZ_TARGET`, `import`, `age` or `agent`.
+/// Which target this process fuzzes: `VAULTFMT_FUZZ_TARGET`, `import`, `age`, `agent` or `secret-service`.
 private let target = getenv("VAULTFMT_FUZZ_TARGET").map { String(cString: $0) }
 
 /// What libFuzzer calls first.
@@ -10,8 +10,8 @@ private let target = getenv("VAULTFMT_FUZZ_TARGET").map { String(cString: $0) }
 public func initialize(_ count: UnsafeRawPointer?, _ arguments: UnsafeRawPointer?) -> Int32 {
     switch target {
     case "age": VectorSeeds.writeIfAsked(AgeTarget.seed)
-    // No vector holds a message to an agent.
-    case "agent": VectorSeeds.writeIfAsked { _ in nil }
+    // No vector holds a message to an agent, or a call of the bus.
+    case "agent", "secret-service": VectorSeeds.writeIfAsked { _ in nil }
     default: VectorSeeds.writeIfAsked(ImportTarget.seed)
     }
     return 0
@@ -24,6 +24,7 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 
     switch target {
     case "age": AgeTarget.run(input)
     case "agent": AgentTarget.run(input)
+    case "secret-service": SecretServiceTarget.run(input)
     default: ImportTarget.run(input)
     }
     return 0

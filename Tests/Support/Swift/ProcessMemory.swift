@@ -2,21 +2,23 @@ internal import CTestSupport
 internal import Glibc
 
 /// Something that must not be in a process's memory.
-struct Needle: Sendable {
-    let name: String
-    let bytes: [UInt8]
+package struct Needle: Sendable {
+    package let name: String
+    package let bytes: [UInt8]
 
-    init(_ name: String, _ bytes: [UInt8]) {
+    package init(_ name: String, _ bytes: [UInt8]) {
         self.name = name
         self.bytes = bytes
     }
 
-    init(_ name: String, _ text: String) { self.init(name, Array(text.utf8)) }
+    package init(_ name: String, _ text: String) { self.init(name, Array(text.utf8)) }
 }
 
 /// The memory of another process, all of it that can be read.
-struct ProcessMemory {
-    let pid: pid_t
+package struct ProcessMemory {
+    private let pid: Int32
+
+    package init(pid: Int32) { self.pid = pid }
 
     private struct Region {
         let range: Range<UInt64>
@@ -26,9 +28,9 @@ struct ProcessMemory {
     private static let pieceSize = 1 << 20
 
     /// The needles found, each with the number of places and the name of the region of the first one.
-    func find(_ needles: [Needle]) throws -> [String: (count: Int, place: String)] {
+    package func find(_ needles: [Needle]) throws -> [String: (count: Int, place: String)] {
         let memory = open("/proc/\(pid)/mem", O_RDONLY | O_CLOEXEC)
-        guard memory >= 0 else { throw Wrong("cannot read the memory of \(pid): error \(errno)") }
+        guard memory >= 0 else { throw Unreadable("cannot read the memory of \(pid): error \(errno)") }
         defer { close(memory) }
         var found: [String: (count: Int, place: String)] = [:]
         let overlap = UInt64(needles.map(\.bytes.count).max() ?? 0)
@@ -52,12 +54,12 @@ struct ProcessMemory {
                 start += UInt64(count) - overlap
             }
         }
-        guard readBytes > 1 << 20 else { throw Wrong("only \(readBytes) bytes of \(pid) could be read") }
+        guard readBytes > 1 << 20 else { throw Unreadable("only \(readBytes) bytes of \(pid) could be read") }
         return found
     }
 
     private func regions() throws -> [Region] {
-        try LogFile.lines("/proc/\(pid)/maps").compactMap { line in
+        try ProcFile.lines("/proc/\(pid)/maps").compactMap { line in
             let words = line.split(separator: " ", omittingEmptySubsequences: true)
             guard let addresses = words.first?.split(separator: "-"), addresses.count == 2,
                 let low = UInt64(addresses[0], radix: 16),
@@ -82,4 +84,23 @@ struct ProcessMemory {
             return hits
         }
     }
+}
+
+/// A file of the kernel's about a process.
+enum ProcFile {
+    static func lines(_ path: String) throws -> [Substring] {
+        guard let file = fopen(path, "re") else { throw Unreadable("cannot read \(path): error \(errno)") }
+        defer { fclose(file) }
+        var all: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        while case let count = fread(&piece, 1, piece.count, file), count > 0 { all += piece[..<count] }
+        return String(decoding: all, as: UTF8.self).split(separator: "\n")
+    }
+}
+
+/// A process cannot be looked into.
+package struct Unreadable: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
 }

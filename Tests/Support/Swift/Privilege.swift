@@ -1,9 +1,9 @@
 /// What this process may do beyond its own rights.
-enum Privilege {
+package enum Privilege {
     /// Whether it may look into hardened processes, as `vaultfmt` is one: CAP_SYS_PTRACE. Containers have no such
     /// right, even for root.
-    static let readsHardened: Bool = {
-        let lines = (try? LogFile.lines("/proc/self/status")) ?? []
+    package static let readsHardened: Bool = {
+        let lines = (try? ProcFile.lines("/proc/self/status")) ?? []
         let set = lines.first { $0.hasPrefix("CapEff:") }.flatMap {
             UInt64($0.dropFirst(7).filter { !$0.isWhitespace }, radix: 16)
         }

@@ -1,0 +1,71 @@
+/* Programs that do not outlive the process that starts them, which posix_spawn cannot ask for. */
+#define _GNU_SOURCE
+#include "vault_shim.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { report = STDERR_FILENO + 1 };
+
+/* Sets what a program must not inherit to its default: exec() keeps only what is ignored, and until then a handler would
+   run in the child. */
+static void reset_signals(const sigset_t *mask) {
+    for (int number = 1; number < NSIG; number++) {
+        struct sigaction action;
+        if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+        action = (struct sigaction){.sa_handler = SIG_DFL};
+        sigaction(number, &action, NULL);
+    }
+    sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
+/* Becomes the program; returns the error if it cannot. Only functions that are safe in a child of a process with threads
+   are called. `reporting` is closed by exec(), and is `report` afterwards. */
+static int become(const char *path, char *const arguments[], char *const environment[], int output, int reporting,
+                  pid_t parent, const sigset_t *mask) {
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0) return errno;
+    if (reporting != report && dup3(reporting, report, O_CLOEXEC) < 0) return errno;
+    closefrom(report + 1);
+    if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return errno;
+    /* The parent may have ended before. */
+    if (getppid() != parent) return ESRCH;
+    reset_signals(mask);
+    execve(path, arguments, environment);
+    return errno;
+}
+
+int vault_spawn_with_thread(const char *path, char *const arguments[], char *const environment[], int output) {
+    int ends[2], error = 0;
+    sigset_t all, mask;
+    if (pipe2(ends, O_CLOEXEC) != 0) return -errno;
+    const pid_t parent = getpid();
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
+    const pid_t child = fork();
+    if (child == 0) {
+        error = become(path, arguments, environment, output, ends[1], parent, &mask);
+        /* Where the first step has failed, `report` is another descriptor. */
+        const int end = fcntl(ends[1], F_GETFD) >= 0 ? ends[1] : report;
+        if (write(end, &error, sizeof error) != sizeof error) _exit(126);
+        _exit(127);
+    }
+    if (child < 0) error = errno;
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    close(ends[1]);
+    if (child > 0) {
+        /* The end of the pipe means that the program runs; its group is there by then. */
+        ssize_t count;
+        while ((count = read(ends[0], &error, sizeof error)) < 0 && errno == EINTR) {}
+        if (count == 0) error = 0;
+        if (count != 0) {
+            while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
+            if (count != sizeof error || error == 0) error = EIO;
+        }
+    }
+    close(ends[0]);
+    return error != 0 ? -error : child;
+}
