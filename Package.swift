@@ -33,7 +33,7 @@ let measured: [Target] =
 let swift5: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
 // More than 30 targets, for these reasons: a C library is a target (4), C code cannot share one with Swift (6), each
-// layer and each product is a module (16), each layer has its tests (12), a program that a test starts is a target (7),
+// layer and each product is a module (20), each layer has its tests (12), a program that a test starts is a target (7),
 // and so is code in another Swift (4). What they share is in four more.
 let package = Package(
     name: "vaultfmt",
@@ -147,12 +147,47 @@ let package = Package(
                 "CInterchange", "CUserBus", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings + forSize),
+        // The command's dealings with a person and the system: the terminal, processes, files, failures and their exit
+        // codes, and how vaults and items are shown.
+        .target(
+            name: "VaultConsole",
+            dependencies: [
+                "VaultBytes", "VaultFmt", "VaultLocal", "VaultAge", "VaultExchange", "VaultAgent", "CVaultShim",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings + forSize),
+        // What the commands' arguments mean: the options that several commands share, the vaults, factors, items and
+        // secrets that they name.
+        .target(
+            name: "VaultArguments",
+            dependencies: [
+                "VaultConsole", "VaultBytes", "VaultFmt", "VaultLocal", "VaultAge", "VaultExchange", "VaultAgent",
+                "CVaultShim", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings + forSize),
+        // References to secrets in configuration files and environments, and the commands that fill them in.
+        .target(
+            name: "VaultReferences",
+            dependencies: [
+                "VaultArguments", "VaultConsole", "VaultFmt", "VaultLocal", "VaultExchange", "CVaultShim",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings + forSize),
+        // Copies of a vault on several machines: the commands that compare and merge them, also through git.
+        .target(
+            name: "VaultSync",
+            dependencies: [
+                "VaultArguments", "VaultConsole", "VaultFmt", "VaultLocal", "VaultExchange", "CVaultShim",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings + forSize),
         // A library, so that tests can call its parts; the program beside it only calls it.
         .target(
             name: "VaultCommand",
             dependencies: [
-                "VaultBytes", "VaultFmt", "VaultLocal", "VaultAge", "VaultExchange", "VaultAgent", "VaultSecretService",
-                "CVaultShim", "CInterchange", "CVaultPage",
+                "VaultConsole", "VaultArguments", "VaultReferences", "VaultSync", "VaultBytes", "VaultFmt",
+                "VaultLocal", "VaultAge", "VaultExchange", "VaultAgent", "VaultSecretService", "CVaultShim",
+                "CInterchange", "CVaultPage",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -208,10 +243,14 @@ let package = Package(
         .testTarget(
             name: "VaultCommandTests",
             dependencies: [
-                "VaultCommand", "VaultCommandMain", "VaultExchange", "ImportFuzzing", "VaultAge", "VaultFmt",
-                "VaultCrypto", "VaultBytes", "TestSupport", "CTestSupport",
+                "VaultCommand", "VaultReferences", "VaultArguments", "VaultConsole", "VaultCommandMain",
+                "VaultExchange", "ImportFuzzing", "VaultAge", "VaultFmt", "VaultCrypto", "VaultBytes", "TestSupport",
+                "CTestSupport",
             ],
-            exclude: ["Programs/git_server.py", "Programs/logind.py", "Programs/manager.py", "Samples"],
+            exclude: [
+                "Programs/git_server.py", "Programs/logind.py", "Programs/manager.py", "Programs/plain_secrets.py",
+                "Samples",
+            ],
             swiftSettings: settings),
         // What is written is so: the specification (against Spec/reference, which was written from it alone), the
         // README's example, the articles' code, the C header's numbers. The rest of the C interface is tested from C:

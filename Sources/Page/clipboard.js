@@ -79,7 +79,7 @@ export class Clipboard {
         // What arrives after the clipboard was cleared, because the vault was locked, is not copied any more.
         const promised = Promise.resolve(text).then((copied) => (copies === this.#copies ? copied : NOTHING));
         if (!(await write(promised))) {
-            say('The browser does not let this page copy. Show the value and copy it yourself.');
+            say('The browser does not allow this page to copy. Show the value and copy it yourself.');
             return;
         }
         if (copies !== this.#copies) {
@@ -100,9 +100,9 @@ export class Clipboard {
         if (!this.#pending) return '';
         clearTimeout(this.#timer);
         this.#timer = undefined;
-        if (!document.hasFocus()) return 'What was copied is still in the clipboard: return to this page to clear it.';
+        if (!document.hasFocus()) return 'The copied value is still on the clipboard: return to this page to clear it.';
         if (!(await write(Promise.resolve(NOTHING)))) {
-            return 'What was copied is still in the clipboard: click on this page or press a key to clear it.';
+            return 'The copied value is still on the clipboard: click on this page or press a key to clear it.';
         }
         // Something else may have been copied in the meantime.
         this.#pending = this.#timer !== undefined;

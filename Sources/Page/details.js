@@ -9,7 +9,7 @@ import { decoded, folded, hex, sizeText, timeText, visible } from './text.js';
 
 const MOST_SHOWN = 65_536; // characters of a value; the whole can be copied or saved
 const HEX_SHOWN = 256;
-const UNSETTLED = 'Two copies set different values, and nobody has settled which one holds.';
+const UNSETTLED = 'Two copies set different values, and the conflict has not been settled.';
 
 const quiet = (text) => make('span', { class: 'quiet' }, text);
 
@@ -158,7 +158,7 @@ export class Details {
         const copy = button('Copy', () => this.#copy(fetch, 'the value'), { class: 'small' });
         const save = button('Save', attempt((bytes) => {
             saveFile(bytes, saveName);
-            say(`Saved ${sizeText(bytes.length)}, unencrypted, where the browser puts downloads.`);
+            say(`Saved ${sizeText(bytes.length)}, unencrypted, to the downloads of the browser.`);
         }), { class: 'small', title: 'Save as a file, unencrypted' });
         tools.append(...(attachment ? [save, show] : [show, copy, save]));
         return row;
@@ -237,7 +237,7 @@ export class Details {
 
     #earlierRows(item, values) {
         const rows = [make('h3', {}, 'Earlier values')];
-        if (values.length === 0) rows.push(make('p', { class: 'quiet' }, 'None that this page can show.'));
+        if (values.length === 0) rows.push(make('p', { class: 'quiet' }, 'This page cannot show any.'));
         for (const value of values) {
             const { index, kind, name, hasSecret, text } = value;
             const field = kind === 'attribute' ? visible(name) : fieldName(kind);

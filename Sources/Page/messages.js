@@ -4,15 +4,15 @@ import { sizeText } from './text.js';
 
 const SENTENCES = {
     'not-a-vault': 'This file is not a vault.',
-    'unsupported-version': 'This vault has a newer format than this page can read.',
+    'unsupported-version': 'This vault uses a newer format than this page can read.',
     'header-invalid':
         'The beginning of this file is damaged; ‘vaultfmt salvage’ may recover the vault from the copy in the file.',
     'no-slot-opens':
-        'Nothing opens with what you entered: check the passphrase, the keyboard’s layout, and which files it needs.',
-    foreign: 'This vault belongs to other owners than the expected ones.',
+        'No slot opens with these factors: check the passphrase, the keyboard layout and the files.',
+    foreign: 'This vault does not belong to the expected owners.',
     'authentication-failed': 'The file is damaged or was changed: a part of it does not authenticate.',
-    'structure-invalid': 'The vault contains something that no correct program writes, so it is not shown.',
-    'unsupported-form': 'This value is stored in a form that this page does not know.',
+    'structure-invalid': 'The vault has an invalid structure, so it is not shown.',
+    'unsupported-form': 'This value is stored in a form that this page does not support.',
     'device-bound': 'This value can be read only on the device to which it is bound.',
     'no-key': 'The key that opened the vault does not grant this.',
     'no-secret': 'There is no such value.',
@@ -20,10 +20,10 @@ const SENTENCES = {
     'not-found': 'There is no such item.',
     'out-of-budget': 'This needs more memory than the page may use.',
     io: 'The file cannot be read; choose it again.',
-    'too-large': 'This file has more than 1 GiB, which is too much for a page; the command ‘vaultfmt’ opens it.',
-    'invalid-argument': 'What you entered is not valid here.',
+    'too-large': 'This file is larger than 1 GiB, which is too large for this page; use the command ‘vaultfmt’.',
+    'invalid-argument': 'This input is not valid.',
     'invalid-anchor': 'This is not an anchor: it has six parts, separated by colons, as vaultfmt anchor prints them, without line breaks.',
-    'no-hash': 'This browser makes one-time codes only in pages that were opened from a file or over HTTPS.',
+    'no-hash': 'This browser can generate one-time codes only on pages opened from a file or over HTTPS.',
     'reader-failed': 'The reader stopped unexpectedly, so the vault was locked.',
     'cannot-start': 'This browser cannot run the reader, which needs WebAssembly in a worker.',
     'page-damaged': 'The vault in this page is damaged or incomplete; get the file again.',
@@ -46,10 +46,10 @@ export function sentence(error, { limitKiB, cost: expected } = {}) {
     }
     if (error.status === 'crypto-failed') {
         const needed = asked ? `${sizeText(asked.memoryKiB * 1024)} of memory` : 'memory';
-        return `This browser did not provide the ${needed} that opening this vault needs.`;
+        return `This browser did not provide the ${needed} needed to open this vault.`;
     }
     if (error.status === 'unsupported-critical') {
-        return 'This vault requires an extension that this page does not know.';
+        return 'This vault requires an extension that this page does not support.';
     }
     if (error.status === 'no-code') return error.message; // which says what is wrong with the set-up
     return SENTENCES[error.status] ?? `The reader failed (${error.status ?? 'no reason known'}).`;
@@ -74,8 +74,8 @@ const VERDICTS = {
     descends: 'The vault continues from the state of the anchor.',
     older: 'This vault is older than the anchor: it was rolled back, or this is an old copy.',
     forked: 'This vault and the anchor have diverged: each has changes that the other lacks.',
-    foreign: 'This vault belongs to other owners than the anchor: it may be a replacement.',
-    'other-vault': 'The anchor is of another vault.',
+    foreign: 'This vault belongs to different owners than the anchor: it may be a replacement.',
+    'other-vault': 'The anchor belongs to another vault.',
 };
 
 /** What the comparison with an anchor says; `accept` is true for the two verdicts that need no decision (R-7.7). */

@@ -14,9 +14,9 @@ import { Picture } from './picture.js';
 import { visible } from './text.js';
 import { Unlock } from './unlock.js';
 
-const SCOPED = 'The key that opened the vault shows all names, but secrets of some groups only.';
-const NO_ANCHOR = 'The part of the vault that an anchor is made of is damaged; the items are not.';
-const ANCHOR = 'Note this anchor, and paste it here next time to notice a rollback. It contains no secrets.';
+const SCOPED = 'The key that opened the vault shows all names, but only the secrets of some groups.';
+const NO_ANCHOR = 'The data needed for an anchor is damaged; the items are not.';
+const ANCHOR = 'Save this anchor, and paste it here next time to detect a rollback. It contains no secrets.';
 const MOST_LISTED = 300_000; // rows; browsers draw nothing below some millions of pixels
 const MOST_VAULT = 1 << 30; // of a chosen file: it is held in memory, and browsers give a page no more than two of these
 const WIPING_MS = 1000; // how long the worker may take to wipe its memory before it is ended
@@ -32,7 +32,7 @@ class Page {
     #list = new List((entry) => this.#choose(entry));
     #unlock = new Unlock((result) => this.#opened(result), () => this.#prepare());
     #picture = new Picture();
-    #idle = new Idle(() => this.lock('Locked, because the page was idle.'));
+    #idle = new Idle(() => this.lock('Locked because the page was idle.'));
 
     start() {
         byId('loading').hidden = true;

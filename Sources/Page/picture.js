@@ -69,8 +69,8 @@ export class Picture {
         byId('layout-table').replaceChildren(...rows);
         const commits = counts[7].number;
         byId('layout-text').textContent =
-            `${sizeText(this.#size)}, ${commits} ${plural('commit', commits)} since the vault was made or compacted. ` +
-            'Contents, names and exact lengths are encrypted; the number of frames and their padded lengths are not.';
+            `${sizeText(this.#size)}, ${commits} ${plural('commit', commits)} since the vault was created or compacted.` +
+            ' Contents, names and exact lengths are encrypted; the number of frames and their padded lengths are not.';
     }
 
     /** Calls `use` with each rectangle of a stretch: one for each row that it touches. */

@@ -31,7 +31,7 @@ function sameFactors({ factors }, given) {
 
 function slotText(slot) {
     const parts = slot.factors.map((factor) => FACTORS[factor] ?? factor);
-    const scope = slot.type === 'scoped' ? ', opens some groups only' : '';
+    const scope = slot.type === 'scoped' ? ', opens only some groups' : '';
     const cost = slot.kdf ? ` (each guess costs ${costText(slot.kdf)})` : '';
     const here = opensHere(slot) ? '' : '; not with this page';
     return `${parts.join(' and ') || 'unknown'}${scope}${cost}${here}`;
@@ -78,18 +78,18 @@ export class Unlock {
         for (const factor of HERE) byId(`${factor}-field`).hidden = !asked.includes(factor);
         byId('several').hidden = asked.length < 2;
         byId('open').hidden = offered.length === 0;
-        this.#tell(facts, 'Until the vault is open, this is what the file claims.');
+        this.#tell(facts, 'This information is not authenticated until the vault is open.');
         this.#problem(offered.length === 0 ? 'No slot of this vault can be opened with this page.' : '');
         this.#setRunning(false);
     }
 
     /** Shows the facts of a vault that this page does not have. */
     showOutline(facts, name) {
-        byId('unlock-verb').textContent = 'What anyone sees in';
+        byId('unlock-verb').textContent = 'Outline of';
         byId('unlock-name').replaceChildren(visible(name, { limit: 200 }));
         byId('unlock-form').hidden = true;
         byId('outline-text').hidden = false;
-        this.#tell(facts, 'This is what the file claimed, read without a key.');
+        this.#tell(facts, 'This information was read without a key and is not authenticated.');
     }
 
     #tell(facts, claimed) {
@@ -183,7 +183,7 @@ export class Unlock {
             });
             given.push(id);
         }
-        if (given.length === 0) throw new Error('Enter what opens the vault.');
+        if (given.length === 0) throw new Error('Enter a passphrase or choose a file.');
         const anchor = byId('anchor').value.trim();
         if (anchor !== '') values.anchor = anchor;
         return { values, given };
@@ -214,7 +214,7 @@ export class Unlock {
     /** Shows how much of a slot's cost is paid. Slots with the same factors are tried one after the other. */
     #progress({ done, total, attempt = 1 }) {
         byId('progress').value = done / total;
-        if (attempt > 1) byId('work-text').textContent = `Trying slot ${attempt} of those that ask for the same.`;
+        if (attempt > 1) byId('work-text').textContent = `Trying slot ${attempt} of the slots with the same factors.`;
     }
 
     #setRunning(running) {

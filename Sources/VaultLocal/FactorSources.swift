@@ -102,7 +102,7 @@ package struct FactorSources: Sendable {
             guard passphraseFile == nil else {
                 throw VaultError(
                     .invalidArgument,
-                    "\(twin.optionPrefix)passphrase-file and \(twin.optionPrefix)passphrase-fd are mutually exclusive; give one"
+                    "\(twin.optionPrefix)passphrase-file and \(twin.optionPrefix)passphrase-fd are mutually exclusive; use only one"
                 )
             }
             return try FactorInput.passphrase(descriptor: passphraseDescriptor)

@@ -79,7 +79,7 @@ package struct GivenFactors: ~Copyable {
     /// Returns all factors together, for a new slot. Throws `noSlotOpens` if there are none.
     package borrowing func together() throws(VaultError) -> Factors {
         guard let all = try combinations().first else {
-            throw VaultError(.noSlotOpens, "no factor is given; give a passphrase or a key file")
+            throw VaultError(.noSlotOpens, "no factor is given; specify a passphrase or a key file")
         }
         return try factors(all)
     }

@@ -106,7 +106,7 @@ extension RememberedState {
         case .foreign:
             throw VaultError(
                 .foreignOwner,
-                "the vault belongs to other owners: nothing shows that it was handed over after generation \(point.generation), "
+                "the vault belongs to other owners: there is no proof of a hand-over after generation \(point.generation), "
                     + "which this machine has seen")
         }
     }
@@ -152,13 +152,13 @@ extension RememberedState {
             )
         case .torn(let bytes), .damaged(let bytes):
             let last = watched.end.addingReportingOverflow(max(bytes, 1) - 1).partialValue
-            unreadable = "its bytes \(watched.end) to \(last) belong to no change that can be read"
+            unreadable = "its bytes \(watched.end) to \(last) are not part of any readable change"
         case .incomplete(let generation): unreadable = "generation \(generation) in it is incomplete"
         }
         return VaultError(
             .rolledBack,
             "the file is damaged or cut off: \(unreadable); it opens at generation \(watched.generation), but this machine has "
-                + "seen \(point.generation); an older copy with other bytes after it would look the same",
+                + "seen \(point.generation); an older copy with other bytes appended would look the same",
             at: watched.end)
     }
 }

@@ -229,11 +229,11 @@ final class ReplicaFiles: Sendable {
             if let opened = try reading(opened, to: size) { return opened }
         }
         guard let log = ReplicaLog(head: try file.bytes(ReplicaLog.headSize, at: 0)), log.head.vault == vault else {
-            throw Self.damaged(path, "its beginning is not what was written")
+            throw Self.damaged(path, "its header has been altered")
         }
         let opened = Opened(file: file, path: path, identity: identity, log: log)
         if let opened = try reading(opened, to: size) { return opened }
-        throw Self.damaged(path, "its entries are not what was written")
+        throw Self.damaged(path, "its entries have been altered")
     }
 
     /// Reads the entries that were added; returns nil if they are damaged, unless a power failure may have lost them.

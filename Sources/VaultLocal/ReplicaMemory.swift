@@ -14,7 +14,7 @@ extension ReplicaFiles: ReplicaMemory {
         } catch {
             guard [.io, .noSpace].contains(error.code) else { throw error }
             announcer.warning(
-                "this machine's replica ids cannot be remembered, so each program that changes the vault adds another one: "
+                "this machine's replica ids cannot be stored, so each program that changes the vault adds a new one: "
                     + error.description)
         }
         let claim = ProcessReplicas.shared.claim(vault, vector)

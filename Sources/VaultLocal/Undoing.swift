@@ -104,7 +104,7 @@ extension Machine {
             origin: step.origin)
         do throws(VaultError) { try memory.ownCommits(of: vault.id).note(entry) } catch {
             announcer.warning(
-                "it could not be recorded that this machine undid a change, so another 'undo' would take this one back: \(error.description)"
+                "cannot record that this machine undid a change, so another 'undo' would reverse this one: \(error.description)"
             )
         }
     }

@@ -229,7 +229,7 @@ def it_opens_with_a_passphrase_and_a_key_file_together(world):
     with world.sheet(world.everyday) as sheet:
         sheet.page.set_input_files("#key-file", world.vaults.second_key)
         sheet.page.click("#open")
-        check("Nothing opens" in sheet.problem(), "the key file alone must not open the vault")
+        check("No slot opens" in sheet.problem(), "the key file alone must not open the vault")
         sheet.page.set_input_files("#key-file", world.vaults.second_key)
         sheet.unlock().said("5 items")
 
@@ -240,7 +240,7 @@ def a_scoped_slot_shows_names_and_its_own_secrets_only(world):
         sheet.page.set_input_files("#key-file", world.vaults.ci_key)
         sheet.page.click("#open")
         sheet.opened()
-        expect(sheet.page.locator("#notices .notice")).to_contain_text("some groups only")
+        expect(sheet.page.locator("#notices .notice")).to_contain_text("only the secrets of some groups")
         sheet.choose("ci.example.org")
         equal(sheet.shown("secret"), vaults.CI_SECRET)
         sheet.choose("github")
@@ -257,7 +257,7 @@ def a_wrong_passphrase_is_said_and_the_next_one_opens(world):
         sheet.page.click("#open")  # with what is still entered
         sheet.page.fill("#passphrase", "")
         sheet.page.click("#open")
-        check("Enter what opens" in sheet.problem(), sheet.problem())
+        check("Enter a passphrase" in sheet.problem(), sheet.problem())
         sheet.page.set_input_files("#raw-key", world.vaults.passphrase)
         sheet.page.click("#open")
         check("32 bytes" in sheet.problem(), sheet.problem())
@@ -490,7 +490,7 @@ def what_was_copied_is_cleared(world):
         sheet.said("Copied")
         sheet.page.evaluate("document.hasFocus = () => false")
         sheet.page.clock.fast_forward(46_000)
-        sheet.said("still in the clipboard")
+        sheet.said("still on the clipboard")
         equal(sheet.clipboard(), vaults.SECRET)
         sheet.page.evaluate("delete document.hasFocus; window.dispatchEvent(new Event('focus'))")
         sheet.said("The clipboard was cleared")
@@ -674,7 +674,7 @@ def an_empty_page_opens_a_vault_that_is_chosen_or_dropped(world):
 @test
 def the_picture_has_every_frame_to_scale(world):
     with world.sheet(world.everyday) as sheet:
-        sheet.page.get_by_text("What anyone sees in this file").click()
+        sheet.page.get_by_text("What is visible without a key").click()
         rows = sheet.page.locator("#layout-table tr")
         expect(rows.first).to_contain_text("header")
         counted = {row.split("\t")[0].rstrip("s"): int(row.split("\t")[1]) for row in rows.all_inner_texts()}
@@ -703,7 +703,7 @@ def an_outline_shows_what_the_page_of_the_vault_shows_and_opens_nothing(world):
     world.pages[key] = world.folder / "outline.html"
     world.vaults.run("inspect", world.everyday, "--html", world.pages[key])
     with world.sheet(key) as sheet:
-        expect(sheet.page.locator("#unlock h1")).to_contain_text("What anyone sees in")
+        expect(sheet.page.locator("#unlock h1")).to_contain_text("Outline of")
         sheet.page.locator("#layout-table tr").first.wait_for()
         equal([sheet.page.locator("#layout-table").inner_text(), sheet.page.locator("#slots").inner_text()], rows)
         expect(sheet.page.locator("#outline-text")).to_be_visible()
@@ -724,7 +724,7 @@ def accessibility_rules_hold_in_light_and_dark_and_on_a_phone(world):
             with world.sheet(world.everyday, color_scheme=scheme, viewport=viewport) as sheet:
                 place = f"{scheme}-{name}"
                 world.picture(sheet, f"{place}-unlock")
-                sheet.page.get_by_text("What anyone sees in this file").click()
+                sheet.page.get_by_text("What is visible without a key").click()
                 sheet.page.locator("#layout-table tr").first.wait_for()
                 rules(sheet, f"{place} unlock")
                 sheet.unlock()

@@ -342,7 +342,7 @@ RECIPIENTS: list[Entry] = [
     Line("vaultfmt slot list", says=["recipients age1"]),
     Line(
         "vaultfmt rekey --rotate --yes --keep-key-file backup.key",
-        says=["opens for age1"],
+        says=["can be opened by age1"],
         after="VAULTFMT_IDENTITY=bob.txt vaultfmt get deploy bot | grep -q t0ken",
     ),
     Line("vaultfmt set backup --generate-identity", says=["public key: age1"]),
@@ -383,6 +383,48 @@ git -C signed -c user.name=t -c user.email=t@example.org commit -q -S --allow-em
     Line("vaultfmt ssh list --group ''", says=[r"mine \(ED25519\)"]),
     Line("vaultfmt update mine --attribute ssh=offer", after="ssh-add -l | grep mine"),
     Line("vaultfmt ssh list", says=["needs confirmation"]),
+    # Somebody else uses the key, and then ends the agent.
+    Line(
+        "vaultfmt agent --on-terminal",
+        before=END_AGENT
+        + """export TERM=xterm
+{
+    while [[ ! -S $SSH_AUTH_SOCK ]]; do sleep 0.1; done
+    ssh-add -T ~/.ssh/signing.pub && touch ~/agreed
+    vaultfmt agent stop
+} >~/client 2>&1 </dev/null &""",
+        asked=[(r"to use the key 'github'\?[\s\S]*<Refuse>", "")],
+        after="[[ -e ~/agreed ]]",
+    ),
+    # The program that the page names is one for desktops.
+    Line(
+        'eval "$(vaultfmt agent --on-demand --pinentry pinentry-gnome3 --time 8h --daemon)"',
+        before="""unset VAULTFMT_PASSPHRASE_FILE
+cat >~/stand-ins/pinentry-gnome3 <<'SCRIPT'
+#!/bin/bash
+echo 'OK Pleased to meet you'
+while IFS=' ' read -r command rest; do
+    if [[ $command == SETDESC ]]; then echo "$rest" >>~/asked; fi
+    if [[ $command == GETPIN ]]; then echo "D $(cat ~/passphrase)"; fi
+    echo OK
+done
+SCRIPT
+chmod +x ~/stand-ins/pinentry-gnome3""",
+    ),
+    Line(
+        "ssh-add -l",
+        says=[r"github \(ED25519\)"],
+        after="""grep "^Unlock the vault .* for 'ssh-add' " ~/asked""",
+    ),
+    Line(
+        'eval "$(vaultfmt agent --on-demand --list-locked --pinentry pinentry-gnome3 --idle 10m --daemon)"',
+        before=END_AGENT + "rm ~/asked",
+        after="""ssh-add -l | grep github
+vaultfmt lock
+ssh-add -l | grep github
+[[ $(grep -c '^Unlock' ~/asked) == 1 ]]
+export VAULTFMT_PASSPHRASE_FILE=~/passphrase""",
+    ),
     Line(
         'eval "$(vaultfmt agent --key-file ssh.key --daemon)"',
         before=END_AGENT + "unset VAULTFMT_PASSPHRASE_FILE",

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import VaultAgent
 import VaultFmt
 
 @testable import VaultSecretService
@@ -18,7 +19,6 @@ struct ConsentTests {
         let (_, denied) = try test.unlock(.two, item)
         #expect(try test.show(.two, denied, answer: false)?.isDismissed == true)
         #expect(try test.isLocked(.two, item))
-        test.now += BusLimits.denialTime
         let (unlocked, prompt) = try test.unlock(.two, TestService.defaultPath, item)
         #expect(unlocked == [TestService.defaultPath])
         _ = try test.call(.two, prompt, ServiceName.prompt, "Prompt", .text(""))
@@ -132,7 +132,6 @@ struct ConsentTests {
         }
         #expect(try test.show(.two, prompt, answer: false)?.isDismissed == true)
         #expect(try test.read(.one, item).text == "1")
-        test.now += BusLimits.denialTime
         guard case .path(let second) = try test.call(.two, item, ServiceName.item, "Delete")[0] else {
             throw Unexpected()
         }
@@ -161,7 +160,6 @@ struct ConsentTests {
         let denied = try #require(try test.show(.two, try replace(), answer: false))
         guard denied.isDismissed, case .path("/") = denied.result else { throw Unexpected() }
         #expect(try test.read(.one, item).text == "2")
-        test.now += BusLimits.denialTime
         let agreed = try #require(try test.show(.two, try replace(), answer: true))
         guard !agreed.isDismissed, case .path(item) = agreed.result else { throw Unexpected() }
         #expect(try test.read(.two, item).text == "3")
@@ -244,37 +242,20 @@ struct ConsentTests {
         #expect(!test.service.isAwaited(last) && test.service.takeReplies().isEmpty)
     }
 
-    @Test("After a no, the same question is not put to a person again at once; another one is, and another client's")
-    func denied() throws {
+    @Test("What is refused because a person has just refused it is told with that reason, and nobody waits")
+    func refusedBefore() throws {
         let test = try TestService(confirms: true)
         let item = try test.store(.one, "1", label: "L", [("a", "1")])
-        let other = try test.store(.one, "2", label: "M", [("b", "1")])
-        func asked(_ client: BusClient, _ item: String) throws -> PersonQuestion? {
-            let (_, prompt) = try test.unlock(client, item)
-            _ = try test.call(client, prompt, ServiceName.prompt, "Prompt", .text(""))
-            let question = test.service.nextQuestion(now: test.now)
-            // Whoever is not asked about is refused, and does not wait.
-            if question == nil { #expect(test.completion(prompt)?.isDismissed == true) }
-            return question
-        }
-        test.service.take(.no, to: try #require(try asked(.two, item)), now: test.now)
+        let call = try test.wait(.two, item)
+        let question = try #require(test.service.nextQuestion(now: test.now))
         _ = test.service.takeEvents()
-        #expect(try asked(.two, item) == nil)
+        test.service.take(.failed("a person has refused it a moment ago"), to: question, now: test.now)
+        #expect(test.service.takeReplies().map(\.number) == [call])
         #expect(
             test.service.takeEvents().map(\.action) == [
-                "refused: read and change the secret 'L' in 'desktop': a person has just not agreed to the same question"
+                "refused: read and change the secret 'L' in 'desktop': a person has refused it a moment ago"
             ])
-        let call = try test.wait(.two, item)
-        #expect(test.service.nextQuestion(now: test.now) == nil)
-        #expect(test.service.takeReplies().map(\.number) == [call])
-        test.service.take(.late, to: try #require(try asked(.two, other)), now: test.now)
-        // Nobody has said no to this one.
-        test.service.take(.no, to: try #require(try asked(.two, other)), now: test.now)
-        let third = BusClient(name: ":1.3", process: 12, program: "two")
-        test.service.take(.no, to: try #require(try asked(third, item)), now: test.now)
-        test.now += BusLimits.denialTime
-        test.service.take(.yes, to: try #require(try asked(.two, item)), now: test.now)
-        #expect(try test.read(.two, item).text == "1")
+        #expect(try test.isLocked(.two, item))
     }
 
     @Test("The consent to delete a collection is for the items of which the question tells the number")
@@ -294,20 +275,39 @@ struct ConsentTests {
             first.question.kind
                 == .confirm("Allow 'two' (process 12) to delete the collection 'desktop/x' with its 3 items?"))
         let new = try test.store(.one, "2", label: "new", [("n", "4")], in: path)
+        // The secret that is in it now is not the one that the question is about.
+        let session = try test.session(.one)
+        _ = try test.call(.one, old[2], ServiceName.item, "SetSecret", TestService.secret(session, "3"))
         test.service.take(.yes, to: first.question, now: test.now)
         #expect(test.completion(first.prompt)?.isDismissed == false)
         #expect(
             test.service.takeEvents().last?.action
-                == "deleted the collection x with its 3 items; what was stored since the question stays: 1")
-        for item in old { #expect(failure { _ = try test.read(.one, item) } == "NoSuchObject") }
+                == "deleted the collection x with its 2 items; what was stored since the question stays: 2")
+        #expect(try test.read(.one, old[2]).text == "3")
+        for item in old[..<2] { #expect(failure { _ = try test.read(.one, item) } == "NoSuchObject") }
         #expect(try test.read(.one, new).text == "2")
         let second = try delete()
         #expect(
             second.question.kind
-                == .confirm("Allow 'two' (process 12) to delete the collection 'desktop/x' with its item?"))
+                == .confirm("Allow 'two' (process 12) to delete the collection 'desktop/x' with its 2 items?"))
         test.service.take(.yes, to: second.question, now: test.now)
-        #expect(test.service.takeEvents().last?.action == "deleted the collection x with its item")
+        #expect(test.service.takeEvents().last?.action == "deleted the collection x with its 2 items")
         #expect(failure { _ = try test.property(.one, path, ServiceName.collection, "Label") } == "NoSuchObject")
+    }
+
+    @Test("A consent is void if the vault is locked and opened again during the call that uses it", arguments: 1...3)
+    func lockedDuringCall(looks: Int) throws {
+        let test = try TestService(confirms: true, isOpen: false)
+        test.kept = try test.open()
+        let item = try test.store(.one, "1", [("a", "1")])
+        _ = try test.wait(.two, item)
+        test.service.take(.yes, to: try #require(test.service.nextQuestion(now: test.now)), now: test.now)
+        #expect(try test.read(.two, item).text == "1")
+        // What is kept is looked at each time that the call needs the vault.
+        test.keptNext = (try test.open(), looks)
+        #expect(failure { _ = try test.read(.two, item) } == (looks == 1 ? "Waits" : "IsLocked"))
+        let wasReached = test.keptNext == nil
+        #expect(wasReached && test.served.lockedReason == nil)
     }
 
     @Test("One consent leads to one signal, however many calls waited for it")
@@ -324,6 +324,26 @@ struct ConsentTests {
         _ = try test.call(.two, item, ServiceName.item, "SetSecret", TestService.secret(session, "2"))
         // Others are told of the change, and the one that knew the old secret that the item is locked for it now.
         #expect(test.service.takeSignals().filter { $0.receiver != nil }.map(\.receiver) == [BusClient.one.name])
+    }
+
+    @Test("Long names are asked about in as many questions as can be shown whole")
+    func longNames() throws {
+        let test = try TestService(confirms: true)
+        let items = try (1...5).map { number in
+            try test.store(.one, "1", label: "\(number)" + String(repeating: "あ", count: 200), [("n", "\(number)")])
+        }
+        guard case .path(let prompt) = try test.call(.two, "Unlock", .paths(items))[1] else { throw Unexpected() }
+        _ = try test.call(.two, prompt, ServiceName.prompt, "Prompt", .text(""))
+        var texts: [String] = []
+        while let question = test.service.nextQuestion(now: test.now) {
+            guard case .confirm(let text) = question.kind else { throw Unexpected() }
+            #expect(QuestionText.fits(text))
+            texts.append(text)
+            test.service.take(.yes, to: question, now: test.now)
+        }
+        #expect(texts.count > 1)
+        for number in 1...5 { #expect(texts.filter { $0.contains("'\(number)あ") }.count == 1) }
+        #expect(test.completion(prompt)?.isDismissed == false)
     }
 
     @Test("A question names each of its items, once; what does not fit in it is asked next, and is limited")

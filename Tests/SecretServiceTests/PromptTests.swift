@@ -67,6 +67,54 @@ struct PromptTests {
         #expect(test.completion(prompt)?.isDismissed == false)
     }
 
+    @Test("A prompt that cannot be shown again is told with what it is for")
+    func shownTwice() throws {
+        let test = try TestService(confirms: true)
+        let path = try test.makeCollection("x")
+        guard case .path(let prompt) = try test.call(.two, path, ServiceName.collection, "Delete")[0] else {
+            throw Unexpected()
+        }
+        _ = try test.call(.two, prompt, ServiceName.prompt, "Prompt", .text(""))
+        _ = test.service.takeEvents()
+        #expect(failure { _ = try test.call(.two, prompt, ServiceName.prompt, "Prompt", .text("")) } == "Failed")
+        let told = test.service.takeEvents().map(\.action)
+        #expect(
+            told == [
+                "refused: delete the collection 'desktop/x' without items: the prompt has been shown already"
+            ])
+    }
+
+    @Test("A search before the vault was opened waits for a person who can open it; other calls find it locked")
+    func searchingOnDemand() throws {
+        let test = try TestService(isOpen: false, asks: true) { vault in
+            try vault.add(
+                try .genericPassword(service: "mail", account: "", group: "desktop"), secret: Secret(text: "1"))
+        }
+        let search = BusCall(
+            .one, ServiceName.path, ServiceName.service, "SearchItems", [.texts([(name: "service", value: "mail")])])
+        func ask() throws -> PersonQuestion {
+            guard case .later(let number) = test.service.answer(search, now: test.now) else { throw Unexpected() }
+            let question = try #require(test.service.nextQuestion(now: test.now))
+            #expect(question.number == number && question.kind == .unlock(path: test.folder.file("v.vault")))
+            let text = test.service.passphraseQuestion(number)
+            #expect(text?.hasPrefix("Unlock the vault '") == true && text?.hasSuffix("for 'one' (process 11)?") == true)
+            return question
+        }
+        test.service.take(.no, to: try ask(), now: test.now)
+        let refused = test.service.takeReplies()
+        #expect(refused.count == 1 && refused[0].values == nil)
+        let actions = test.service.takeEvents().map(\.action)
+        #expect(actions == ["refused: the vault is locked, and is not opened: a person did not agree"])
+        let question = try ask()
+        test.kept = try test.open()
+        test.service.take(.yes, to: question, now: test.now)
+        let found = try #require(test.service.takeReplies().first?.values?.first)
+        #expect(TestService.paths(found).count == 1)
+        // What was shown is remembered, so that the next search does not wait.
+        _ = test.served.lock(at: nil, "a test")
+        #expect(try test.search(.one, [("service", "mail")]).locked.count == 1)
+    }
+
     @Test("A question ends when the vault is locked, and what was refused is told, with the reason")
     func lockedMeanwhile() throws {
         let test = try TestService(confirms: true)
@@ -89,11 +137,12 @@ struct PromptTests {
                 "refused: read and change the secret 'L' in 'desktop': nobody answered in time",
                 "refused: read and change the secret 'L' in 'desktop': the vault was locked",
             ])
-        // What nobody was asked about yet can still be shown, and tells that the vault is locked.
+        // What nobody was asked about yet can still be shown: it asks to open the vault first.
         #expect(try test.show(.two, other, answer: false)?.isDismissed == true)
         #expect(
             test.service.takeEvents().map(\.action) == [
-                "refused: read and change the secret 'L' in 'desktop': the vault is locked"
+                "refused: read and change the secret 'L' in 'desktop': the vault is locked, and is not opened: "
+                    + "a person did not agree"
             ])
     }
 

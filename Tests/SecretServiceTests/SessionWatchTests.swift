@@ -8,13 +8,13 @@ private let elsewhere = "/org/freedesktop/login1/session/_32"
 /// The properties that logind tells of a session.
 private func properties(
     user: String = "1000", kind: String = "user", type: String = "tty", seat: String = "seat0", id: String = "1",
-    isLocked: Bool = false
+    isLocked: Bool = false, state: String = "active"
 ) -> [BusValue] {
     [
         .properties([
             ("Id", .text(id)), ("User", .structure([.other, .path("/org/freedesktop/login1/user/_\(user)")])),
             ("Class", .text(kind)), ("Type", .text(type)), ("Seat", .structure([.text(seat), .path("/")])),
-            ("LockedHint", .boolean(isLocked)),
+            ("LockedHint", .boolean(isLocked)), ("State", .text(state)),
         ])
     ]
 }
@@ -112,6 +112,59 @@ struct SessionWatchTests {
         #expect(watch.takeQuestions() == [.session(here)])
         watch.answer(.session(here), properties(isLocked: true))
         #expect(watch.takeReason() == "the session was locked")
+    }
+
+    @Test(
+        "A session that leaves the screen is asked about, and locks the vault if it ends, though its programs go on",
+        arguments: [["Active"], ["Type"], []])
+    func closing(unsaid: [String]) {
+        var watch = watch()
+        watch.answer(.session(here), properties())
+        let said: [(name: String, value: BusValue)] = unsaid.isEmpty ? [("Active", .boolean(false))] : []
+        let changed = signal(
+            "PropertiesChanged", .text(SessionWatch.session), .properties(said),
+            .array("s", unsaid.map { .text($0) }))
+        let first = reason(changed, &watch)
+        #expect(first == nil)
+        let questions = watch.takeQuestions()
+        let expected: [SessionWatch.Question] = unsaid == ["Type"] ? [] : [.session(here)]
+        #expect(questions == expected)
+        // Another session may only have come to the screen.
+        watch.answer(.session(here), properties(state: "online"))
+        #expect(watch.hasSession && watch.takeReason() == nil)
+        watch.answer(.session(here), properties(state: "closing"))
+        #expect(!watch.hasSession && watch.takeReason() == "the session has ended")
+        let removed = reason(signal("SessionRemoved", .text("1"), .path(here)), &watch)
+        #expect(removed == nil)
+    }
+
+    @Test("A session that begins lets the others be asked about; one that had ended before locks nothing")
+    func beginning() {
+        var watch = watch()
+        watch.answer(.session(here), properties())
+        let begun = reason(signal("SessionNew", .text("2"), .path(elsewhere)), &watch)
+        #expect(begun == nil)
+        let questions = watch.takeQuestions()
+        #expect(questions == [.session(elsewhere), .session(here)])
+        watch.answer(.session(elsewhere), properties(state: "closing"))
+        #expect(watch.hasSession && watch.takeReason() == nil)
+        watch.answer(.session(here), properties(state: "closing"))
+        #expect(watch.takeReason() == "the session has ended")
+    }
+
+    @Test("As many sessions are followed as can be read in a message, and with more, nothing is watched")
+    func most() {
+        func watch(_ count: Int) -> SessionWatch {
+            var watch = SessionWatch(user: 1000, session: nil)
+            watch.answer(.owner, [.text(":1.7")])
+            let sessions = (0..<count).map { Self.session("/org/freedesktop/login1/session/_3\($0)") }
+            watch.answer(.sessions, [.array("(susso)", sessions)])
+            return watch
+        }
+        #expect(watch(SessionWatch.most).failure == nil)
+        #expect(watch(SessionWatch.most + 1).failure == "systemd-logind has too many sessions")
+        // The list, and of each session, a structure with 5 values.
+        #expect(SessionWatch.most * 6 + 1 <= SessionWatch.mostValues)
     }
 
     @Test("Sleep locks the vault, and is delayed again after it")

@@ -17,15 +17,18 @@ final class TestService {
     var now: UInt64 = 1000
     /// What `vaultfmt unlock` would keep open, each time until another time.
     var kept: Vault? { didSet { keptEnd += 1 } }
+    /// What takes the place of `kept`, which is gone once, after so many looks at it.
+    var keptNext: (vault: Vault, looks: Int)?
     private var keptEnd = AgentClock.calendarTime() + 1_000_000
 
     /// - `isOpen`: Whether the vault is open when the service starts.
     /// - `key`: The letter of the key that opens it.
     /// - `lockWait`: How long it waits for other writers.
+    /// - `asks`: Whether a person can be asked for a passphrase that opens it.
     /// - `prepare`: What is done with the vault before.
     init(
         _ groups: [String] = ["desktop"], confirms: Bool = false, isOpen: Bool = true, key: String = "k",
-        limits: ListingLimits = ListingLimits(), lockWait: Duration = .seconds(10),
+        limits: ListingLimits = ListingLimits(), lockWait: Duration = .seconds(10), asks: Bool = false,
         prepare: (Vault) throws -> Void = { _ in }
     ) throws {
         let folder = try Folder()
@@ -36,13 +39,29 @@ final class TestService {
         machine = Machine(places) { _ in }
         try prepare(try machine.create(at: folder.file("v.vault"), factors: try Self.factors()))
         var reopen: () -> (vault: Vault, end: UInt64)? = { nil }
+        let onDemand = ServedVault.OnDemand(canAsk: true) { () throws(AgentError) in
+            nil
+        } typed: { (_) throws(AgentError) in
+            throw AgentError(.refused, "the tests keep the vault open instead")
+        }
         served = ServedVault(
             path: folder.file("v.vault"), groups: [], limits: .init(),
             vault: isOpen ? try Self.open(machine, folder, key, lockWait) : nil, isKept: false, now: now,
             keptEnds: ServedVault.KeptEnds(any: { _ in reopen()?.end }, ofSlot: { _ in reopen()?.end }),
-            reopening: { reopen()?.vault })
+            reopening: { reopen()?.vault }, onDemand: asks ? onDemand : nil)
         service = SecretService(served, ServedGroups(groups), confirms: confirms, limits: limits)
-        reopen = { [unowned self] in kept.map { ($0, keptEnd) } }
+        reopen = { [unowned self] in lookAtKept() }
+    }
+
+    private func lookAtKept() -> (vault: Vault, end: UInt64)? {
+        if let next = keptNext {
+            guard next.looks > 1 else {
+                (kept, keptNext) = (next.vault, nil)
+                return nil
+            }
+            keptNext = (next.vault, next.looks - 1)
+        }
+        return kept.map { ($0, keptEnd) }
     }
 
     static func factors(_ key: String = "k") throws -> Factors {

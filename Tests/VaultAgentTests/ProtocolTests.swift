@@ -229,8 +229,8 @@ struct ProtocolTests {
         for count in [0, 1, 64, 65, 10_000] {
             let texts = [String](repeating: long, count: count)
             let status = AgentStatus(
-                vault: "/v", locked: long, unreadable: (long, 1), attached: long, offered: count,
-                keys: [AgentStatus.Key](repeating: key, count: count), omitted: texts, warnings: texts,
+                vault: "/v", locked: long, unreadable: (long, 1), attached: long, asking: long, offered: count,
+                listed: count, keys: [AgentStatus.Key](repeating: key, count: count), omitted: texts, warnings: texts,
                 events: events)
             var encoded: [UInt8] = []
             status.encode(into: &encoded)

@@ -7,20 +7,26 @@ import VaultFmt
 @testable import VaultAgent
 
 /// A server in a thread of its own.
-private final class RunningServer {
+final class RunningServer {
     let folder: SocketFolder
     private let stop: [Int32]
     private let ended = DispatchSemaphore(value: 0)
 
-    init(_ folder: SocketFolder, attached: (any AttachedService)? = nil) throws {
+    /// - `vault`: The keys of a vault; without it, there are none.
+    init(
+        _ folder: SocketFolder, vault: ServedVault? = nil, asking: AskingPrograms = AskingPrograms(),
+        attached: (any AttachedService)? = nil
+    ) throws {
         self.folder = folder
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         stop = ends
-        let keys = ServedVault(
-            path: "none", groups: [], limits: .init(), vault: nil, isKept: false, now: 0, reopening: { nil })
+        let keys =
+            vault
+            ?? ServedVault(
+                path: "none", groups: [], limits: .init(), vault: nil, isKept: false, now: 0, reopening: { nil })
         nonisolated(unsafe) var server: AgentServer? = try AgentServer(
-            keys, at: AgentPlace(folder), asking: nil, attached: attached)
+            keys, at: AgentPlace(folder), asking: asking, attached: attached)
         let (reading, ended) = (ends[0], self.ended)
         Thread.detachNewThread {
             do throws(AgentError) { try server?.run(wakenBy: reading) { true } } catch { Issue.record(error) }
@@ -63,9 +69,9 @@ private final class AskingService: AttachedService {
         return events
     }
 
-    func nextQuestion(now: UInt64) -> (number: UInt64, text: String)? {
+    func nextQuestion(now: UInt64) -> AttachedQuestion? {
         defer { isAsked = true }
-        return isAsked ? nil : (7, "Allow it?")
+        return isAsked ? nil : AttachedQuestion(number: 7, text: "Allow it?")
     }
 
     func isAwaited(_ question: UInt64) -> Bool { true }

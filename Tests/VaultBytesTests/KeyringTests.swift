@@ -175,7 +175,9 @@ struct KeyringTests {
     @Test("has slots that were changed after they were made, by another change, or never (R-5.31)")
     func changed() throws {
         for changed in [StoredDot(9, 1), StoredDot(10, 2), StoredDot(10, 0)] {
-            refusesRing("before it was made") { ($0.slots[0].made, $0.slots[0].changed) = (StoredDot(10, 1), changed) }
+            refusesRing("before it was created") {
+                ($0.slots[0].made, $0.slots[0].changed) = (StoredDot(10, 1), changed)
+            }
         }
         var ring = Self.sample()
         for changed in [StoredDot(10, 1), StoredDot(11, 0), StoredDot(11, 9)] {

@@ -129,7 +129,7 @@ struct PastTests {
         #expect(bytes.count - Self.plain().unpaddedSize >= 9)
         let more =
             Array(bytes[..<16]) + [5] + bytes[17..<53] + u64(Self.dot(9).revision) + [1] + bytes[53...].dropLast(9)
-        refuses(.structureInvalid, "a dot that nothing has") { () throws(FormatError) in _ = try read(more) }
+        refuses(.structureInvalid, "an unused dot") { () throws(FormatError) in _ = try read(more) }
         for (index, phrase) in [(4, "that it refers to"), (127, "that it refers to")] as [(UInt8, String)] {
             refuses(.structureInvalid, phrase) { () throws(FormatError) in _ = try read(patched(bytes, 54, [index])) }
         }
@@ -150,11 +150,11 @@ struct PastTests {
     func flags() {
         let (both, plain) = (Self.split(), Self.plain())
         for flags in [[.shown, .forgotten], [.earlier, .shown], [.earlier, .forgotten]] as [Past.Flags] {
-            refusesPast("exclude one another", both) { $0.values[4].flags = flags }
+            refusesPast("conflicting flags", both) { $0.values[4].flags = flags }
         }
         refusesPast("unknown flags", plain) { $0.values[0].flags = Past.Flags(rawValue: 0x12) }
-        refusesPast("not protected", plain) { ($0.values[2].flags, $0.values[2].replaced) = (.earlier, 1) }
-        refusesPast("not protected", both) { $0.values[5].flags = [.open, .forgotten] }
+        refusesPast("an unprotected value", plain) { ($0.values[2].flags, $0.values[2].replaced) = (.earlier, 1) }
+        refusesPast("an unprotected value", both) { $0.values[5].flags = [.open, .forgotten] }
         refusesPast("do not match the siblings", both) { $0.values[0].flags = .earlier }
         refusesPast("do not match the siblings", plain) { $0.values[0].flags = .shown }
         refusesPast("do not match the siblings", plain) { $0.values[0].flags = [] }
@@ -173,14 +173,14 @@ struct PastTests {
         refusesPast("impossible earlier value") { $0.siblings[1].earlier = [0, 5] }
         refusesPast("impossible earlier value") { $0.siblings[1].earlier = [0, 2] }
         refusesPast("impossible earlier value") { $0.siblings[0].earlier = [0, 3] }
-        refusesPast("that nothing holds") {
+        refusesPast("that no sibling refers to") {
             ($0.siblings[0].earlier, $0.siblings[1].earlier) = ([], [])
         }
         refusesPast("time is out of range") { $0.siblings[0].created = 1 << 61 }
         refusesPast("time is out of range") { $0.siblings[0].modified = -(1 << 61) - 1 }
         // A bitmap of ten values has six unused bits.
-        refusesPast("not there") { $0.siblings[1].fields.append(10) }
-        refusesPast("not there") { $0.siblings[1].earlier = [15] }
+        refusesPast("does not exist") { $0.siblings[1].fields.append(10) }
+        refusesPast("does not exist") { $0.siblings[1].earlier = [15] }
     }
 
     @Test("has places, keys and attributes that can be (R-5.30)")
@@ -203,7 +203,7 @@ struct PastTests {
         refusesPast("a sealed attribute", Self.plain()) {
             $0.values[0].content = .secret(Self.record, [PageAttributesTests.all[3]])
         }
-        refusesPast("is sealed and in no record", Self.plain()) { $0.values[2].attribute = .sealed }
+        refusesPast("is sealed but has no record", Self.plain()) { $0.values[2].attribute = .sealed }
         refusesPast("unknown flags", Self.plain()) { $0.values[3].attribute = [.sealed, .inItemRecord, .inOwnRecord] }
         refusesPast("has no name", Self.plain()) { $0.values[2].name = [] }
         refusesPast("an attribute's value: 257", Self.plain()) {
@@ -232,8 +232,8 @@ struct PastTests {
         refusesEntry("another item") { entry, _ in entry.id = .zero }
         refusesEntry("do not match") { entry, _ in entry.created = -9 }
         refusesEntry("do not match") { entry, _ in entry.modified = 21 }
-        refusesEntry("what the item's entry lacks") { _, attributes in attributes = [] }
-        refusesEntry("what the item's entry lacks") { entry, _ in entry.lacksSecret = true }
+        refusesEntry("a field that the item's entry lacks") { _, attributes in attributes = [] }
+        refusesEntry("a field that the item's entry lacks") { entry, _ in entry.lacksSecret = true }
         refusesEntry("lacks a field") { _, attributes in
             attributes.append(PageAttribute(name: "x", flags: [], value: .inPage([])))
         }
@@ -270,7 +270,7 @@ struct PastTests {
             siblings: [.init(dot: entry.dot, created: -10, modified: 20, fields: [1, 2, 3], earlier: [0])])
         try read(lone.encode()).check(entry, attributes, at: 0)
         lone.values[3].flags = [.open, .shown]
-        refuses(.structureInvalid, "without need") { () throws(FormatError) in
+        refuses(.structureInvalid, "an unnecessary sibling") { () throws(FormatError) in
             try lone.check(entry, attributes, at: 0)
         }
     }

@@ -37,7 +37,7 @@ struct CopyTests {
         #expect(updated.error.contains("an earlier value of generic-password 'netflix'"), "\(updated.error)")
         #expect(updated.error.contains("still contains 'otp', even after 'vaultfmt compact'"))
         #expect(updated.error.contains("'vaultfmt forget'") && updated.error.contains("'vaultfmt copy'"))
-        #expect(try sandbox.ok("compact").error.contains("1 item keeps earlier values; 'vaultfmt forget'"))
+        #expect(try sandbox.ok("compact").error.contains("1 item has earlier values; 'vaultfmt forget'"))
         #expect(try sandbox.ok("get", "netflix", "ann", "--earlier", "1", "--field", "otp").output.contains(Self.seed))
         let copied = try copy(sandbox, "netflix", "--kdf", "testing")
         #expect(copied.status == 0 && copied.error.contains("copied 1 item"), "\(copied.error)")
@@ -85,12 +85,12 @@ struct CopyTests {
     func refused() throws {
         let sandbox = try sandbox()
         func isThere() -> Bool { FileManager.default.fileExists(atPath: sandbox.path("family.vault")) }
-        try sandbox.fails(64, "give --to VAULT", "copy", "netflix")
+        try sandbox.fails(64, "use --to VAULT", "copy", "netflix")
         try sandbox.fails(64, "is this vault, or a copy of it", "copy", "netflix", "--to", sandbox.vault)
         try sandbox.fails(
-            77, "give --to-passphrase-file or --to-key-file", "copy", "netflix", "--to", "family.vault", "--no-input")
+            77, "use --to-passphrase-file or --to-key-file", "copy", "netflix", "--to", "family.vault", "--no-input")
         #expect(try copy(sandbox, "nosuch").status == 1 && !isThere())
-        try sandbox.fails(64, "give --yes", "copy", "--all", "--to", "family.vault")
+        try sandbox.fails(64, "use --yes", "copy", "--all", "--to", "family.vault")
         try sandbox.ok("set", "here", "--accessible", "when-unlocked-this-device-only", input: "h".utf8)
         let device = try copy(sandbox, "here")
         #expect(device.status == 64 && device.error.contains("device-only") && !isThere(), "\(device.error)")

@@ -68,7 +68,7 @@ struct DailyTests {
         try sandbox.fails(64, "--as copies within this vault", "copy", "staging db", "--as", "x", "--to", "y.vault")
         try sandbox.fails(
             64, "--as copies within this vault", "copy", "staging db", "--as", "x", "--to-key-file", "k")
-        try sandbox.fails(64, "give --to VAULT, or --as NAME", "copy", "staging db")
+        try sandbox.fails(64, "use --to VAULT, or --as NAME", "copy", "staging db")
         #expect(try sandbox.ok("verify").output.hasPrefix("sound"))
     }
 
@@ -111,7 +111,7 @@ struct DailyTests {
         for name in ["aws-one", "AWS two", "aws", "mail", "other aws", "a*b", "axb"] {
             try sandbox.ok("set", name, input: "pw".utf8)
         }
-        try sandbox.fails(64, "give --yes", "update", "aws*", "--add-tag", "work")
+        try sandbox.fails(64, "use --yes", "update", "aws*", "--add-tag", "work")
         for _ in 1...2 {
             try sandbox.ok("update", "aws*", "--add-tag", "work", "--add-tag", "cloud", "--yes")
         }

@@ -90,7 +90,7 @@ struct EarlierValueTests {
         }
         #expect(try (1...3).map(earlier) == ["three", "two", "one"])
         let refused = try sandbox.run("restore", "svc", "--group", "work", "--earlier", "3", "--no-input")
-        #expect(refused.status == 64 && refused.error.contains("give --yes"))
+        #expect(refused.status == 64 && refused.error.contains("use --yes"))
         #expect(
             refused.error.contains("from when the item was in the default group; the item is now in group 'work'"))
         #expect(try sandbox.ok("get", "svc", "--group", "work").output == "four")
@@ -157,8 +157,8 @@ struct EarlierValueTests {
     @Test("forget drops one or all of them, after asking, and the item stays")
     func forget() throws {
         let sandbox = try sandbox(["one", "two", "three", "four"])
-        try sandbox.fails(64, "give --yes", "forget", "svc", "--earlier", "1")
-        try sandbox.fails(64, "give --earlier NUMBER, or --all", "forget", "svc", "--yes")
+        try sandbox.fails(64, "use --yes", "forget", "svc", "--earlier", "1")
+        try sandbox.fails(64, "use --earlier NUMBER, or --all", "forget", "svc", "--yes")
         try sandbox.fails(
             64, "--all cannot be combined with --earlier", "forget", "svc", "--yes", "--all", "--earlier", "1")
         #expect(try sandbox.ok("forget", "svc", "--earlier", "2", "--yes").error.contains("forgot 1 earlier value"))

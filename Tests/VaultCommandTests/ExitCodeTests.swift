@@ -5,6 +5,7 @@ import VaultFmt
 import VaultLocal
 
 @testable import VaultCommand
+@testable import VaultConsole
 
 @Suite("Exit codes, help, and how failures look")
 struct ExitCodeTests {
@@ -23,13 +24,13 @@ struct ExitCodeTests {
         try sandbox.fails(64, "the maximum is 4096", "set", String(repeating: "x", count: 5000), input: "s".utf8)
         try sandbox.fails(64, "an address is an attribute: --attribute url=ADDRESS", "set", "a", "--url", "b")
         try sandbox.fails(64, "did you mean '--account'?", "set", "a", "-u", "b")
-        try sandbox.fails(64, "give --add-tag to add a tag", "update", "a", "--tag", "b")
+        try sandbox.fails(64, "use --add-tag to add a tag", "update", "a", "--tag", "b")
         try sandbox.fails(64, "vaultfmt update SERVICE ACCOUNT --add-tag TAG", "set", "a", "--tag", "b")
         try sandbox.fails(64, "write '> FILE' after the command", "otp", "a", "--output", "b")
         try sandbox.fails(64, "vaultfmt update NAME --attach FILE", "get", "a", "--attach", "b")
         try sandbox.fails(64, "did you mean '--secret-attribute'?", "set", "a", "--hidden", "b")
         try sandbox.fails(64, "slot remove", "slot", "add", "--grant-group", "g", "--expires", "1h")
-        try sandbox.fails(64, "takes only 'off'", "update", "a", "--attribute", "check=ignore")
+        try sandbox.fails(64, "can only be 'off'", "update", "a", "--attribute", "check=ignore")
         try sandbox.fails(64, "--remove-attribute file:FILE", "update", "a", "--detach", "b")
         try sandbox.fails(64, "'vaultfmt compact'", "rm", "--purge", "a")
         try sandbox.fails(64, "vaultfmt copy NAME --to FILE", "move", "a", "--to-vault", "b")

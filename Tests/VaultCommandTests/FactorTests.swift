@@ -102,7 +102,7 @@ struct FactorTests {
         #expect(run.error.contains("it opens with a passphrase;"))
         try sandbox.ok("list")
         try sandbox.fails(64, "uses no key file", "rekey", "--remove-key-file")
-        try sandbox.fails(64, "nothing else opens the slot", "rekey", "--remove-passphrase")
+        try sandbox.fails(64, "the slot would have no factor left", "rekey", "--remove-passphrase")
         #expect(try sandbox.ok("rekey", "--new-key-file", key, "--kdf", "testing").error.contains(" together"))
         try sandbox.ok("rekey", "--key-file", key, "--remove-passphrase", "--kdf", "testing")
         sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
@@ -160,7 +160,7 @@ struct FactorTests {
         #expect(rows[0].last == "weak, opened this")
         sandbox.environment["VAULTFMT_PASSPHRASE"] = "second"
         try sandbox.ok("list")
-        try sandbox.fails(64, "give --yes", "slot", "remove", rows[0][0])
+        try sandbox.fails(64, "use --yes", "slot", "remove", rows[0][0])
         #expect(try sandbox.ok("slot", "list").lines.count == 2)
         let removal = try sandbox.ok("slot", "remove", rows[0][0], "--yes")
         #expect(removal.error.contains("until 'vaultfmt rekey --rotate'"))
@@ -251,13 +251,13 @@ struct FactorTests {
         let lost = try sandbox.write("lost", "lost passphrase".utf8)
         try sandbox.ok("slot", "add", "--new-passphrase-file", kept, "--kdf", "testing", "--name", "kept")
         try sandbox.ok("slot", "add", "--new-passphrase-file", lost, "--kdf", "testing", "--name", "lost")
-        let refused = try sandbox.fails(64, "give --yes", "rekey", "--rotate", "--keep-passphrase-file", kept)
+        let refused = try sandbox.fails(64, "use --yes", "rekey", "--rotate", "--keep-passphrase-file", kept)
         #expect(
             refused.error.contains("drops slot") && refused.error.contains("'lost'")
                 && !refused.error.contains("'kept'"))
         try sandbox.ok("list", "--passphrase-file", lost)
         let wrong = try sandbox.write("wrong", "no such passphrase".utf8)
-        try sandbox.fails(77, "opens no slot", "rekey", "--rotate", "--yes", "--keep-passphrase-file", wrong)
+        try sandbox.fails(77, "does not open any slot", "rekey", "--rotate", "--yes", "--keep-passphrase-file", wrong)
         try sandbox.ok("rekey", "--rotate", "--yes", "--keep-passphrase-file", kept)
         try sandbox.ok("list")
         try sandbox.ok("list", "--passphrase-file", kept)

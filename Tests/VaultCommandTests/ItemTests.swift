@@ -296,7 +296,7 @@ struct ItemTests {
     func remove() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "svc", "alice", input: "s".utf8)
-        try sandbox.fails(64, "give --yes", "remove", "svc")
+        try sandbox.fails(64, "use --yes", "remove", "svc")
         let run = try sandbox.ok("rm", "svc", "--yes")
         #expect(run.error.contains("'vaultfmt undo' brings it back until 'vaultfmt compact' is run; older copies of"))
         try sandbox.fails(1, "no item", "get", "svc")

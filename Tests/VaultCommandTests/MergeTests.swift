@@ -182,7 +182,7 @@ struct MergeTests {
         try sandbox.ok("merge", sandbox.vault, copy)
         let words = "other machines will follow"
         #expect(try sandbox.ok("undo", "--dry-run").error.contains(words))
-        let refused = try sandbox.fails(64, "was made elsewhere", "undo")
+        let refused = try sandbox.fails(64, "no record of making the change", "undo")
         #expect(refused.error.contains(words))
         let run = try sandbox.ok("undo", "--yes")
         #expect(run.error.contains("what is undone here is undone on them too, with their next merge"))

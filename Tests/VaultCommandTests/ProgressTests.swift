@@ -1,6 +1,6 @@
 import Testing
 
-@testable import VaultCommand
+@testable import VaultConsole
 
 @Suite("Progress")
 struct ProgressTests {

@@ -39,7 +39,7 @@ struct RecipientTests {
         try sandbox.ok("list")
         let other = try sandbox.write("other", "another key file".utf8)
         try sandbox.ok("list", "--key-file", other)
-        try sandbox.fails(64, "give --new-passphrase-file", "salvage", "--output", sandbox.path("saved"))
+        try sandbox.fails(64, "use --new-passphrase-file", "salvage", "--output", sandbox.path("saved"))
     }
 
     @Test("a vault is not made if its recovery key cannot be written")
@@ -131,7 +131,7 @@ struct RecipientTests {
         try sandbox.fails(64, "needs confirmation", "rekey", "--rotate")
         #expect(try sandbox.read("test.vault") == old)
         let run = try sandbox.ok("rekey", "--rotate", "--yes")
-        #expect(run.error.contains("opens for \(alice.recipient)"))
+        #expect(run.error.contains("can be opened by \(alice.recipient)"))
         #expect(!run.error.contains("drops slot"))
         sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
         #expect(try sandbox.ok("get", "mail", "--identity", alice.file).output.contains("s3cret"))

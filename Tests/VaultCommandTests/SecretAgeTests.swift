@@ -212,7 +212,7 @@ struct SecretAgeTests {
         }
         for name in ["rotate", "max-age", "change-every"] {
             let value = name == "change-every" ? "sometimes" : "90d"
-            try sandbox.fails(64, "give --rotate-every 90d", "update", "card", "--attribute", "\(name)=\(value)")
+            try sandbox.fails(64, "use --rotate-every 90d", "update", "card", "--attribute", "\(name)=\(value)")
         }
         try sandbox.ok("update", "card", "--attribute", "max-age=none")
         let note = try sandbox.ok("set", "card", input: "new".utf8).error

@@ -74,7 +74,7 @@ struct UndoTests {
         sandbox.environment["XDG_STATE_HOME"] = sandbox.path("elsewhere")
         try sandbox.ok("set", "svc", "ann", input: "three".utf8)
         sandbox.environment["XDG_STATE_HOME"] = here
-        try sandbox.fails(64, "was made elsewhere", "undo")
+        try sandbox.fails(64, "has no record of making the change", "undo")
         #expect(try sandbox.ok("get", "svc").output == "three")
         let terminal = try PseudoTerminal(sandbox, "undo")
         try terminal.expect("Undo it anyway? [y/N]")
@@ -105,11 +105,11 @@ struct UndoTests {
         let sandbox = try sandbox()
         try sandbox.ok("set", "tmp", input: "t".utf8)
         try sandbox.ok("forget", "svc", "ann", "--all", "--yes")
-        try sandbox.fails(1, "forgotten values do not come back", "undo", "--yes")
+        try sandbox.fails(1, "the change only forgot earlier values", "undo", "--yes")
         try sandbox.ok("undo", "--yes", "--steps", "2")
         try sandbox.fails(1, "no item is named 'tmp'", "get", "tmp")
         #expect(try sandbox.ok("get", "svc").output == "two")
-        try sandbox.fails(64, "had a value then that has since been forgotten", "undo", "--yes")
+        try sandbox.fails(64, "then had a value that has since been forgotten", "undo", "--yes")
         #expect(try sandbox.ok("get", "svc").output == "two")
     }
 }

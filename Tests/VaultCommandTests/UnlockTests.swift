@@ -27,7 +27,7 @@ struct UnlockTests {
         try sandbox.unlock(for: "1s")
         try Patience.until("the vault is locked again") { try sandbox.run("list").status != 0 }
         try sandbox.fails(77, "there is no terminal", "list")
-        let form = "'--for <time>': give a number with s, m, h or d, such as 15m, up to 30d"
+        let form = "'--for <time>': expected a number with s, m, h or d, such as 15m, up to 30d"
         try sandbox.fails(64, form, "unlock", "--for", "31d")
         try sandbox.fails(64, "up to 30d", "unlock", "--for", "0s")
     }

@@ -172,7 +172,7 @@ struct SalvageTests {
         try write(bytes, path)
         let (_, none) = try salvage(path, folder)
         #expect(none.recovered == 0 && Set(none.unproven).isSuperset(of: dump.keys))
-        #expect(none.notes.contains { $0.contains("no commit proves the header") })
+        #expect(none.notes.contains { $0.contains("no commit authenticates the header") })
         let (vault, report) = try salvage(path, folder, takesUnproven: true)
         let recovered = try vault.dump()
         for (key, contents) in dump { #expect(recovered[key]?.secret == contents.secret) }
@@ -280,7 +280,7 @@ struct SalvageTests {
         try write(damaged, path)
         let (vault, report) = try salvage(path, folder)
         #expect(try vault.dump() == dump)
-        #expect(report.notes.contains { $0.contains("no commit proves the header") })
+        #expect(report.notes.contains { $0.contains("no commit authenticates the header") })
         damaged = bytes
         // In its commitment.
         for start in [0, 4096] { damaged[start + 68 + 40] ^= 1 }

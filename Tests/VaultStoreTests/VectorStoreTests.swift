@@ -224,7 +224,7 @@ struct StateKeyringTests {
         }
         // Whether they were seen, only the vector shows: the state is served, and not changed.
         let opened = try open { $0.keeping.dot = StoredDot(1, 2) }
-        fails(.structureInvalid, "has not seen") { _ = try opened.nextVector() }
-        fails(.structureInvalid, "has not seen") { _ = try opened.watched.point() }
+        fails(.structureInvalid, "does not include") { _ = try opened.nextVector() }
+        fails(.structureInvalid, "does not include") { _ = try opened.watched.point() }
     }
 }

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 CORE = ("Sources/VaultBytes", "Sources/VaultCrypto", "Sources/VaultStore", "Sources/VaultFmt", "Sources/C/CVaultShim")
 LOCAL = (*CORE, "Sources/VaultLocal")
 EXCHANGE = (*LOCAL, "Sources/VaultExchange", "Sources/C/CInterchange")
-COMMAND = (*EXCHANGE, "Sources/VaultAge", "Sources/VaultAgent", "Sources/VaultSecretService", "Sources/C/CUserBus", "Sources/VaultCommand", "Sources/C/CVaultStart")
+COMMAND = (
+    *EXCHANGE, "Sources/VaultAge", "Sources/VaultAgent", "Sources/VaultSecretService", "Sources/C/CUserBus", "Sources/VaultConsole", "Sources/VaultArguments",
+    "Sources/VaultReferences", "Sources/VaultSync", "Sources/VaultCommand", "Sources/C/CVaultStart",
+)  # fmt: skip
 C = (*LOCAL, "Sources/C")
 PAGE = ("Sources/C/VaultReader", "Sources/Page", "Sources/C/CVaultPage", "Tests/Page", "Tools/page", "Tools/reader")
 READERS = (*CORE, "Spec/reference", "Tests/Vectors", "Tests/Fuzzing")

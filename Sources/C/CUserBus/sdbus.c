@@ -48,7 +48,9 @@
     use(sd_bus_message_append_basic)       \
     use(sd_bus_message_append_array_space) \
     use(sd_bus_message_open_container)     \
-    use(sd_bus_message_close_container)
+    use(sd_bus_message_close_container)    \
+    use(sd_bus_message_seal)               \
+    use(sd_bus_message_rewind)
 
 #define MEMBER(function) __typeof__(function) *function;
 static struct { FUNCTIONS(MEMBER) } bus;
@@ -229,8 +231,9 @@ int user_bus_append(void *message, char type, const void *value) {
     return bus.sd_bus_message_append_basic(message, type, value);
 }
 
-int user_bus_append_bytes(void *message, size_t size, void **space) {
-    return bus.sd_bus_message_append_array_space(message, 'y', size, space);
+int user_bus_append_space(void *message, size_t size) {
+    void *space;
+    return bus.sd_bus_message_append_array_space(message, 'y', size, &space);
 }
 
 int user_bus_open_container(void *message, char type, const char *contents) {
@@ -238,3 +241,20 @@ int user_bus_open_container(void *message, char type, const char *contents) {
 }
 
 int user_bus_close_container(void *message) { return bus.sd_bus_message_close_container(message); }
+
+int user_bus_seal_reply(void *message) {
+    /* Nobody replies to a reply, so that its number need not be its own; 0 is not allowed. */
+    int result = bus.sd_bus_message_seal(message, 1, 0);
+    return result < 0 ? result : bus.sd_bus_message_rewind(message, 1);
+}
+
+int user_bus_fill_bytes(void *message, const void *bytes, size_t size) {
+    const void *space = NULL;
+    size_t room = 0;
+    int result = bus.sd_bus_message_read_array(message, 'y', &space, &room);
+    if (result < 0) return result;
+    if (room != size) return -EMSGSIZE;
+    /* The space is in memory that libsystemd has allocated for this message, and which it only reads from now on. */
+    if (size > 0) memcpy((void *)space, bytes, size);
+    return 0;
+}

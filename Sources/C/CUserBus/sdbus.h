@@ -65,4 +65,7 @@ int sd_bus_message_append_basic(sd_bus_message *message, char type, const void *
 int sd_bus_message_append_array_space(sd_bus_message *message, char type, size_t size, void **space);
 int sd_bus_message_open_container(sd_bus_message *message, char type, const char *contents);
 int sd_bus_message_close_container(sd_bus_message *message);
+
+int sd_bus_message_seal(sd_bus_message *message, uint64_t cookie, uint64_t timeout);
+int sd_bus_message_rewind(sd_bus_message *message, int complete);
 #endif

@@ -1,11 +1,13 @@
 /* Support for programs that fork and programs with threads. */
 #define _GNU_SOURCE
 #include "vault_shim.h"
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* The kernel zeroes this page in every child, however it was forked. */
@@ -47,6 +49,12 @@ uint64_t vault_thread(void) {
 int vault_processors(void) {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+int vault_child_has_ended(pid_t child) {
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return errno != EINTR;
+    return info.si_pid == child;
 }
 
 struct waiting {

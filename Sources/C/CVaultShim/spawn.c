@@ -12,34 +12,43 @@ enum { report = STDERR_FILENO + 1 };
 
 /* Sets what a program must not inherit to its default: exec() keeps only what is ignored, and until then a handler would
    run in the child. */
-static void reset_signals(const sigset_t *mask) {
+static void reset_signals(void) {
+    sigset_t none;
     for (int number = 1; number < NSIG; number++) {
         struct sigaction action;
         if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_IGN) continue;
         action = (struct sigaction){.sa_handler = SIG_DFL};
         sigaction(number, &action, NULL);
     }
-    sigprocmask(SIG_SETMASK, mask, NULL);
+    /* Whatever the parent's thread blocks, the program can be ended by a signal. */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* Becomes the program; returns the error if it cannot. Only functions that are safe in a child of a process with threads
    are called. `reporting` is closed by exec(), and is `report` afterwards. */
-static int become(const char *path, char *const arguments[], char *const environment[], int output, int reporting,
-                  pid_t parent, const sigset_t *mask) {
+static int become(const char *path, char *const arguments[], char *const environment[], const int standard[3],
+                  int reporting, pid_t parent) {
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0) return errno;
+    if (null < 0) return errno;
+    for (int number = 0; number < 3; number++) {
+        if (dup2(standard[number] < 0 ? null : standard[number], number) < 0) return errno;
+    }
     if (reporting != report && dup3(reporting, report, O_CLOEXEC) < 0) return errno;
     closefrom(report + 1);
-    if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return errno;
+    /* Without a controlling terminal, the program asks on a terminal only if it is told one. */
+    if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return errno;
     /* The parent may have ended before. */
     if (getppid() != parent) return ESRCH;
-    reset_signals(mask);
+    reset_signals();
     execve(path, arguments, environment);
     return errno;
 }
 
-int vault_spawn_with_thread(const char *path, char *const arguments[], char *const environment[], int output) {
-    int ends[2], error = 0;
+int vault_spawn_with_thread(const char *path, char *const arguments[], char *const environment[], int input, int output,
+                            int error) {
+    const int standard[3] = {input, output, error};
+    int ends[2], failure = 0;
     sigset_t all, mask;
     if (pipe2(ends, O_CLOEXEC) != 0) return -errno;
     const pid_t parent = getpid();
@@ -47,25 +56,25 @@ int vault_spawn_with_thread(const char *path, char *const arguments[], char *con
     pthread_sigmask(SIG_SETMASK, &all, &mask);
     const pid_t child = fork();
     if (child == 0) {
-        error = become(path, arguments, environment, output, ends[1], parent, &mask);
-        /* Where the first step has failed, `report` is another descriptor. */
+        failure = become(path, arguments, environment, standard, ends[1], parent);
+        /* Where the first steps have failed, `report` is another descriptor. */
         const int end = fcntl(ends[1], F_GETFD) >= 0 ? ends[1] : report;
-        if (write(end, &error, sizeof error) != sizeof error) _exit(126);
+        if (write(end, &failure, sizeof failure) != sizeof failure) _exit(126);
         _exit(127);
     }
-    if (child < 0) error = errno;
+    if (child < 0) failure = errno;
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     close(ends[1]);
     if (child > 0) {
         /* The end of the pipe means that the program runs; its group is there by then. */
         ssize_t count;
-        while ((count = read(ends[0], &error, sizeof error)) < 0 && errno == EINTR) {}
-        if (count == 0) error = 0;
+        while ((count = read(ends[0], &failure, sizeof failure)) < 0 && errno == EINTR) {}
+        if (count == 0) failure = 0;
         if (count != 0) {
             while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
-            if (count != sizeof error || error == 0) error = EIO;
+            if (count != sizeof failure || failure == 0) failure = EIO;
         }
     }
     close(ends[0]);
-    return error != 0 ? -error : child;
+    return failure != 0 ? -failure : child;
 }

@@ -37,7 +37,7 @@ public enum IdentityText: Sendable {
     public init(_ text: UnsafeRawBufferPointer) throws(AgeError) {
         guard !text.starts(with: "age1".utf8) else {
             throw AgeError(
-                .invalidIdentity, "this is a recipient; give the corresponding identity, which starts with AGE-")
+                .invalidIdentity, "this is a recipient; use the corresponding identity, which starts with AGE-")
         }
         let malformed = AgeError(.invalidIdentity, "not an age identity: it is mistyped or incomplete")
         guard text.starts(with: "AGE-".utf8), let decoded = Bech32.decode(text) else { throw malformed }

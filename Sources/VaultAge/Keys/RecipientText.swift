@@ -48,7 +48,7 @@ public enum RecipientText: Sendable {
         guard !text.utf8.starts(with: "AGE-SECRET-KEY-".utf8), !text.utf8.starts(with: "AGE-PLUGIN-".utf8) else {
             throw AgeError(
                 .invalidRecipient,
-                "this is an identity, which is secret; give the corresponding recipient, which starts with age1")
+                "this is an identity, which is secret; use the corresponding recipient, which starts with age1")
         }
         let malformed = AgeError(.invalidRecipient, "not a recipient: it is mistyped or incomplete")
         // Bech32 allows upper case, but age does not. A recipient is not secret, so it may be copied.
@@ -114,7 +114,7 @@ enum SSHRecipientLine {
         guard type == SSHEd25519Recipient.type else {
             throw AgeError(
                 .unsupportedRecipient,
-                "SSH keys of this type are not supported as recipients; give an ssh-ed25519 key, or one that starts with age1"
+                "SSH keys of this type are not supported as recipients; use an ssh-ed25519 key, or one that starts with age1"
             )
         }
         let malformed = AgeError(.invalidRecipient, "not an ssh-ed25519 public key: it is mistyped or incomplete")

@@ -35,7 +35,7 @@ public struct PluginServer: ~Copyable {
         let isRecipientKnown = told.recipients == 0
         if !isRecipientKnown {
             try client.report(
-                ["recipient", "0"], "the plugin '\(name)' does not support recipients; give one that starts with age1")
+                ["recipient", "0"], "the plugin '\(name)' does not support recipients; use one that starts with age1")
         }
         if let kept = try identities(told, find), isRecipientKnown {
             switch machine {

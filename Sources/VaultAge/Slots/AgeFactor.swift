@@ -97,7 +97,7 @@ public final class AgeFactor: SlotFactor {
     private static var incompatible: AgeError {
         AgeError(
             .incompatibleRecipients,
-            "a slot cannot mix post-quantum and other recipients, or recipients to which plugins give different labels, because it would be "
+            "a slot cannot mix post-quantum and other recipients, or recipients to which plugins assign different labels, because it would be "
                 + "only as strong as the weakest of them; add a separate slot for each kind, or allow mixing explicitly"
         )
     }

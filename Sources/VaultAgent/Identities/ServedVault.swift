@@ -1,3 +1,4 @@
+internal import VaultExchange
 package import VaultFmt
 internal import VaultLocal
 
@@ -17,38 +18,13 @@ package final class ServedVault {
         }
     }
 
-    /// Opens the vault with the key that `vaultfmt unlock` keeps; returns nil if it keeps none.
-    package typealias Reopening = () throws -> Vault?
-
-    /// Until when `vaultfmt unlock` keeps a key, in seconds since 1970; nil if it keeps none.
-    package struct KeptEnds {
-        /// A key of any slot of a vault.
-        let any: (VaultID) -> UInt64?
-        /// The key of the slot that has opened a vault: another one must not keep that open.
-        let ofSlot: (Vault) -> UInt64?
-
-        package init(any: @escaping (VaultID) -> UInt64?, ofSlot: @escaping (Vault) -> UInt64?) {
-            self.any = any
-            self.ofSlot = ofSlot
-        }
-
-        /// What is in the kernel's keyring. What cannot be read there is not kept.
-        package static var ofKernel: KeptEnds {
-            KeptEnds { vault in
-                do throws(VaultError) { return try Machine.unlockedUntil(vault) } catch { return nil }
-            } ofSlot: { vault in
-                do throws(VaultError) { return try Machine.unlockedUntil(asOpened: vault) } catch { return nil }
-            }
-        }
-    }
-
-    private enum State {
+    enum State {
         case open(Opened)
         /// The reason, for people.
         case locked(String)
     }
 
-    private struct Opened {
+    struct Opened {
         let vault: Vault
         /// Whether it was opened with the key that `unlock` keeps, so that `lock` ends it.
         let isKept: Bool
@@ -62,49 +38,72 @@ package final class ServedVault {
 
     /// Its path, for people.
     package let path: String
-    private let groups: [String]
+    let groups: [String]
     private let limits: Limits
     private let reopening: Reopening?
+    private let onDemand: OnDemand?
+    /// When the factors that were given are tried again after they have failed.
+    private var nextTry: UInt64 = 0
     private let keptEnds: KeptEnds
-    private var state: State
+    var state: State
     /// Its path without symbolic links; nil as long as it cannot be resolved.
     private var place: String?
     /// The access of the slot that opened the vault first. A key that opens it again must not grant more.
     private var widest: Access?
     /// The vault that was open last.
     private var known: VaultID?
-    /// The end of the key that `unlock` kept when a limit or `lock` locked the vault. This key does not open it again; one
-    /// that is kept later does.
+    /// The end of the key that `unlock` kept when a limit or `lock` locked the vault. This key does not open it again;
+    /// one that is kept later does.
     private var spentEnd: UInt64?
+    /// Why somebody has locked the vault, while that lasts: what was given does not open it then, and a person's
+    /// passphrase or `vaultfmt unlock` does. Nil otherwise.
+    private var hold: String?
+    /// Whether what was given has opened the vault without asking anybody.
+    private var opensUnasked = false
     /// Keys that a client has removed: they are not offered until the vault is opened again.
-    private var hidden: Set<[UInt8]> = []
+    var hidden: Set<[UInt8]> = []
+    /// Whether the keys are listed while the vault is locked.
+    private let listsLocked: Bool
+    /// The keys that were offered when the vault was locked last, if it is locked and they are listed then.
+    var remembered: [ListedKey] = []
     /// Why the open vault's file could not be read last, and since when, in seconds since 1970; nil if it could.
     private(set) var unreadable: (reason: String, since: UInt64)?
     /// Why the vault must stay locked for now; nil if it may be opened.
     private var barrier: String?
     /// How often the vault was locked, for those who must not miss that it was locked and opened again.
     package private(set) var lockCount: UInt64 = 0
+    /// How often somebody has asked to lock it, also while it was locked: whoever is about to open it then must not.
+    private(set) var lockRequests: UInt64 = 0
+
+    /// How long factors that have failed are not tried again, in milliseconds: trying them may take a second.
+    static let pause: UInt64 = 2000
 
     /// - `path`: The vault's file.
     /// - `groups`: The access groups whose keys are offered without an attribute.
     /// - `vault`: The vault, if it is open already.
-    /// - `reopening`: Nil if it is opened only once.
+    /// - `reopening`: Nil if the key that `unlock` keeps does not open it.
+    /// - `onDemand`: Nil if it is not opened because a client needs it.
+    /// - `listsLocked`: Whether its public keys and their comments are listed while it is locked, once it was open.
     package init(
         path: String, groups: [String], limits: Limits, vault: Vault?, isKept: Bool, now: UInt64,
-        keptEnds: KeptEnds = .ofKernel, reopening: Reopening?
+        keptEnds: KeptEnds = .ofKernel, reopening: Reopening?, onDemand: OnDemand? = nil, listsLocked: Bool = false
     ) {
         self.path = path
         self.groups = groups
         self.limits = limits
         self.reopening = reopening
+        self.onDemand = onDemand
+        self.listsLocked = listsLocked
         self.keptEnds = keptEnds
         place = Places.resolved(path)
-        state = .locked("it has not been unlocked; 'vaultfmt unlock' opens it")
+        state = .locked(
+            onDemand == nil
+                ? "it has not been unlocked; 'vaultfmt unlock' opens it" : "it is opened when a client needs it")
         if let vault { open(vault, isKept: isKept, now: now) }
     }
 
     private func open(_ vault: Vault, isKept: Bool, now: UInt64) {
-        (hidden, unreadable) = ([], nil)
+        (hidden, remembered, unreadable, hold) = ([], [], nil, nil)
         place = vault.path
         known = vault.id
         widest = widest ?? vault.access
@@ -126,14 +125,15 @@ package final class ServedVault {
     /// Whether the vault must stay locked for now.
     package var isBarred: Bool { barrier != nil }
 
-    /// Locks the vault, and keeps it locked until `allowOpening`, whatever `vaultfmt unlock` keeps.
+    /// Locks the vault, and keeps it locked until `allowOpening`, whatever `vaultfmt unlock` keeps, is given or is
+    /// typed.
     package func bar(_ reason: String) {
-        // A key that 'unlock' has kept since then opens the vault when it may be opened.
+        // A key that 'unlock' keeps meanwhile opens the vault when it may be opened.
         if barrier == nil { _ = lock(at: nil, reason) }
         barrier = reason
     }
 
-    /// Ends what `bar` has begun: the next `vaultfmt unlock` opens the vault again.
+    /// Ends what `bar` has begun: the vault is locked as after any other `lock(at:_:)`.
     package func allowOpening() { barrier = nil }
 
     /// Whether it is open, and its file could not be read last.
@@ -142,6 +142,7 @@ package final class ServedVault {
     /// Forgets the vault's keys, until it is unlocked again.
     package func lock(_ reason: String) {
         if case .open(let opened) = state {
+            if listsLocked { remembered = lastOffers.map(ListedKey.init) }
             opened.vault.lock()
             lockCount &+= 1
         }
@@ -151,7 +152,11 @@ package final class ServedVault {
 
     /// Says how a vault that was locked for a reason is opened again.
     private func advised(_ reason: String) -> String {
-        reason + (reopening == nil ? "; start the agent again" : "; 'vaultfmt unlock' opens it again")
+        if hold != nil, opensUnasked {
+            return reason + "; it is opened again after 'vaultfmt unlock', or when the agent is started again"
+        }
+        if onDemand != nil { return reason + "; it is opened again when a client needs it" }
+        return reason + (reopening == nil ? "; start the agent again" : "; 'vaultfmt unlock' opens it again")
     }
 
     /// Locks the vault, and does not open it again with the key that `unlock` keeps now.
@@ -160,18 +165,28 @@ package final class ServedVault {
         spentEnd = known.flatMap(keptEnds.any)
     }
 
-    /// Locks the vault if it may be the one at a path without symbolic links; nil stands for any. What cannot be compared
-    /// is locked: that does no harm.
+    /// Locks the vault if it may be the one at a path without symbolic links; nil stands for any. What cannot be
+    /// compared is locked: that does no harm. What opens it on demand without asking anybody does not until `vaultfmt
+    /// unlock` is run: the next request would undo the lock.
     ///
     /// - Returns: Whether it was open.
     package func lock(at other: String?, _ reason: String) -> Bool {
         if let other, let place, other != place, other != path { return false }
+        lockRequests &+= 1
+        hold = reason
+        if known == nil { known = idOfFile }
         guard lockedReason == nil else {
+            if onDemand != nil { state = .locked(advised(reason)) }
             spentEnd = known.flatMap(keptEnds.any)
             return false
         }
         lockUntilUnlocked(reason)
         return true
+    }
+
+    /// The id in the vault's file, before the vault was open; nil if it cannot be read.
+    private var idOfFile: VaultID? {
+        do throws(VaultError) { return try Vault.id(at: path) } catch { return nil }
     }
 
     /// Locks the vault if its time has passed.
@@ -204,7 +219,7 @@ package final class ServedVault {
     }
 
     /// Returns the open vault in its newest state; nil if it is locked, or if its file cannot be read now.
-    private func current(now: UInt64) -> Vault? {
+    func current(now: UInt64) -> Vault? {
         compareKept(now: now)
         expire(now: now)
         if case .locked = state, !isBarred { reopen(now: now) }
@@ -231,12 +246,12 @@ package final class ServedVault {
         return opened.vault
     }
 
-    /// Returns the open vault in its newest state, for another service of the agent; nil if it is locked, or if its file
-    /// cannot be read now.
-    package func openVault(now: UInt64) -> Vault? { current(now: now) }
+    /// Returns the open vault in its newest state, for another service of the agent; nil if it is locked, or if its
+    /// file cannot be read now. It is opened on demand if nobody has to be asked.
+    package func openVault(now: UInt64) -> Vault? { demand(now: now) == .open ? current(now: now) : nil }
 
-    /// What the slot that has opened the vault grants, and whether the vault can be changed; nil while it is locked. The
-    /// file is not read.
+    /// What the slot that has opened the vault grants, and whether the vault can be changed; nil while it is locked.
+    /// The file is not read.
     package var openAccess: (access: Access, isWritable: Bool)? {
         guard case .open(let opened) = state else { return nil }
         return (opened.vault.access, opened.vault.isWritable)
@@ -249,7 +264,8 @@ package final class ServedVault {
         state = .open(opened)
     }
 
-    /// Locks the vault if `unlock` does not keep the key that has opened it; notes the key's end, which may have changed.
+    /// Locks the vault if `unlock` does not keep the key that has opened it; notes the key's end, which may have
+    /// changed.
     private func compareKept(now: UInt64) {
         guard case .open(var opened) = state, opened.isKept else { return }
         guard let end = keptEnd(opened.vault, now: now) else {
@@ -272,8 +288,71 @@ package final class ServedVault {
         } catch { lock(Self.text(error)) }
     }
 
-    /// Returns when the key that `unlock` keeps expires, in milliseconds of the agent's clock; nil if it does not keep that
-    /// of the slot that has opened the vault.
+    // MARK: on demand
+
+    /// Opens the vault because a client needs it, if it is opened on demand and nobody has to be asked.
+    package func demand(now: UInt64) -> Readiness {
+        if lockedReason != nil { _ = current(now: now) }
+        guard lockedReason != nil else { return .open }
+        noteUnlock()
+        guard let onDemand, !isBarred, now >= nextTry, hold == nil || !opensUnasked else { return .closed }
+        do throws(AgentError) {
+            if let vault = try onDemand.asGiven() { return admitGiven(vault, now: now) ? .open : .closed }
+            guard onDemand.canAsk else {
+                throw AgentError(.unavailable, "it needs a passphrase, and no program can ask for it; name a pinentry")
+            }
+            return .needsPassphrase
+        } catch {
+            nextTry = Self.sum(now, Self.pause)
+            lock(error.message)
+            return .closed
+        }
+    }
+
+    /// Opens the vault with a passphrase that was typed because a client needs it.
+    func open(typed passphrase: SharedSecret, now: UInt64) -> Typed {
+        guard lockedReason != nil else { return .opened }
+        guard let onDemand, !isBarred else { return .refused(barrier ?? "it is not opened on demand") }
+        do throws(AgentError) {
+            let vault = try onDemand.typed(passphrase)
+            return admit(vault, now: now) ? .opened : .refused(lockedReason ?? "it is locked")
+        } catch {
+            guard error.code != .refused else { return .wrong }
+            lock(error.message)
+            return .refused(error.message)
+        }
+    }
+
+    /// Ends the hold after somebody has locked the vault, once `unlock` keeps a key that it did not keep then.
+    private func noteUnlock() {
+        guard hold != nil, let known, let end = keptEnds.any(known), end != spentEnd else { return }
+        hold = nil
+    }
+
+    /// Admits a vault that was opened without asking anybody, unless somebody has locked it.
+    private func admitGiven(_ vault: Vault, now: UInt64) -> Bool {
+        opensUnasked = true
+        known = vault.id
+        // Before it was open for the first time, nobody knew which vault's keys to look for.
+        noteUnlock()
+        guard let hold else { return admit(vault, now: now) }
+        vault.lock()
+        lock(advised(hold))
+        return false
+    }
+
+    private func admit(_ vault: Vault, now: UInt64) -> Bool {
+        guard widest?.includes(vault.access) ?? true else {
+            vault.lock()
+            lock("what was given grants more than what opened it first")
+            return false
+        }
+        open(vault, isKept: false, now: now)
+        return true
+    }
+
+    /// Returns when the key that `unlock` keeps expires, in milliseconds of the agent's clock; nil if it does not keep
+    /// that of the slot that has opened the vault.
     private func keptEnd(_ vault: Vault, now: UInt64) -> UInt64? {
         guard let end = keptEnds.ofSlot(vault) else { return nil }
         let (left, isTooMuch) = (end - min(end, AgentClock.calendarTime())).multipliedReportingOverflow(by: 1000)
@@ -284,96 +363,6 @@ package final class ServedVault {
         let (sum, isTooMuch) = time.addingReportingOverflow(duration)
         return isTooMuch ? .max : sum
     }
-
-    // MARK: keys
-
-    /// Returns the keys that are offered now; none while the vault is locked.
-    package func offers(now: UInt64) throws -> [OfferedKey] {
-        guard let vault = current(now: now) else { return [] }
-        return try keys(of: vault).filter { !hidden.contains($0.publicKey.blob) }
-    }
-
-    /// The keys that were offered last; none while the vault is locked. It is neither opened nor read.
-    var lastOffers: [OfferedKey] {
-        guard case .open(let opened) = state else { return [] }
-        return (opened.offers?.keys ?? []).filter { !hidden.contains($0.publicKey.blob) }
-    }
-
-    /// What has the attribute and cannot be offered, with the reasons.
-    package var omitted: [String] {
-        guard case .open(let opened) = state else { return [] }
-        return opened.offers?.omitted ?? []
-    }
-
-    /// What is wrong with items whose keys are offered.
-    var warnings: [String] {
-        let time = AgentClock.calendarTime()
-        return lastOffers.flatMap { $0.warnings(at: time) }
-    }
-
-    private func keys(of vault: Vault) throws -> [OfferedKey] {
-        guard case .open(var opened) = state else { return [] }
-        let now = vault.state
-        if let known = opened.offers, known.state == now { return known.keys }
-        let found = try OfferedKeys.read(vault, groups: groups, known: opened.offers?.keys ?? [])
-        opened.offers = (now, found.keys, found.omitted)
-        state = .open(opened)
-        return found.keys
-    }
-
-    /// How many keys are not offered because a client has removed them.
-    var hiddenCount: Int { hidden.count }
-
-    /// The keys for which items demanded confirmation last, also while they are hidden. The vault is not read.
-    var lastConfirmed: Set<[UInt8]> {
-        guard case .open(let opened) = state else { return [] }
-        return Set((opened.offers?.keys ?? []).filter(\.needsConfirmation).map(\.publicKey.blob))
-    }
-
-    /// Whether an item demands confirmation for its key, also while it is hidden.
-    func needsConfirmation(_ key: [UInt8], now: UInt64) throws -> Bool {
-        guard let vault = current(now: now) else { return false }
-        return try keys(of: vault).contains { $0.publicKey.blob == key && $0.needsConfirmation }
-    }
-
-    /// Returns the offers of the key of an identity. Several items may hold the same key; a certificate of one of them
-    /// identifies the key of all.
-    func offers(of identity: [UInt8], now: UInt64) throws -> [OfferedKey] {
-        let all = try offers(now: now)
-        guard let known = all.first(where: { $0.identities.contains(identity) }) else { return [] }
-        return all.filter { $0.publicKey == known.publicKey }
-    }
-
-    /// Signs with the key of an identity, of the first item whose secret is that key. Throws `unavailable` if it is not
-    /// offered.
-    func sign(
-        _ data: UnsafeRawBufferPointer, identity: [UInt8], flags: UInt32, now: UInt64
-    ) throws -> [UInt8] {
-        let keys = try offers(of: identity, now: now)
-        guard case .open(var opened) = state else { throw Self.noKey }
-        var failure: (any Error)?
-        for key in keys {
-            do {
-                let signature = try key.sign(data, flags: flags, in: opened.vault)
-                opened.lastUse = now
-                state = .open(opened)
-                return signature
-            } catch { failure = failure ?? error }
-        }
-        throw failure ?? Self.noKey
-    }
-
-    private static let noKey = AgentError(.unavailable, "there is no such key")
-
-    /// Stops offering a key until the vault is opened again; returns false if it is not offered.
-    func hide(_ identity: [UInt8], now: UInt64) throws -> Bool {
-        guard let key = try offers(of: identity, now: now).first else { return false }
-        hidden.insert(key.publicKey.blob)
-        return true
-    }
-
-    /// Stops offering all keys until the vault is opened again.
-    func hideAll(now: UInt64) throws { hidden.formUnion(try offers(now: now).map(\.publicKey.blob)) }
 
     static func text(_ error: any Error) -> String {
         switch error {

@@ -1,4 +1,5 @@
 internal import VaultFmt
+internal import VaultLocal
 
 /// What was asked of the agent, kept in memory: names only.
 package struct AgentEvent: Sendable, Equatable {
@@ -59,5 +60,19 @@ package struct AgentPeer: Sendable, Hashable {
     package init(process: UInt32, program: String) {
         self.process = process
         self.program = program
+    }
+}
+
+extension AgentPeer {
+    /// The question for the passphrase of a vault, because this process needs something of it. A path is shortened, or
+    /// left out, until the question can be shown whole: otherwise nobody could open the vault.
+    package func passphraseQuestion(vault path: String) -> String {
+        let way = isForwarded ? ", for another host" : ""
+        let process = "\(TerminalText.quoted(program)) (process \(self.process))"
+        for limit in [200, 100, 50] {
+            let question = "Unlock the vault \(TerminalText.quoted(path, limit: limit)) for \(process)\(way)?"
+            if QuestionText.fits(question) { return question }
+        }
+        return "Unlock the vault, whose path is too long to be shown, for \(process)\(way)?"
     }
 }

@@ -1,3 +1,4 @@
+internal import VaultExchange
 internal import VaultFmt
 internal import VaultLocal
 
@@ -9,6 +10,9 @@ package final class AgentService {
         /// Nothing until a person has answered this question; then ``answer(_:from:isConfirmed:now:)`` is called again
         /// with the same request, or ``failure`` is the reply.
         case confirm(String)
+        /// Nothing until the vault is open, for which this question asks a person for its passphrase. Then the same
+        /// method is called again; or, if it is not opened, with `mayOpen` false.
+        case open(String)
     }
 
     /// What is known of a client.
@@ -37,6 +41,8 @@ package final class AgentService {
     private let vault: ServedVault
     /// Whether there is a way to ask a person.
     private let canConfirm: Bool
+    /// Which programs those are, for people; empty if there is none.
+    private let asking: String
     private var added = AddedKeys()
     private var lock = AgentLock()
     private var activity = AgentActivity()
@@ -45,9 +51,10 @@ package final class AgentService {
     /// Whether a client has asked that the agent ends.
     package private(set) var isStopped = false
 
-    package init(_ vault: ServedVault, canConfirm: Bool) {
+    package init(_ vault: ServedVault, canConfirm: Bool, asking: String = "") {
         self.vault = vault
         self.canConfirm = canConfirm
+        self.asking = asking
     }
 
     // MARK: time
@@ -66,8 +73,10 @@ package final class AgentService {
     /// Answers a request, without its length.
     ///
     /// - `isConfirmed`: Whether a person has agreed to it.
+    /// - `mayOpen`: Whether the vault may be opened for it.
     package func answer(
-        _ request: UnsafeRawBufferPointer, from client: inout Client, isConfirmed: Bool = false, now: UInt64
+        _ request: UnsafeRawBufferPointer, from client: inout Client, isConfirmed: Bool = false, mayOpen: Bool = true,
+        now: UInt64
     ) -> Answer {
         expire(now: now)
         var reader = WireReader(request)
@@ -75,6 +84,7 @@ package final class AgentService {
             let type = try reader.byte()
             if type == AgentMessage.extension { return .reply(extend(&reader, &client, now: now)) }
             if client.isControl { throw AgentError(.unsupported, "keys are not served at the control socket") }
+            if mayOpen, let question = passphraseQuestion(request, client, now: now) { return .open(question) }
             if type == AgentMessage.signRequest {
                 return try sign(&reader, client, isConfirmed: isConfirmed, now: now)
             }
@@ -83,6 +93,20 @@ package final class AgentService {
             activity.note("refused: \(ServedVault.text(error))", by: client.peer)
             return .reply(Self.failure)
         }
+    }
+
+    /// Opens the vault if a request needs it. Returns a question if that needs a passphrase.
+    private func passphraseQuestion(_ request: UnsafeRawBufferPointer, _ client: Client, now: UInt64) -> String? {
+        guard !lock.isLocked, vault.lockedReason != nil, needsVault(request) else { return nil }
+        guard vault.demand(now: now) == .needsPassphrase else { return nil }
+        return client.peer.passphraseQuestion(vault: vault.path)
+    }
+
+    private func needsVault(_ request: UnsafeRawBufferPointer) -> Bool {
+        guard let type = request.first else { return false }
+        if type == AgentMessage.requestIdentities { return request.count == 1 && vault.remembered.isEmpty }
+        guard type == AgentMessage.signRequest, let identity = SignRequest.identity(in: request) else { return false }
+        return added.find(identity) == nil
     }
 
     /// Answers a request. Each is read to its end before anything is done, so that one that fails has done nothing.
@@ -144,7 +168,7 @@ package final class AgentService {
     }
 
     private func removeAll(_ client: Client, now: UInt64) throws {
-        let count = try added.entries.count + vault.offers(now: now).count
+        let count = try added.entries.count + vault.listed(now: now).count
         added.removeAll()
         try vault.hideAll(now: now)
         // 'ssh-add -D' sends two requests, of which the second one finds nothing.
@@ -161,7 +185,7 @@ package final class AgentService {
             where client.bindings.permits(entry.constraints.destinations, user: nil, at: time) {
                 all.append((entry.identity, entry.comment))
             }
-            for key in try vault.offers(now: now) {
+            for key in try vault.listed(now: now) {
                 // A key that was added hides the same one of the vault, also where its destinations hide it.
                 for identity in key.identities
                 where added.find(identity) == nil && !all.contains(where: { $0.identity == identity }) {
@@ -196,7 +220,7 @@ package final class AgentService {
 
     /// The comment of a key, or its fingerprint if it is not known.
     private func name(of identity: [UInt8]) -> String {
-        added.find(identity)?.comment ?? vault.lastOffers.first { $0.identities.contains(identity) }?.comment
+        added.find(identity)?.comment ?? vault.lastListed.first { $0.identities.contains(identity) }?.comment
             ?? PublicKey.fingerprint(of: identity)
     }
 
@@ -208,7 +232,7 @@ package final class AgentService {
         let offers = try entry == nil ? vault.offers(of: identity, now: now) : []
         guard let comment = entry?.comment ?? offers.first?.comment,
             let key = (entry?.key ?? offers.first?.publicKey)?.blob
-        else { throw Self.noKey }
+        else { throw lockedKey(identity) ?? Self.noKey }
         var purpose = ""
         if let destinations = entry?.constraints.destinations {
             let request = try AuthenticationRequest(data, for: identity)
@@ -218,17 +242,27 @@ package final class AgentService {
         // Another item with the same key, or adding it, must not be a way around the question.
         if try !isConfirmed && (added.needsConfirmation(key) || vault.needsConfirmation(key, now: now)) {
             guard canConfirm else {
-                throw AgentError(.refused, "it needs confirmation, but no program can ask for it; set SSH_ASKPASS")
+                throw AgentError(
+                    .refused,
+                    "it needs confirmation, but no program can ask for it; set SSH_ASKPASS, or name a pinentry")
             }
             return .confirm(question(comment, identity, purpose, client))
         }
         let signature =
             try entry?.sign(data, flags: request.flags)
             ?? vault.sign(data, identity: identity, flags: request.flags, now: now)
-        activity.note("signed with \(comment)\(purpose)", by: client.peer)
+        let consent = isConfirmed ? ", as a person agreed" : ""
+        activity.note("signed with \(comment)\(purpose)\(consent)", by: client.peer)
         var reply = [AgentMessage.signResponse]
         reply.append(string: signature)
         return .reply(reply)
+    }
+
+    /// Why a key that is listed cannot sign while the vault is locked; nil if it is not listed.
+    private func lockedKey(_ identity: [UInt8]) -> AgentError? {
+        guard let reason = vault.lockedReason, vault.remembered.contains(where: { $0.identities.contains(identity) })
+        else { return nil }
+        return AgentError(.unavailable, "the vault is locked: \(reason)")
     }
 
     private func question(_ comment: String, _ identity: [UInt8], _ purpose: String, _ client: Client) -> String {
@@ -242,9 +276,13 @@ package final class AgentService {
     func noteAttached(_ action: String, by peer: AgentPeer) { activity.note(action, by: peer, way: .attached) }
 
     /// Whether a request to sign, which waits for an answer, is for a key that is still served.
-    func isServed(_ request: UnsafeRawBufferPointer) -> Bool {
+    ///
+    /// - `count`: How often the vault was locked before the person was asked. If it was locked since, its keys are not
+    ///   those that the question was about.
+    func isServed(_ request: UnsafeRawBufferPointer, sinceLock count: UInt64) -> Bool {
         guard !lock.isLocked, let identity = SignRequest.identity(in: request) else { return false }
-        return added.find(identity) != nil || vault.lastOffers.contains { $0.identities.contains(identity) }
+        if added.find(identity) != nil { return true }
+        return vault.lockCount == count && vault.lastOffers.contains { $0.identities.contains(identity) }
     }
 
     /// Notes that a request to sign is refused after a question, and why.
@@ -253,10 +291,32 @@ package final class AgentService {
         activity.note("refused: \(name): \(reason)", by: client.peer)
     }
 
+    /// Notes that a request of a client is refused, and why.
+    func noteRefusal(of client: Client, because reason: String) {
+        activity.note("refused: \(reason)", by: client.peer)
+    }
+
+    // MARK: the vault
+
+    var isVaultOpen: Bool { vault.lockedReason == nil }
+
+    /// Whether a client has locked the agent with a password.
+    var isClientLocked: Bool { lock.isLocked }
+
+    /// How often somebody has asked to lock the vault.
+    var lockRequests: UInt64 { vault.lockRequests }
+
+    /// Opens the vault with a passphrase that was typed for a client; nil stands for one of the attached service.
+    func open(typed passphrase: SharedSecret, for peer: AgentPeer?, now: UInt64) -> ServedVault.Typed {
+        let result = vault.open(typed: passphrase, now: now)
+        if result == .opened, let peer { activity.note("opened the vault with a typed passphrase", by: peer) }
+        return result
+    }
+
     // MARK: extensions
 
-    /// Answers an extension. One that is not known fails like an unknown request, as RFC 9987 demands, so that a client can
-    /// tell it from one that failed.
+    /// Answers an extension. One that is not known fails like an unknown request, as RFC 9987 demands, so that a client
+    /// can tell it from one that failed.
     private func extend(_ reader: inout WireReader, _ client: inout Client, now: UInt64) -> [UInt8] {
         do {
             let name = try reader.text(limit: 256)
@@ -292,8 +352,8 @@ package final class AgentService {
         }
     }
 
-    /// Locks the vault if it may be the one at the path of the request, which has no symbolic links; an empty one stands
-    /// for any. The reply tells whether the vault was open.
+    /// Locks the vault if it may be the one at the path of the request, which has no symbolic links; an empty one
+    /// stands for any. The reply tells whether the vault was open.
     private func lockVault(_ reader: inout WireReader, _ name: String, _ client: Client) throws -> [UInt8] {
         let path = try reader.text()
         try reader.end()
@@ -314,31 +374,10 @@ package final class AgentService {
         }
         return AgentStatus(
             vault: vault.path, locked: vault.lockedReason ?? "", unreadable: vault.unreadable,
-            attached: attachedState, isClientLocked: lock.isLocked,
+            attached: attachedState, asking: asking, isClientLocked: lock.isLocked,
             remaining: vault.nextEnd.map { ($0 - min($0, now)) / 1000 },
-            offered: offered.count, added: keys.count, hidden: vault.hiddenCount, keys: keys + offered,
+            offered: offered.count, added: keys.count, hidden: vault.hiddenCount, listed: vault.remembered.count,
+            keys: keys + offered,
             omitted: vault.omitted, warnings: vault.warnings, events: activity.events)
-    }
-}
-
-/// A request to sign. It must not outlive the message.
-private struct SignRequest {
-    let identity: [UInt8]
-    let data: UnsafeRawBufferPointer
-    let flags: UInt32
-
-    /// Reads what follows the request's type.
-    init(_ reader: inout WireReader) throws(AgentError) {
-        (identity, data, flags) = (try reader.bytes(), try reader.string(), try reader.number())
-        try reader.end()
-    }
-
-    /// The identity in a whole request; nil if it is malformed.
-    static func identity(in request: UnsafeRawBufferPointer) -> [UInt8]? {
-        var reader = WireReader(request)
-        do throws(AgentError) {
-            _ = try reader.byte()
-            return try SignRequest(&reader).identity
-        } catch { return nil }
     }
 }

@@ -24,6 +24,8 @@ package struct AgentStatus: Sendable, Equatable {
     package let unreadableSince: UInt64
     /// The state of the attached service; empty if there is none.
     package let attached: String
+    /// The programs that ask a person; empty if there is none.
+    package let asking: String
     /// Whether a client has locked the agent with a password.
     package let isClientLocked: Bool
     /// For how many seconds the vault stays open; nil if that is not limited.
@@ -32,6 +34,8 @@ package struct AgentStatus: Sendable, Equatable {
     package let offered: UInt32
     package let added: UInt32
     package let hidden: UInt32
+    /// How many keys of the vault are listed although it is locked.
+    package let listed: UInt32
     /// The keys, at most `mostKeys` of them.
     package let keys: [Key]
     /// What cannot be offered; the last line may be the number of those that are not named.
@@ -51,8 +55,8 @@ package struct AgentStatus: Sendable, Equatable {
 
     init(
         vault: String, locked: String = "", unreadable: (reason: String, since: UInt64)? = nil,
-        attached: String = "", isClientLocked: Bool = false, remaining: UInt64? = nil, offered: Int = 0, added: Int = 0,
-        hidden: Int = 0,
+        attached: String = "", asking: String = "", isClientLocked: Bool = false, remaining: UInt64? = nil,
+        offered: Int = 0, added: Int = 0, hidden: Int = 0, listed: Int = 0,
         keys: [Key] = [], omitted: [String] = [], warnings: [String] = [], events: [AgentEvent] = []
     ) {
         self.vault = vault
@@ -60,11 +64,13 @@ package struct AgentStatus: Sendable, Equatable {
         self.unreadable = KeyComment.shown(unreadable?.reason ?? "", limit: Self.longestText)
         unreadableSince = unreadable?.since ?? 0
         self.attached = KeyComment.shown(attached)
+        self.asking = KeyComment.shown(asking)
         self.isClientLocked = isClientLocked
         self.remaining = remaining
         self.offered = UInt32(clamping: offered)
         self.added = UInt32(clamping: added)
         self.hidden = UInt32(clamping: hidden)
+        self.listed = UInt32(clamping: listed)
         self.keys = Array(keys.prefix(Self.mostKeys))
         self.omitted = Self.shown(omitted, most: Self.mostOmitted)
         self.warnings = Self.shown(warnings, most: Self.mostWarnings)
@@ -85,9 +91,10 @@ extension AgentStatus {
         for text in [vault, locked, unreadable] { out.append(text: text) }
         out.append(number64: unreadableSince)
         out.append(text: attached)
+        out.append(text: asking)
         out.append(isClientLocked ? 1 : 0)
         out.append(number64: remaining ?? .max)
-        for number in [offered, added, hidden] { out.append(number: number) }
+        for number in [offered, added, hidden, listed] { out.append(number: number) }
         out.append(number: UInt32(clamping: keys.count))
         for key in keys { key.encode(into: &out) }
         for texts in [omitted, warnings] {
@@ -105,10 +112,12 @@ extension AgentStatus {
 
     init(_ reader: inout WireReader) throws(AgentError) {
         (vault, locked, unreadable) = (try reader.text(), try reader.text(), try reader.text())
-        (unreadableSince, attached) = (try reader.number64(), try reader.text())
+        unreadableSince = try reader.number64()
+        (attached, asking) = (try reader.text(), try reader.text())
         isClientLocked = try reader.boolean()
         remaining = try Self.limit(&reader)
-        (offered, added, hidden) = (try reader.number(), try reader.number(), try reader.number())
+        (offered, added) = (try reader.number(), try reader.number())
+        (hidden, listed) = (try reader.number(), try reader.number())
         keys = try Self.list(&reader) { (reader) throws(AgentError) in try Key(&reader) }
         omitted = try Self.list(&reader) { (reader) throws(AgentError) in try reader.text() }
         warnings = try Self.list(&reader) { (reader) throws(AgentError) in try reader.text() }

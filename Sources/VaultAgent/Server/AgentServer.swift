@@ -7,7 +7,7 @@ internal import VaultFmt
 package final class AgentServer {
     private let place: AgentPlace
     private let service: AgentService
-    private let confirmations: Confirmations
+    private let questions: Questions
     private let timer: BootTimer
     private let agent: ListeningSocket
     private let control: ListeningSocket
@@ -15,32 +15,36 @@ package final class AgentServer {
     private let vault: ServedVault
     private let watch: (any LockWatch)?
     private var clients: [ClientConnection] = []
+    private var lastNumber: UInt64 = 0
+    /// The requests to lock the vault that are known.
+    private var lockRequests: UInt64
     private var chunk = Secret(count: ClientConnection.chunkSize)
     /// Until when no connection is accepted, because there was no descriptor for the last one.
     private var pauseEnd: UInt64?
 
-    /// More connections wait until others end. OpenSSH's clients use one for each session. Those of the control socket are
-    /// counted apart: a host to which the agent is forwarded must not keep `vaultfmt lock` out.
+    /// More connections wait until others end. OpenSSH's clients use one for each session. Those of the control socket
+    /// are counted apart: a host to which the agent is forwarded must not keep `vaultfmt lock` out.
     static let mostClients = 240
     static let mostControls = 16
     private static let pause: UInt64 = 1000
 
     /// Makes the sockets, or takes over the one that systemd has made.
     ///
-    /// - `asking`: Starts the program that asks for confirmation; see `Confirmations.Asking`. Nil if there is none.
+    /// - `asking`: The programs that ask a person.
     /// - `attached`: Another service in the same process and thread.
     /// - `watch`: What locks the vault.
     /// - Throws: `system`, `busy`.
     package init(
-        _ vault: ServedVault, at place: AgentPlace, asking: ((String, Int32) throws -> Int32)?,
-        attached: (any AttachedService)? = nil, watch: (any LockWatch)? = nil
+        _ vault: ServedVault, at place: AgentPlace, asking: AskingPrograms, attached: (any AttachedService)? = nil,
+        watch: (any LockWatch)? = nil
     ) throws(AgentError) {
         self.place = place
         self.attached = attached
         self.vault = vault
         self.watch = watch
-        service = AgentService(vault, canConfirm: asking != nil)
-        confirmations = Confirmations(asking)
+        service = AgentService(vault, canConfirm: asking.canAskForConsent, asking: asking.names)
+        questions = Questions(asking)
+        lockRequests = vault.lockRequests
         timer = try BootTimer()
         if let activated = place.activated {
             agent = activated
@@ -54,7 +58,8 @@ package final class AgentServer {
         attached?.end()
         agent.end()
         control.end()
-        // Not before: another agent makes sockets of the same names. And not later: whoever sees them gone may start it.
+        // Not before: another agent makes sockets of the same names. And not later: whoever sees them gone may start
+        // it.
         place.release()
     }
 
@@ -71,7 +76,7 @@ package final class AgentServer {
             try settle()
             // Clients may go meanwhile.
             let known = clients
-            var polled = [signals, timer.descriptor, confirmations.descriptor ?? -1].map(Self.reading)
+            var polled = [signals, timer.descriptor, questions.descriptor ?? -1].map(Self.reading)
             polled += [listening(agent, isControl: false), listening(control, isControl: true)]
             let others = polled.count
             polled += known.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
@@ -88,7 +93,7 @@ package final class AgentServer {
             }
             // Before a request that has come since.
             watch?.serve(vault, now: AgentClock.now())
-            if polled[2].revents != 0 { confirmations.readOutput() }
+            if polled[2].revents != 0 { questions.readOutput() }
             for (client, state) in zip(known, polled.dropFirst(others)) where state.revents != 0 {
                 serve(client, Int32(state.revents))
             }
@@ -104,15 +109,18 @@ package final class AgentServer {
         service.expire(now: now)
         watch?.serve(vault, now: now)
         refuseVoid(now: now)
-        if let (asker, answer) = confirmations.takeAnswer(now: now) { take(answer, of: asker, now: now) }
+        // First: what was typed before somebody has locked the vault must not open it.
+        settleOpening(now: now)
+        if let answered = questions.takeAnswer(now: now) { take(answered, now: now) }
         serveAttached(now: now)
         // The attached service may have locked the vault.
         refuseVoid(now: now)
-        while let asker = confirmations.askNext(now: now) { take(.notAsked, of: asker, now: now) }
+        settleOpening(now: now)
+        while let answered = questions.askNext(now: now) { take(answered, now: now) }
         service.attachedState = attached?.state ?? ""
         for (action, peer) in attached?.takeEvents() ?? [] { service.noteAttached(action, by: peer) }
         if let end = pauseEnd, end <= now { pauseEnd = nil }
-        let ends = [service.nextEnd, confirmations.nextEnd, pauseEnd, attached?.nextEnd, watch?.nextEnd]
+        let ends = [service.nextEnd, questions.nextEnd, pauseEnd, attached?.nextEnd, watch?.nextEnd]
         try timer.set(ends.compactMap { $0 }.min())
     }
 
@@ -140,7 +148,8 @@ package final class AgentServer {
             return
         }
         let known = AgentPeer(process: UInt32(clamping: peer.process), program: AgentPeer.program(of: peer.process))
-        clients.append(ClientConnection(descriptor, AgentService.Client(peer: known, isControl: isControl)))
+        lastNumber += 1
+        clients.append(ClientConnection(descriptor, lastNumber, AgentService.Client(peer: known, isControl: isControl)))
     }
 
     private func serve(_ client: ClientConnection, _ events: Int32) {
@@ -159,13 +168,24 @@ package final class AgentServer {
         }
     }
 
-    private func answer(_ client: ClientConnection, isConfirmed: Bool) {
+    private func answer(_ client: ClientConnection, isConfirmed: Bool, mayOpen: Bool = true) {
         let answer = client.withRequest { request in
-            service.answer(request, from: &client.client, isConfirmed: isConfirmed, now: AgentClock.now())
+            service.answer(
+                request, from: &client.client, isConfirmed: isConfirmed, mayOpen: mayOpen, now: AgentClock.now())
         }
         switch answer {
         case .reply(let message): finish(client, with: message)
-        case .confirm(let question): confirmations.add(question, from: client)
+        case .confirm(let question):
+            (client.isWaiting, client.awaitsVault) = (true, false)
+            client.lockCount = vault.lockCount
+            questions.add(
+                PersonQuery(text: question, wanted: .consent), from: .connection(client.number),
+                of: client.client.peer.process)
+        case .open(let question):
+            (client.isWaiting, client.awaitsVault) = (true, true)
+            questions.add(
+                PersonQuery(text: question, wanted: .passphrase(wrong: 0)), from: .connection(client.number),
+                of: client.client.peer.process)
         }
     }
 
@@ -176,11 +196,13 @@ package final class AgentServer {
 
     // MARK: questions and the attached service
 
-    /// Refuses requests that wait for a person although their keys are not served any longer, perhaps because the vault was
-    /// locked: nobody should be asked in vain.
+    /// Refuses requests that wait for a person although their keys are not served any longer, perhaps because the vault
+    /// was locked: nobody should be asked in vain, and no answer outlives a lock, whatever has opened the vault since.
     private func refuseVoid(now: UInt64) {
-        for client in clients where client.isWaiting && !client.withRequest(service.isServed) {
-            confirmations.forget(client, now: now)
+        for client in clients where client.isWaiting && !client.awaitsVault {
+            let isServed = client.withRequest { service.isServed($0, sinceLock: client.lockCount) }
+            guard !isServed else { continue }
+            forgetQuestions(of: client, now: now)
             refuse(client, because: "it is not offered any longer")
         }
     }
@@ -189,21 +211,75 @@ package final class AgentServer {
     private func serveAttached(now: UInt64) {
         guard let attached else { return }
         attached.serve(now: now)
-        confirmations.forget(now: now) { asker in
+        questions.forget(now: now) { asker in
             if case .attached(let number) = asker { !attached.isAwaited(number) } else { false }
         }
-        while let (number, text) = attached.nextQuestion(now: now) { confirmations.add(text, from: .attached(number)) }
+        while let question = attached.nextQuestion(now: now) {
+            let wanted: PersonQuery.Wanted = question.opensVault ? .passphrase(wrong: 0) : .consent
+            questions.add(PersonQuery(text: question.text, wanted: wanted), from: .attached(question.number))
+        }
+    }
+
+    private func forgetQuestions(of client: ClientConnection, now: UInt64) {
+        questions.forget(now: now) { $0 == .connection(client.number) }
+    }
+
+    /// Tells those who wait for the vault that it is open, or that somebody has locked it or the agent meanwhile.
+    private func settleOpening(now: UInt64) {
+        let isLocked = lockRequests != service.lockRequests
+        lockRequests = service.lockRequests
+        if isLocked || service.isVaultOpen {
+            let answer: PersonAnswer = service.isVaultOpen ? .yes : .failed("the vault was locked")
+            let askers = questions.takePassphraseAskers(now: now)
+            for asker in askers { tell(answer, to: asker, opensVault: true, now: now) }
+        } else if service.isClientLocked {
+            // The attached service does not know this lock.
+            let askers = questions.takePassphraseAskers(now: now) { asker in
+                if case .connection = asker { true } else { false }
+            }
+            let answer = PersonAnswer.failed("the agent is locked with a password")
+            for asker in askers { tell(answer, to: asker, opensVault: true, now: now) }
+        }
+    }
+
+    /// Takes a person's answer: opens the vault with what was typed, or tells the asker.
+    private func take(_ answered: Questions.Answered, now: UInt64) {
+        func tell(_ answer: PersonAnswer) {
+            self.tell(answer, to: answered.asker, opensVault: answered.query.wantsPassphrase, now: now)
+        }
+        guard let passphrase = answered.passphrase else { return tell(answered.answer) }
+        switch service.open(typed: passphrase, for: peer(of: answered.asker), now: now) {
+        case .opened: tell(.yes)
+        case .wrong:
+            guard !questions.retry(answered, now: now) else { return }
+            tell(.failed("\(PersonQuery.mostTries) wrong passphrases were typed"))
+        case .refused(let reason): tell(.failed(reason))
+        }
+    }
+
+    /// The process that asks; nil for the attached service, which tells itself who that is.
+    private func peer(of asker: Questions.Asker) -> AgentPeer? {
+        guard case .connection(let number) = asker else { return nil }
+        return clients.first { $0.number == number }?.client.peer
     }
 
     /// Tells an asker a person's answer.
-    private func take(_ answer: PersonAnswer, of asker: Confirmations.Asker, now: UInt64) {
+    ///
+    /// - `opensVault`: Whether the question was one for a passphrase, to which a yes is no consent to sign.
+    private func tell(_ answer: PersonAnswer, to asker: Questions.Asker, opensVault: Bool, now: UInt64) {
         switch asker {
         case .attached(let number): attached?.take(answer, to: number, now: now)
-        case .connection(let client):
-            if let refusal = answer.refusal {
-                refuse(client, because: refusal)
-            } else {
-                self.answer(client, isConfirmed: true)
+        case .connection(let number):
+            guard let client = clients.first(where: { $0.number == number }) else { return }
+            switch (answer.refusal, client.awaitsVault) {
+            case (nil, let awaitsVault):
+                // A limit may lock the vault at this moment: a consent does not open it again.
+                let isConsent = !awaitsVault && !opensVault
+                self.answer(client, isConfirmed: isConsent, mayOpen: !isConsent)
+            case (let refusal?, false): refuse(client, because: refusal)
+            case (let refusal?, true):
+                service.noteRefusal(of: client.client, because: "the vault is not opened: \(refusal)")
+                self.answer(client, isConfirmed: false, mayOpen: false)
             }
         }
     }
@@ -216,7 +292,7 @@ package final class AgentServer {
 
     private func remove(_ client: ClientConnection) {
         clients.removeAll { $0 === client }
-        confirmations.forget(client, now: AgentClock.now())
+        forgetQuestions(of: client, now: AgentClock.now())
         pauseEnd = nil
     }
 }

@@ -1,6 +1,20 @@
 internal import CVaultShim
 internal import Glibc
 
+/// A question to a person that an attached service has.
+package struct AttachedQuestion: Sendable, Equatable {
+    /// The service's number of it.
+    package let number: UInt64
+    /// It begins with a fixed word.
+    package let text: String
+    /// Whether it asks for the vault's passphrase: the answer is yes when the vault is open.
+    package let opensVault: Bool
+
+    package init(number: UInt64, text: String, opensVault: Bool = false) {
+        (self.number, self.text, self.opensVault) = (number, text, opensVault)
+    }
+}
+
 /// Another service in the process and the thread of the agent, such as the Secret Service.
 package protocol AttachedService: AnyObject {
     /// What to wait for, as for poll(2); nil if for nothing.
@@ -14,8 +28,8 @@ package protocol AttachedService: AnyObject {
     /// Returns what has been done for whom since the last call, for `agent status`.
     func takeEvents() -> [(action: String, peer: AgentPeer)]
 
-    /// Takes the next question to put to a person. Its text begins with a fixed word.
-    func nextQuestion(now: UInt64) -> (number: UInt64, text: String)?
+    /// Takes the next question to put to a person.
+    func nextQuestion(now: UInt64) -> AttachedQuestion?
     /// Returns whether somebody still waits for the answer to a question.
     func isAwaited(_ question: UInt64) -> Bool
     /// Takes a person's answer.

@@ -2,13 +2,19 @@ internal import Glibc
 internal import VaultExchange
 internal import VaultFmt
 
-/// A connection of a client: what it has sent, and what it has not read yet. Both are bounded: no further request is read
-/// before the reply to the last one was.
+/// A connection of a client: what it has sent, and what it has not read yet. Both are bounded: no further request is
+/// read before the reply to the last one was.
 final class ClientConnection {
     let descriptor: Int32
+    /// The number under which it asks questions.
+    let number: UInt64
     var client: AgentService.Client
     /// Whether the reply to a request waits for a person.
     var isWaiting = false
+    /// Whether it waits because the vault is to be opened first.
+    var awaitsVault = false
+    /// How often the vault was locked before its question was added.
+    var lockCount: UInt64 = 0
     private var header: [UInt8] = []
     private var length = 0
     /// The request, which may contain a private key; it is wiped when it was answered.
@@ -18,8 +24,9 @@ final class ClientConnection {
     /// The most that is read at once.
     static let chunkSize = 16_384
 
-    init(_ descriptor: Int32, _ client: AgentService.Client) {
+    init(_ descriptor: Int32, _ number: UInt64, _ client: AgentService.Client) {
         self.descriptor = descriptor
+        self.number = number
         self.client = client
         UnixSocket.prepare(descriptor)
     }
@@ -73,7 +80,7 @@ final class ClientConnection {
 
     /// Queues the reply to the request, and forgets the request.
     func reply(_ message: [UInt8]) {
-        isWaiting = false
+        (isWaiting, awaitsVault) = (false, false)
         header = []
         body = SecretBuffer(capacity: 1)
         var framed: [UInt8] = []

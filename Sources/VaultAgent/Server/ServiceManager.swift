@@ -14,8 +14,8 @@ package struct ServiceManager: Sendable {
         unsetenv("NOTIFY_SOCKET")
     }
 
-    /// Tells that clients are served. Throws `system` if that fails: the manager would end this process after a while, and
-    /// nobody would know why.
+    /// Tells that clients are served. Throws `system` if that fails. A manager would then end this process after a while,
+    /// and nobody would know why; but the name may also be left from a service that this process is not.
     package func tellReady() throws(AgentError) {
         let result = vault_notify(socket, "READY=1")
         guard result == 0 else {

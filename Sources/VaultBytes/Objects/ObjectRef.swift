@@ -49,7 +49,7 @@ package struct ObjectRef: Hashable, Sendable {
         guard type.isPossible(length) else {
             throw FormatError(
                 .structureInvalid,
-                "there is a reference to a \(type.name) of \(length) bytes, which is not an allowed length",
+                "a reference to a \(type.name) of \(length) bytes has an invalid length",
                 at: referrer)
         }
         guard offset >= bodyStart, offset <= referrer, referrer - offset >= UInt64(length) else {

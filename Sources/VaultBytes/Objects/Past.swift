@@ -153,7 +153,7 @@ package struct Past: Equatable, Sendable {
         var dots = try PastDots(bytes, &cursor)
         values = try Past.values(bytes, &cursor, &dots)
         siblings = try Past.siblings(bytes, &cursor, &dots, values: values.count)
-        guard dots.areAllUsed else { throw cursor.error("a past lists a dot that nothing has") }
+        guard dots.areAllUsed else { throw cursor.error("a past lists an unused dot") }
         try checkFlags(cursor)
         try checkSiblings(cursor)
         try cursor.finishSteppedBody(bytes, "a past")
@@ -171,7 +171,7 @@ package struct Past: Equatable, Sendable {
         var out = encodeWithoutPadding()
         let frame = Padding.steppedFrame(out.count)
         guard frame <= Format.Limit.pastFrame else {
-            throw FormatError(.limitExceeded, "what an item keeps needs a frame of \(frame) bytes", at: 0)
+            throw FormatError(.limitExceeded, "an item's past needs a frame of \(frame) bytes", at: 0)
         }
         out.padSteppedBody()
         return out

@@ -4,9 +4,9 @@ extension Past {
     func checkFlags(_ cursor: Cursor) throws(FormatError) {
         for value in values {
             let kinds = value.flags.intersection([.earlier, .shown, .forgotten]).rawValue
-            guard kinds.nonzeroBitCount <= 1 else { throw cursor.error("a value has flags that exclude one another") }
+            guard kinds.nonzeroBitCount <= 1 else { throw cursor.error("a value has conflicting flags") }
             guard value.isProtected || value.flags.isDisjoint(with: [.earlier, .forgotten]) else {
-                throw cursor.error("a value that is not protected is kept as an earlier one, or forgotten")
+                throw cursor.error("an unprotected value is marked as earlier or forgotten")
             }
             let isOfSibling = siblings.isEmpty ? value.flags.contains(.shown) : value.flags.contains(.earlier)
             let isKept = !siblings.isEmpty || !value.flags.isDisjoint(with: [.open, .earlier])
@@ -22,7 +22,7 @@ extension Past {
             try check(sibling, cursor)
             for index in sibling.fields + sibling.earlier { isHeld[index] = true }
         }
-        guard isHeld.allSatisfy({ $0 }) else { throw cursor.error("a past has a value that nothing holds") }
+        guard isHeld.allSatisfy({ $0 }) else { throw cursor.error("a past has a value that no sibling refers to") }
     }
 
     private func check(_ sibling: Sibling, _ cursor: Cursor) throws(FormatError) {
@@ -52,7 +52,9 @@ extension Past {
         var found = 0
         for value in values {
             guard let same = known[Name(value)] else {
-                guard !value.flags.contains(.shown) else { throw refuse("a past shows what the item's entry lacks") }
+                guard !value.flags.contains(.shown) else {
+                    throw refuse("a past shows a field that the item's entry lacks")
+                }
                 continue
             }
             guard value.flags.contains(.shown), value.attribute == same.attribute else {
@@ -65,7 +67,7 @@ extension Past {
         guard greatest.dot == entry.dot, siblings.map(\.created).min() == entry.created,
             siblings.map(\.modified).max() == entry.modified
         else { throw refuse("a past's siblings do not match the item's entry") }
-        guard !isPlain(greatest) else { throw refuse("a past lists a sibling without need") }
+        guard !isPlain(greatest) else { throw refuse("a past lists an unnecessary sibling") }
     }
 
     /// Returns whether this is the item's only sibling, has the entry's fields, and all of them are open.

@@ -33,7 +33,7 @@ extension Past.Value {
     ) throws(FormatError) -> (AttributeFlags, [UInt8]) {
         let flags = AttributeFlags(rawValue: try cursor.u8(bytes))
         guard flags.isPossible, flags != flags.meaning || !flags.contains(.sealed) else {
-            throw cursor.error("an attribute has unknown flags, or is sealed and in no record")
+            throw cursor.error("an attribute has unknown flags, or is sealed but has no record")
         }
         let name = try readAttributeName(bytes, &cursor, after: nil)
         try cursor.checkText(bytes, name)
@@ -128,7 +128,7 @@ extension Past.Sibling {
         for (index, at) in try cursor.slice((count + 7) / 8, "a bitmap of values").enumerated() where bytes[at] != 0 {
             for bit in 0..<8 where bytes[at] & 1 << UInt8(bit) != 0 { all.append(8 * index + bit) }
         }
-        guard all.last ?? 0 < count else { throw cursor.error("a bitmap names a value that is not there") }
+        guard all.last ?? 0 < count else { throw cursor.error("a bitmap names a value that does not exist") }
         return all
     }
 

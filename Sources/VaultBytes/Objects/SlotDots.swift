@@ -32,7 +32,7 @@ package struct SlotDots: Equatable, Sendable {
         made = try StoredDot(bytes, &cursor)
         changed = try StoredDot(bytes, &cursor)
         guard changed == made || changed.revision > made.revision else {
-            throw cursor.error("a slot was changed before it was made")
+            throw cursor.error("a slot was changed before it was created")
         }
         grants = []
         for _ in 0..<(try cursor.count(bytes, most: Format.Limit.grantedGroups, "grants of a slot")) {

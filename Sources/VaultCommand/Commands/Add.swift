@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 

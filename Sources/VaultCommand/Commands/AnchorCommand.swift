@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
@@ -12,10 +14,10 @@ struct AnchorCommand: ParsableCommand {
             For each vault and each place, this machine remembers the newest state it has seen and the owners' public \
             key. It refuses a file that is older, has diverged from that state, or belongs to someone else (exit 65); a \
             rotation by the owners themselves is accepted. With --accept, it remembers the state of this file instead. \
-            Changes that this file lacks count as dropped: a copy that contains them is merged only with --accept-dropped.
+            Changes missing from this file are treated as dropped: merging a copy with them requires --accept-dropped.
 
-            A second copy of a vault on this machine is compared with the first one when it is new; if it is older or \
-            has diverged, accept it once.
+            When a second copy of a vault is first opened on this machine, it is compared with the first copy; if it is \
+            older or has diverged, accept it once.
 
             Examples:
               vaultfmt anchor work.vault > work.anchor
@@ -40,7 +42,7 @@ struct AnchorCommand: ParsableCommand {
         )
         guard try machine.remembered(opened.id, at: opened.path)?.dropped.isEmpty == false else { return }
         Terminal.note(
-            "changes that this state lacks are dropped here; 'vaultfmt merge --accept-dropped' takes them in from a copy that has them"
+            "changes missing from this state are now treated as dropped; to merge a copy that has them, use 'vaultfmt merge --accept-dropped'"
         )
     }
 }

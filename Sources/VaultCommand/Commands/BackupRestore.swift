@@ -1,8 +1,11 @@
 import CVaultShim
 import Glibc
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSync
 
 /// Restores a backup: replaces the vault's file with a copy of it, and keeps the replaced file under another name.
 struct BackupRestore {
@@ -25,7 +28,7 @@ struct BackupRestore {
         }
         guard try Self.resolved(backup) != path else {
             throw CommandFailure(
-                .usage, "\(TerminalText.path(backup)) is the vault itself; give the path of a backup of it")
+                .usage, "\(TerminalText.path(backup)) is the vault itself; specify the path of a backup of it")
         }
         // The backup is older than the state that this machine remembers of the vault.
         let opened = try access.open(backup, anchors: .ignore)
@@ -55,7 +58,7 @@ struct BackupRestore {
             "\(TerminalText.path(path)) is at generation \(opened.state.generation) again, with \(MergeText.count(items))"
         guard let kept else { return Terminal.note(what) }
         let remedy = isTodayKnown ? "" : " after 'vaultfmt anchor \(TerminalText.word(kept)) --accept'"
-        Terminal.note("\(what); the replaced file is now \(TerminalText.path(kept)); --vault opens it\(remedy)")
+        Terminal.note("\(what); the replaced file is now \(TerminalText.path(kept)); use --vault to open it\(remedy)")
     }
 
     /// Returns the path with symbolic links resolved, so that a link to the vault remains a link.
@@ -92,7 +95,7 @@ struct BackupRestore {
         throw CommandFailure(
             .usage,
             "\(TerminalText.path(backup)) is a backup of another vault (\(opened.id)), not of \(TerminalText.path(path)) (\(id)); "
-                + "to use it, give --vault \(TerminalText.path(backup))")
+                + "to open that vault, use --vault \(TerminalText.path(backup))")
     }
 
     /// Requires that a backup has the owners of the vault. The backup can be older than the state that this machine
@@ -106,8 +109,8 @@ struct BackupRestore {
             case .foreignOwner:
                 throw CommandFailure(
                     .damaged,
-                    "the backup \(TerminalText.path(backup)) belongs to other owners than the vault that this machine knows, or is a backup of another vault: "
-                        + "\(error.detail); if it is yours and its keys should be valid again, move the vault's file away, copy the backup "
+                    "the backup \(TerminalText.path(backup)) belongs to other owners, unknown to this machine, or is a backup of another vault: "
+                        + "\(error.detail); if it is yours and you want its keys to be valid again, move the vault's file away, copy the backup "
                         + "to its place, and run 'vaultfmt anchor --accept' there", code: error.code)
             default: throw error
             }
@@ -141,8 +144,8 @@ struct BackupRestore {
         for slot in try opened.slots() where today[slot.id] != then[slot.id] {
             let what =
                 today[slot.id] == nil
-                ? "a slot that the vault no longer has opens it again"
-                : "a slot that has changed since then opens it again with its earlier factors and groups"
+                ? "a removed slot opens the vault again"
+                : "a slot changed since the backup opens the vault again with its earlier factors and groups"
             Terminal.warning("\(what): \(SlotText.short(slot))")
         }
     }
@@ -158,12 +161,12 @@ struct BackupRestore {
     private func isWanted(_ opened: Vault, _ items: Int, _ kept: String?) throws -> Bool {
         if access.noInput {
             throw CommandFailure(
-                .noAccess, "--from asks for confirmation, and --no-input forbids prompting; give --yes")
+                .noAccess, "--from asks for confirmation, and --no-input forbids prompting; use --yes")
         }
         let keeps = kept.map { "; the current file is kept as \(TerminalText.path($0))" } ?? ""
         return try Prompt.confirm(
             "Replace \(TerminalText.path(path)) with \(TerminalText.path(backup)) (generation \(opened.state.generation), \(MergeText.count(items)))\(keeps)?",
-            instead: "give --yes")
+            instead: "use --yes")
     }
 
     // MARK: replacing

@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
@@ -10,7 +12,7 @@ struct Compact: ParsableCommand {
         abstract: "Rewrite a vault without its replaced and removed data.",
         discussion: """
             Older copies of the file still contain the dropped data. Anyone with an older copy and its passphrase can \
-            also open later states, until 'vaultfmt rekey --rotate' is run. Earlier values of items stay; 'vaultfmt forget' drops them.
+            also open later states, until 'vaultfmt rekey --rotate' is run. Earlier values are kept; 'vaultfmt forget' removes them.
 
             Examples:
               vaultfmt compact
@@ -27,12 +29,12 @@ struct Compact: ParsableCommand {
         progress.finish()
         Terminal.note(
             "compacted \(TerminalText.path(opened.path)): \(MemorySize.text(bytes: report.bytesBefore)) before, "
-                + "\(MemorySize.text(bytes: report.bytesAfter)) now; 'vaultfmt undo' cannot go back before this; older copies still contain the removed data"
+                + "\(MemorySize.text(bytes: report.bytesAfter)) now; 'vaultfmt undo' cannot go back past this point; older copies still contain the removed data"
         )
         let kept = try Self.itemsWithEarlierValues(in: opened)
         guard kept > 0 else { return }
         Terminal.note(
-            "\(kept == 1 ? "1 item keeps" : "\(kept) items keep") earlier values; 'vaultfmt forget' drops those of an item"
+            "\(kept == 1 ? "1 item has" : "\(kept) items have") earlier values; 'vaultfmt forget' removes those of an item"
         )
     }
 

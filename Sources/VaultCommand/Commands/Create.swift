@@ -1,6 +1,8 @@
 import ArgumentParser
 import Glibc
 import VaultAge
+import VaultArguments
+import VaultConsole
 import VaultFmt
 import VaultLocal
 
@@ -42,10 +44,10 @@ struct Create: ParsableCommand {
             throw ValidationError("--recovery-key-file and --no-recovery require --recipient")
         }
         guard recoveryKeyFile == nil || !noRecovery else {
-            throw ValidationError("--recovery-key-file and --no-recovery cannot be combined; give one")
+            throw ValidationError("--recovery-key-file and --no-recovery cannot be combined; use only one")
         }
         guard vault.access.factors.identity.isEmpty else {
-            throw ValidationError("a vault is created for recipients, not identities; give --recipient instead")
+            throw ValidationError("a vault is created for recipients, not identities; use --recipient instead")
         }
         guard vault.access.owner == nil else {
             throw ValidationError("--owner does not apply to a new vault; leave it out")
@@ -96,7 +98,7 @@ struct Create: ParsableCommand {
         guard let recoveryKeyFile else {
             throw CommandFailure(
                 .usage,
-                "if only recipients can open a vault, it is lost when their identities are lost; give --recovery-key-file FILE, "
+                "if only recipients can open a vault, it is lost when their identities are lost; use --recovery-key-file FILE, "
                     + "which creates a key file to keep elsewhere, or --no-recovery")
         }
         try NewFile.check(recoveryKeyFile, what: "key file")

@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
@@ -10,7 +12,7 @@ struct Forget: ParsableCommand {
         abstract: "Forget earlier values of an item, after confirmation; the item itself is kept.",
         discussion: """
             Forgotten values do not come back from a merge with another copy. They remain in the file, encrypted, \
-            until 'vaultfmt compact' is run. Older copies of the file keep them.
+            until 'vaultfmt compact' is run. Older copies of the file still contain them.
 
             Examples:
               vaultfmt forget github.com alice --earlier 2
@@ -34,7 +36,7 @@ struct Forget: ParsableCommand {
     func validate() throws {
         guard all != (choice.earlier != nil) else {
             throw ValidationError(
-                all ? "--all cannot be combined with --earlier; leave one out" : "give --earlier NUMBER, or --all")
+                all ? "--all cannot be combined with --earlier; leave one out" : "use --earlier NUMBER, or --all")
         }
     }
 
@@ -42,7 +44,7 @@ struct Forget: ParsableCommand {
         try chosen.check()
         guard yes || (!vault.access.noInput && Prompt.isPossible) else {
             throw CommandFailure(
-                .usage, "forgetting needs confirmation, but there is no terminal to prompt on; give --yes")
+                .usage, "forgetting needs confirmation, but there is no terminal to prompt on; use --yes")
         }
         if !yes { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true)
@@ -54,8 +56,8 @@ struct Forget: ParsableCommand {
         let known = try EarlierValues.readable(of: item, in: opened)?.count
         if known == nil, values == nil {
             Terminal.warning(
-                "the list of the item's earlier values cannot be read: forgetting it also gives up what a merge left to settle, here and, after the next merge, in every copy; "
-                    + "if another copy is sound, replace this one with it instead")
+                "the list of the item's earlier values cannot be read; forgetting it also discards the item's unsettled conflicts, here and, after the next merge, in every copy: "
+                    + "if you have an intact copy, replace this one with it instead")
         }
         // Values that the vault no longer keeps are not counted.
         guard try isConfirmed(item, values, known == 0 ? nil : known) else {
@@ -74,7 +76,7 @@ struct Forget: ParsableCommand {
         let what =
             values.map { $0.count == 1 ? $0[0].words : Self.words($0.count) } ?? known.map(Self.words)
             ?? "all earlier values"
-        return try Prompt.confirm("Forget \(what) of \(ItemText.summary(item.key))?", instead: "give --yes")
+        return try Prompt.confirm("Forget \(what) of \(ItemText.summary(item.key))?", instead: "use --yes")
     }
 
     /// Returns the values to remove; nil for all values of the item.

@@ -1,5 +1,7 @@
 import ArgumentParser
 import VaultAge
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
@@ -42,7 +44,7 @@ struct Generate: ParsableCommand {
         guard identity != nil || !pq else { throw ValidationError("--pq requires --identity; add it") }
         guard keyFile == nil || !options.isGiven else {
             throw ValidationError(
-                "the options for passwords, words and key files cannot be combined; give only one kind")
+                "the options for passwords, words and key files cannot be combined; use only one kind")
         }
     }
 

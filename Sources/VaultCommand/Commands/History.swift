@@ -1,7 +1,10 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSync
 
 /// `history`: lists the earlier values of an item.
 struct History: ParsableCommand {
@@ -10,7 +13,7 @@ struct History: ParsableCommand {
         abstract: "List an item's earlier values, without secrets.",
         discussion: """
             When a secret or a sealed attribute is replaced, the old value stays in the vault, sealed for its owners; \
-            'create --keep' or 'rekey --keep' sets how many are kept of each. The columns show the value's number for \
+            'create --keep' or 'rekey --keep' sets the number kept for each. The columns show the value's number for \
             use in other commands (each field is numbered separately), the field, the times (UTC) when the value was \
             replaced and set, its approximate size, and, for a secret, the item's label at the time. A value is \
             identified by its field, revision and replica, which --json writes.
@@ -80,11 +83,5 @@ extension JSONWriter {
         try member(replica: value.replica)
         if value.replaced != 0 { try member("replaced", Timestamp.text(value.replaced)) }
         try member("modified", Timestamp.text(value.modified))
-    }
-
-    /// Writes a replica id as an anchor does: 16 hexadecimal digits.
-    mutating func member(replica: UInt64) throws {
-        let digits = String(replica, radix: 16)
-        try member("replica", String(repeating: "0", count: 16 - digits.count) + digits)
     }
 }

@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
@@ -7,7 +9,7 @@ import VaultLocal
 struct Inspect: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
-        abstract: "Describe a vault: all of it with a key, or its public part without one.",
+        abstract: "Describe a vault; without a key, only its public part.",
         discussion: """
             This command never asks for a factor: details that require a key are shown if an option or the environment \
             provides one (an age plugin may ask for its PIN), or if the vault is unlocked. Anything read without a key \
@@ -27,7 +29,7 @@ struct Inspect: ParsableCommand {
     @Flag(help: "Also show details for implementers: objects, anchor, compartments, tree, memory.")
     var verbose = false
 
-    @Option("Write an HTML page with a picture of what anyone can see in the file.", value: "file", isFile: true)
+    @Option("Write an HTML page with a picture of the public parts of the file.", value: "file", isFile: true)
     var html: String?
 
     func validate() throws {
@@ -91,7 +93,7 @@ struct Inspect: ParsableCommand {
         if let inside {
             try output.write(InspectionText.inside(inside, isVerbose: verbose))
         } else {
-            try output.line("unauthenticated: read without a key; give a factor to see what is inside")
+            try output.line("unauthenticated: read without a key; provide a factor to show the contents")
         }
         try output.flush()
     }

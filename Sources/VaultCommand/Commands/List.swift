@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
@@ -56,7 +58,7 @@ struct List: ParsableCommand {
     func validate() throws {
         guard !notes || !words.isEmpty else {
             throw ValidationError(
-                "--notes searches for words in notes; give a word, as in 'vaultfmt list WORD --notes'")
+                "--notes searches for words in notes; add a word, as in 'vaultfmt list WORD --notes'")
         }
         guard !json || (columns == nil && !wide) else {
             throw ValidationError("--json includes everything; leave out --columns and --wide")

@@ -1,7 +1,10 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSync
 
 /// `move`: renames items or moves them.
 struct Move: ParsableCommand {
@@ -70,7 +73,7 @@ struct Move: ParsableCommand {
         let criteria = try ItemCriteria(id: chosen.id, filters, chosen.place)
         guard destination.isGiven || target != nil else { throw Self.nothingToChange }
         guard destination.toService != "", destination.toServer != "" else {
-            throw CommandFailure(.usage, "the new service or server is empty; give a name")
+            throw CommandFailure(.usage, "the new service or server is empty; specify a name")
         }
         if chosen.maySelectSeveral(isFiltered: !filters.attribute.isEmpty) {
             try chosen.requireConsent(vault.access, doing: Self.doing)
@@ -128,7 +131,7 @@ struct Move: ParsableCommand {
 
     private static let doing = "moving several items"
     private static let nothingToChange = CommandFailure(
-        .usage, "nothing to change; give --to-service, --to-account, --to-folder or a similar option, or a new name")
+        .usage, "nothing to change; use --to-service, --to-account, --to-folder or a similar option, or a new name")
 
     /// Throws an error if two words together name an item, because the command has no new name.
     private func requireNoAccount(_ name: String, in opened: Vault, _ criteria: ItemCriteria) throws {

@@ -1,4 +1,5 @@
 import Glibc
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal

@@ -1,5 +1,7 @@
 import ArgumentParser
 import VaultAge
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
@@ -146,7 +148,7 @@ struct Rekey: ParsableCommand {
         }
         if removesFactor && !(hasKeyFile && hasPassphrase) && !newFactors.sources.isAnyGiven {
             throw CommandFailure(
-                .usage, "nothing else opens the slot; give a replacement with a --new-… option")
+                .usage, "the slot would have no factor left; specify a new one with a --new-… option")
         }
     }
 
@@ -155,7 +157,7 @@ struct Rekey: ParsableCommand {
     {
         guard current.cost != nil else {
             throw CommandFailure(
-                .usage, "the slot opens without key derivation, so it has no cost to change; give new factors too")
+                .usage, "the slot opens without key derivation, so it has no cost to change; specify new factors too")
         }
         try rewrap(opened, current, given)
         Terminal.note("changed the cost of slot \(SlotText.short(current)); older copies keep the old cost")
@@ -206,11 +208,11 @@ struct Rekey: ParsableCommand {
             let what = dropped == 0 ? "recreating slots for recipients" : "dropping slots"
             let keys = dropped == 0 ? "" : ", or the slots' factors with --keep-…"
             throw CommandFailure(
-                .usage, "\(what) needs confirmation, but there is no terminal to prompt on; give --yes\(keys)")
+                .usage, "\(what) needs confirmation, but there is no terminal to prompt on; use --yes\(keys)")
         }
         let drops = dropped == 0 ? "" : ", and drop \(dropped == 1 ? "this slot" : "these \(dropped) slots")"
         let makes = remade == 0 ? "" : " for these recipients"
-        return try Prompt.confirm("Rotate\(makes)\(drops)?", instead: "give --yes")
+        return try Prompt.confirm("Rotate\(makes)\(drops)?", instead: "use --yes")
     }
 
     /// Asks for the passphrase of each slot that needs only a passphrase and would otherwise be dropped.
@@ -219,7 +221,7 @@ struct Rekey: ParsableCommand {
             while rotation.dropped.contains(where: { $0.id == slot.id }) {
                 let typed = try Prompt.secret(
                     "Passphrase for slot \(SlotText.short(slot)) (press Return to drop it)",
-                    instead: "give --keep-passphrase-file")
+                    instead: "use --keep-passphrase-file")
                 if typed.count == 0 { break }
                 if try !rotation.keeps(GivenFactors(passphrase: typed, keyFile: nil, rawKey: nil)) {
                     Terminal.note("that passphrase does not open any slot; try again")

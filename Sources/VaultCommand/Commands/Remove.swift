@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultFmt
 
 /// `remove`: removes items from a vault.
@@ -7,7 +9,7 @@ struct Remove: ParsableCommand {
         commandName: "remove",
         abstract: "Remove items, after confirmation.",
         discussion: """
-            To remove several items in a single change, with a single confirmation, give several names, a folder, a \
+            To remove several items in a single change, with a single confirmation, specify several names, a folder, a \
             tag, or --all with filters. 'vaultfmt undo' or, later on, 'vaultfmt restore' brings items back: they \
             remain in the file, encrypted, until 'vaultfmt compact' is run. They also remain in older copies of the \
             file.

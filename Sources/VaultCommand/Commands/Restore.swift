@@ -1,7 +1,10 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSync
 
 /// `restore`: restores an earlier value, a removed item, or a backup of the whole vault.
 struct Restore: ParsableCommand {
@@ -68,7 +71,7 @@ struct Restore: ParsableCommand {
         guard field == nil || field == value.attribute else {
             throw CommandFailure(
                 .noSuchItem,
-                "\(TerminalText.quoted(field ?? "")) has no earlier values; 'vaultfmt history' lists what can be restored"
+                "\(TerminalText.quoted(field ?? "")) has no earlier values; 'vaultfmt history' lists the values that can be restored"
             )
         }
         guard try confirm(value, of: item, in: opened) else { throw CommandFailure.declined("nothing was restored") }
@@ -98,9 +101,9 @@ struct Restore: ParsableCommand {
             )
         }
         guard !self.vault.access.noInput, Prompt.isPossible else {
-            throw CommandFailure(.usage, "nothing was restored: there is no terminal to ask on; give --yes")
+            throw CommandFailure(.usage, "nothing was restored: there is no terminal to ask on; use --yes")
         }
-        return try Prompt.confirm("Restore it there?", instead: "give --yes")
+        return try Prompt.confirm("Restore it there?", instead: "use --yes")
     }
 
     private static func words(_ group: String) -> String {
@@ -127,7 +130,7 @@ struct Restore: ParsableCommand {
         guard !removed.isEmpty else {
             throw CommandFailure(
                 .noSuchItem,
-                "no removed item matches, or the file no longer contains it; a backup may contain it, and 'vaultfmt log' shows what the file contains"
+                "no removed item matches, or the file no longer contains it; a backup may contain it, and 'vaultfmt log' shows the changes in the file"
             )
         }
         guard all || removed.count == 1 else {
@@ -136,7 +139,7 @@ struct Restore: ParsableCommand {
             }
             throw CommandFailure(
                 .ambiguous,
-                "\(removed.count) removed items match this name; give more of the name, or bring back all of them with --all"
+                "\(removed.count) removed items match this name; specify more of the name, or bring back all of them with --all"
             )
         }
         for one in removed where try vault.item(one.item.key) != nil {

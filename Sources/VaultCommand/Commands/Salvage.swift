@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
@@ -39,7 +41,7 @@ struct Salvage: ParsableCommand {
 
     func run() throws {
         guard output != "-" else {
-            throw CommandFailure(.usage, "a vault cannot be written to standard output; give a path")
+            throw CommandFailure(.usage, "a vault cannot be written to standard output; specify a path")
         }
         guard try !UserFiles.exists(output) else {
             throw CommandFailure(
@@ -85,7 +87,8 @@ struct Salvage: ParsableCommand {
         }
         for key in report.removedLater {
             Terminal.warning(
-                "recovered, although a change whose commit is damaged or missing removed it: \(ItemText.summary(key))")
+                "recovered, although it was removed by a change whose commit is damaged or missing: \(ItemText.summary(key))"
+            )
         }
         for key in report.older { Terminal.warning("recovered with an older secret: \(ItemText.summary(key))") }
         let fate = includeUnproven ? "included" : "left out"
@@ -120,7 +123,7 @@ struct Salvage: ParsableCommand {
             )
         } else if report.bytesAfterNewest > 0 {
             Terminal.warning(
-                "the file ends with \(report.bytesAfterNewest) bytes of a change that no commit completes: it was interrupted, or its commit is damaged or cut off"
+                "the file ends with \(report.bytesAfterNewest) bytes of an incomplete change: it was interrupted, or its commit is damaged or cut off"
             )
         }
     }
@@ -133,7 +136,7 @@ struct Salvage: ParsableCommand {
         guard usable.isEmpty, !all.isEmpty else { return usable }
         throw CommandFailure(
             .usage,
-            "the new vault cannot have the recipients of the old one; give --new-passphrase-file or --new-key-file, and "
+            "the new vault cannot have the recipients of the old one; use --new-passphrase-file or --new-key-file, and "
                 + "add recipients with 'vaultfmt slot add'")
     }
 

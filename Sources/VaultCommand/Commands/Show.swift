@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
@@ -44,7 +46,7 @@ struct Show: ParsableCommand {
         let item = try chosen.find(in: opened, mayAsk: !vault.access.noInput)
         if let field { return try writeField(field, of: item, in: opened) }
         if json { return try writeJSON(item, opened) }
-        try ItemView(item, in: opened, showsSecrets: reveal, to: Output.standard()).write()
+        try VaultArguments.ItemView(item, in: opened, showsSecrets: reveal, to: Output.standard()).write()
     }
 
     /// Shows one field; a secret field requires --reveal.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultConsole
 
 /// `slot`: manages the slots that open a vault.
 struct Slot: ParsableCommand {

@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultFmt
 import VaultLocal
 
@@ -75,7 +77,7 @@ struct SlotAdd: ParsableCommand {
             let there = known.isEmpty ? "it has none yet" : "it has \(names)"
             throw CommandFailure(
                 .noSuchItem,
-                "the vault has no access group \(TerminalText.quoted(group)) (\(there)); give --create-group to create it"
+                "the vault has no access group \(TerminalText.quoted(group)) (\(there)); use --create-group to create it"
             )
         }
     }

@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultFmt
 import VaultLocal
 
@@ -48,10 +50,10 @@ struct SlotRemove: ParsableCommand {
         if yes || isLast { return true }
         guard !vault.access.noInput, Prompt.isPossible else {
             throw CommandFailure(
-                .usage, "removing a slot needs confirmation, but there is no terminal to prompt on; give --yes")
+                .usage, "removing a slot needs confirmation, but there is no terminal to prompt on; use --yes")
         }
         let own = slot.openedThis ? ", with which the vault was just opened" : ""
-        return try Prompt.confirm("Remove the slot \(SlotText.short(slot))\(own)?", instead: "give --yes")
+        return try Prompt.confirm("Remove the slot \(SlotText.short(slot))\(own)?", instead: "use --yes")
     }
 
     /// Returns the slot with this id or name, or the only one whose id begins with this text.
@@ -68,7 +70,7 @@ struct SlotRemove: ParsableCommand {
         guard matches.count == 1 else {
             for match in matches { Terminal.errorLine("  \(SlotText.short(match))") }
             throw CommandFailure(
-                .ambiguous, "\(matches.count) slots are named \(TerminalText.quoted(text)); give the id")
+                .ambiguous, "\(matches.count) slots are named \(TerminalText.quoted(text)); specify the id")
         }
         return match
     }

@@ -1,8 +1,11 @@
 import ArgumentParser
 import Glibc
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSync
 
 /// `status`: shows the state of a vault on this machine.
 struct Status: ParsableCommand {
@@ -136,14 +139,14 @@ struct StatusView {
         for copy in copies {
             lines.append("copy: \(TerminalText.escaped(copy)); 'vaultfmt merge --conflicts' merges it")
         }
-        if inside == nil { lines.append("more: run 'vaultfmt unlock' or give a factor to see what is inside") }
+        if inside == nil { lines.append("more: run 'vaultfmt unlock' or provide a factor to show the contents") }
         return lines
     }
 
     private var state: String {
         switch lock {
         case .locked: return "locked"
-        case .cannotTell: return "locked (there is no kernel keyring to keep its key in)"
+        case .cannotTell: return "locked (no kernel keyring is available for its key)"
         case .unlocked(let end):
             let left = max(0, Int64(clamping: end) - Int64(time(nil)))
             let span = left >= 7200 ? "\(left / 3600) h" : left >= 120 ? "\(left / 60) min" : "\(left) s"

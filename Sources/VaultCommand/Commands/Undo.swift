@@ -1,7 +1,10 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSync
 
 /// `undo`: undoes the last change.
 struct Undo: ParsableCommand {
@@ -110,13 +113,13 @@ struct UndoOptions: ParsableArguments {
         guard vault.state != before else {
             throw CommandFailure(
                 .noSuchItem,
-                "this cannot be \(done): forgotten values do not come back, and that change did nothing else; "
+                "this cannot be \(done): the change only forgot earlier values, which cannot be restored; "
                     + "'vaultfmt undo --steps NUMBER' goes back further")
         }
         let (way, back) = done == "undone" ? ("redo", "redoes") : ("undo", "undoes")
         guard try canBeReverted(vault, machine, done) else {
             return Terminal.note(
-                "\(done); the file was rewritten, because others could have read an old record of a moved item, so 'vaultfmt \(way)' cannot reverse this, and removed items do not come back"
+                "\(done); the file was rewritten because others could have read an old record of a moved item: 'vaultfmt \(way)' cannot reverse this, and removed items cannot be restored"
             )
         }
         Terminal.note("\(done); 'vaultfmt \(way)' \(back) the change")
@@ -135,11 +138,11 @@ struct UndoOptions: ParsableArguments {
         guard !vault.access.noInput, Prompt.isPossible else {
             throw CommandFailure(
                 .usage,
-                "as far as this machine knows, the change was made elsewhere, so nothing was undone; inspect it with --dry-run, then give --yes"
+                "this machine has no record of making the change, so nothing was undone; inspect it with --dry-run, then use --yes"
             )
         }
         return try Prompt.confirm(
-            "As far as this machine knows, this change was made elsewhere. Undo it anyway?", instead: "give --yes")
+            "This machine has no record of making this change. Undo it anyway?", instead: "use --yes")
     }
 }
 

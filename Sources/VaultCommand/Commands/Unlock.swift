@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultFmt
 import VaultLocal
 
@@ -10,7 +12,7 @@ struct Unlock: ParsableCommand {
         discussion: """
             The key that opens the vault is kept in this user's Linux kernel keyring: it is never written to a file or an \
             environment variable, is never swapped out, and is wiped by 'vaultfmt lock' or when the time expires. It \
-            is also wiped when a command on this machine changes or removes the slot that opened the vault, or notices \
+            is also wiped when a command on this machine changes or removes the slot that opened the vault, or detects \
             that this was done elsewhere. Until then, any process running as this user can read it and open the vault, \
             as these commands do.
 
@@ -47,7 +49,7 @@ struct Unlock: ParsableCommand {
 struct Lock: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lock",
-        abstract: "Lock a vault that 'vaultfmt unlock' keeps unlocked.",
+        abstract: "Lock a vault that was unlocked with 'vaultfmt unlock'.",
         discussion: """
             A vault is identified by the file from which it was unlocked, even if that file is gone or damaged. \
             Commands that already have the vault open can use it until they exit; a running 'vaultfmt agent' is locked, too.
@@ -80,7 +82,7 @@ struct Lock: ParsableCommand {
         case .failure(let error):
             if case .failure = dropped { Terminal.warning(CommandFailure(error).message) }
         }
-        if wasOpen { Terminal.note("the agent has forgotten the vault's keys") }
+        if wasOpen { Terminal.note("removed the vault's keys from the agent") }
         do { try dropped.get() } catch let failure as CommandFailure {
             // Without a keyring, or if the file no longer exists, only the agent had the keys.
             guard wasOpen, [.unavailable, .noSuchFile].contains(failure.status) else { throw failure }
@@ -114,6 +116,6 @@ struct Lock: ParsableCommand {
 
     private static let apart = CommandFailure(
         .unavailable,
-        "nothing is kept unlocked in this user namespace, which has its own keyrings; vaults unlocked outside it stay unlocked: "
+        "no vault is unlocked in this user namespace, which has its own keyrings; vaults unlocked outside it stay unlocked: "
             + "run 'vaultfmt lock' there")
 }

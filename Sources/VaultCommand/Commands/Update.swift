@@ -1,7 +1,10 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSync
 
 /// `update`: changes only attributes.
 struct Update: ParsableCommand {
@@ -63,7 +66,7 @@ struct Update: ParsableCommand {
             guard items.count == 1, let item = items.first else {
                 throw CommandFailure(
                     .usage,
-                    "these options store a value in a single item, not in \(items.count) items; name one item")
+                    "these options store a value in a single item, not in \(items.count) items; specify one item")
             }
             let label = values.label ?? item.attributes.label
             if let seed = try oneTime.read(for: item.key, label: label) { changes.set.set(seed) }
@@ -156,7 +159,7 @@ struct Update: ParsableCommand {
             ? "\(TerminalText.quoted(old)) of \(ItemText.summary(first.key))" : "the values of \(replaced.count) items"
         let several =
             name == AttributeName.address
-            ? "; to store several addresses, give one value with one address per line" : ""
+            ? "; to store several addresses, use one value with one address per line" : ""
         Terminal.note(
             "replaced the \(TerminalText.escaped(name)) \(whose); 'vaultfmt undo' restores \(replaced.count == 1 ? "it" : "them")\(several)"
         )
@@ -172,10 +175,10 @@ struct Update: ParsableCommand {
             isName
             ? "--account and --service select items; to rename them, use 'vaultfmt move … --to-account ACCOUNT' or '--to-service SERVICE'"
             : isTag
-                ? "--tag selects items; give --add-tag to add a tag"
+                ? "--tag selects items; use --add-tag to add a tag"
                 : isFolder
                     ? "--folder selects items; to move them into a folder, use 'vaultfmt move … --to-folder FOLDER'"
-                    : "give --label, --comment, --attribute NAME=VALUE or a similar option"
+                    : "use --label, --comment, --attribute NAME=VALUE or a similar option"
         return CommandFailure(.usage, "nothing to change; \(advice)")
     }
 

@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
@@ -47,7 +49,7 @@ struct Verify: ParsableCommand {
         guard count == 0 else {
             throw CommandFailure(
                 .damaged,
-                "\(count == 1 ? "1 problem" : "\(count) problems") in \(TerminalText.path(opened.path)); restore a backup, or recover what is intact with 'vaultfmt salvage'"
+                "\(count == 1 ? "1 problem" : "\(count) problems") in \(TerminalText.path(opened.path)); restore a backup, or recover intact data with 'vaultfmt salvage'"
             )
         }
         if let expected { try compare(opened, with: expected) }
@@ -62,7 +64,7 @@ struct Verify: ParsableCommand {
             "\(report.items) items, \(report.itemsWithPast) with earlier values or conflicts, every object authenticates"
         if case .torn(let bytes) = opened.tail {
             try output.line(
-                "sound up to generation \(opened.state.generation): \(contents); the \(bytes) bytes after it belong to no change: "
+                "sound up to generation \(opened.state.generation): \(contents); the \(bytes) bytes after it are not part of any change: "
                     + "they were left by an interrupted change, or the file was cut off")
         } else {
             try output.line("sound: generation \(opened.state.generation), \(contents)")
@@ -93,7 +95,7 @@ struct Verify: ParsableCommand {
         guard let anchor else { return nil }
         guard let expected = Anchor(anchor) else {
             throw CommandFailure(
-                .usage, "\(TerminalText.quoted(anchor)) is not an anchor; give the output of 'vaultfmt anchor'")
+                .usage, "\(TerminalText.quoted(anchor)) is not an anchor; use the output of 'vaultfmt anchor'")
         }
         return expected
     }
@@ -102,7 +104,7 @@ struct Verify: ParsableCommand {
         guard expected.vault == opened.id else {
             throw CommandFailure(
                 .damaged,
-                "the anchor belongs to vault \(expected.vault), but this is \(opened.id); give the anchor of this vault"
+                "the anchor belongs to vault \(expected.vault), but this is \(opened.id); use the anchor of this vault"
             )
         }
         let now = opened.state.generation

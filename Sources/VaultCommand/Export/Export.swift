@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
@@ -43,7 +45,7 @@ struct Export: ParsableCommand {
         name: [.customShort("o"), .long], value: "file", isFile: true)
     var output: String?
 
-    @Flag(help: "Put the vault's file, still encrypted, into the page (--format html).")
+    @Flag(help: "Embed the vault's file, still encrypted, in the page (--format html).")
     var withVault = false
 
     @OptionGroup(title: "Filters") var fields: ItemFields
@@ -63,7 +65,7 @@ struct Export: ParsableCommand {
         if let output { try ExportFile.check(output) }
         guard format != .html else { return try writePage() }
         guard !withVault else {
-            throw CommandFailure(.usage, "--with-vault requires --format html, which puts the vault into a page")
+            throw CommandFailure(.usage, "--with-vault requires --format html, which embeds the vault in a page")
         }
         if let file = vault.name.file, try !UserFiles.exists(file) {
             throw CommandFailure(
@@ -77,7 +79,7 @@ struct Export: ParsableCommand {
         guard output != nil || format == .json || format == .pem || !Terminal.outputIsTerminal else {
             throw CommandFailure(
                 .usage,
-                "this format is not shown on a terminal because it may contain control characters; give --output, or pipe the output"
+                "this format is not shown on a terminal because it may contain control characters; use --output, or pipe the output"
             )
         }
         ControllingTerminal.beginSeries()
@@ -115,11 +117,12 @@ struct Export: ParsableCommand {
         }
         guard withVault || vault.name.file == nil else {
             throw CommandFailure(
-                .usage, "--with-vault puts the vault into the page; without it, the page is for any vault, so name none"
+                .usage,
+                "--with-vault embeds the vault in the page; without it, the page is for any vault, so do not specify one"
             )
         }
         guard file != nil || !Terminal.outputIsTerminal else {
-            throw CommandFailure(.usage, "a page is not shown on a terminal; give --output, or pipe the output")
+            throw CommandFailure(.usage, "a page is not shown on a terminal; use --output, or pipe the output")
         }
         let path = withVault ? try vault.path : nil
         let hash: String
@@ -146,7 +149,7 @@ struct Export: ParsableCommand {
         else { return }
         throw CommandFailure(
             .usage,
-            "\(TerminalText.path(output)) is named like a file of another format; give --format \(meant.rawValue), or --format json to write JSON"
+            "\(TerminalText.path(output)) is named like a file of another format; use --format \(meant.rawValue), or --format json to write JSON"
         )
     }
 
@@ -215,7 +218,7 @@ struct Export: ParsableCommand {
                     others == 1
                     ? "1 item that is not a certificate, key or identity"
                     : "\(others) items that are not certificates, keys or identities"
-                Terminal.warning("left out: \(what); --class selects what is exported")
+                Terminal.warning("left out: \(what); --class selects the exported items")
             }
             leftOut = unfit + others
         case .csv:

@@ -1,5 +1,6 @@
 import CVaultShim
 import Glibc
+import VaultConsole
 import VaultExchange
 import VaultLocal
 

@@ -3,6 +3,7 @@ import CVaultShim
 import Crypto
 import FoundationEssentials
 import Glibc
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal

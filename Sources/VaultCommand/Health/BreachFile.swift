@@ -1,5 +1,6 @@
 import Glibc
 import VaultBytes
+import VaultConsole
 import VaultFmt
 import VaultLocal
 

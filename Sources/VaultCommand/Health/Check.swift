@@ -1,8 +1,11 @@
 import ArgumentParser
 import Glibc
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSync
 
 /// `check`: reports weaknesses in a vault that should be fixed.
 struct Check: ParsableCommand {

@@ -1,6 +1,7 @@
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSync
 
 /// A finding of `check`: its kind, its subject and the reason; never a secret.
 struct Finding {

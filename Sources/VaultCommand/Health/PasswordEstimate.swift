@@ -1,4 +1,5 @@
 import CInterchange
+import VaultArguments
 import VaultExchange
 import VaultFmt
 

@@ -1,4 +1,5 @@
 import Crypto
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal

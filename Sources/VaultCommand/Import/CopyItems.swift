@@ -1,8 +1,11 @@
 import ArgumentParser
 import Glibc
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSync
 
 /// `copy`: copies items to another vault.
 struct CopyItems: ParsableCommand {
@@ -10,12 +13,12 @@ struct CopyItems: ParsableCommand {
         commandName: "copy",
         abstract: "Copy items to another vault, or duplicate an item.",
         discussion: """
-            Items are copied with their attributes, attached files and dates, in one change or not at all. Earlier values, and values that a merge has left \
-            to settle, are left out unless --history is given. Device-only items cannot be copied; they are named (exit 3).
+            Items are copied with their attributes, attached files and dates, in one change or not at all. Earlier values and \
+            unsettled conflicts are left out unless --history is given. Device-only items cannot be copied; they are listed (exit 3).
 
             If the other vault does not exist, it is created, with factors of its own: --to-… or a passphrase that you type twice. To choose \
             its recipients, or how many earlier values it keeps, create it first with 'vaultfmt create'. If it exists, it is opened with --to-…, or with \
-            the key that 'unlock' keeps, or you are asked for its passphrase. The passphrase of this vault is not tried on it.
+            the key kept by 'unlock', or you are asked for its passphrase. This vault's passphrase is not tried.
 
             Examples:
               vaultfmt copy netflix spotify --to family.vault
@@ -31,7 +34,7 @@ struct CopyItems: ParsableCommand {
     @Option("The other vault.", value: "vault", isFile: true)
     var to: String?
 
-    @Option("Put the copies into this group instead of the items' own groups.", value: "group")
+    @Option("Store the copies in this group instead of the items' own groups.", value: "group")
     var toGroup: String?
 
     @Option("Copy one item within this vault, under this name.", name: .customLong("as"), value: "name")
@@ -45,7 +48,7 @@ struct CopyItems: ParsableCommand {
 
     @Option(
         help:
-            "What to do with an item that the other vault has: fail, skip, replace, keep-both or update-newer; see 'vaultfmt import'."
+            "What to do if an item already exists there: fail, skip, replace, keep-both or update-newer; see 'vaultfmt import'."
     )
     var onDuplicate: DuplicatePolicy = .fail
 
@@ -72,7 +75,7 @@ struct CopyItems: ParsableCommand {
         if let newName { return try copyWithin(as: newName) }
         guard let to else {
             throw CommandFailure(
-                .usage, "no other vault is named; give --to VAULT, or --as NAME for a copy in this one")
+                .usage, "no other vault is named; use --to VAULT, or --as NAME for a copy in this one")
         }
         let criteria = try ItemCriteria(id: chosen.id, filters, chosen.place)
         if chosen.maySelectSeveral(isFiltered: isFiltered) {
@@ -120,7 +123,7 @@ struct CopyItems: ParsableCommand {
         let items = try chosen.find(
             in: opened, criteria, isFiltered: filters.isAnyGiven, mayAsk: !chosen.yes && !vault.access.noInput)
         guard items.count == 1, let item = items.first else {
-            throw CommandFailure(.usage, "--as copies a single item, not \(items.count); name one")
+            throw CommandFailure(.usage, "--as copies a single item, not \(items.count); specify one")
         }
         try requireKnown(without, of: items, in: opened)
         let key = try item.key.renamed(name).replacing([:], group: toGroup)
@@ -152,7 +155,7 @@ struct CopyItems: ParsableCommand {
         for name in names where !known.contains(name) {
             throw CommandFailure(
                 .noSuchItem,
-                "nothing that would be copied has an attribute \(TerminalText.quoted(name)); 'vaultfmt show' lists them"
+                "none of the items to copy has an attribute \(TerminalText.quoted(name)); 'vaultfmt show' lists them"
             )
         }
     }
@@ -195,7 +198,7 @@ struct CopyItems: ParsableCommand {
         guard id != opened.id else {
             throw CommandFailure(
                 .usage,
-                "\(TerminalText.path(to)) is this vault, or a copy of it; 'vaultfmt merge' brings copies together")
+                "\(TerminalText.path(to)) is this vault, or a copy of it; use 'vaultfmt merge' to combine copies")
         }
         return try vault.access.openOther(to, other)
     }

@@ -1,3 +1,4 @@
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
@@ -14,7 +15,7 @@ struct ImportReport {
     func accept(_ session: borrowing ImportSession) throws {
         try refuseDuplicates(of: session)
         guard try warnOfExposed(in: session) else { return }
-        guard try Prompt.confirm("Put them there?", instead: "give --yes") else {
+        guard try Prompt.confirm("Continue?", instead: "use --yes") else {
             throw CommandFailure.declined("nothing was \(participle)")
         }
     }
@@ -28,12 +29,12 @@ struct ImportReport {
         let names = exposed.items.map { ItemText.summary($0) }.joined(separator: ", ")
         let more = exposed.count > exposed.items.count ? " and \(exposed.count - exposed.items.count) more" : ""
         Terminal.warning(
-            "these items get values from the source, in groups that scoped slots can read and that the source does not name: \(names)\(more)"
+            "these items would get new values in groups that scoped slots can read, although the source does not name those groups: \(names)\(more)"
         )
         guard mayAsk, Prompt.isPossible else {
             throw CommandFailure(
                 .usage,
-                "nothing was \(participle): there is no terminal to ask on; give --yes, or move these items first")
+                "nothing was \(participle): there is no terminal to ask on; use --yes, or move these items first")
         }
         return true
     }
@@ -147,7 +148,7 @@ struct ImportReport {
                 tally.displacedEarlierValues == 1
                 ? "1 earlier value" : "\(tally.displacedEarlierValues) earlier values"
             Terminal.warning(
-                "\(count) of the vault gave way to the source's, because the vault keeps fewer ('vaultfmt rekey --keep')"
+                "replaced \(count) of the vault with the source's, because the vault keeps fewer ('vaultfmt rekey --keep')"
             )
         }
     }

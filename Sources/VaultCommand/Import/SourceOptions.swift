@@ -1,4 +1,6 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
@@ -61,7 +63,7 @@ private struct GivenSourceFactors: SourceFactors {
                     try Descriptor.readFile(passphraseFile, what: "the source's passphrase file", limit: 1 << 20)))
         }
         guard keyFilePath == nil else { return try open(nil) }
-        let instead = "give --source-passphrase-file or --source-key-file"
+        let instead = "use --source-passphrase-file or --source-key-file"
         guard mayAsk else {
             throw CommandFailure(.noAccess, "\(source) is encrypted, and --no-input forbids prompting; \(instead)")
         }
@@ -94,15 +96,15 @@ private struct GivenSourceFactors: SourceFactors {
 
 /// Options for the access group of imported items.
 struct GroupOptions: ParsableArguments {
-    @Option("Put all items into this access group.", value: "name", completion: .custom(VaultCompletion.groups))
+    @Option("Store all items in this access group.", value: "name", completion: .custom(VaultCompletion.groups))
     var group: String?
 
-    @Flag(help: "Put items into access groups named after their folders.")
+    @Flag(help: "Store items in access groups named after their folders.")
     var groupFromFolder = false
 
     func validate() throws {
         guard group == nil || !groupFromFolder else {
-            throw ValidationError("--group and --group-from-folder cannot be combined; give one")
+            throw ValidationError("--group and --group-from-folder cannot be combined; use only one")
         }
     }
 

@@ -1,3 +1,6 @@
+import VaultArguments
+import VaultConsole
+
 /// Two options take optional values: `--generate[=LENGTH]` and `--clip[=SECONDS]`. The argument parser would use the
 /// next word as the value even if it is an item's name, so the values are made explicit before parsing.
 enum ArgumentSpelling {
@@ -25,9 +28,9 @@ enum ArgumentSpelling {
                 result.append("--generate=\(PasswordGenerator.standardLength)")
             // If the argument parser cannot read the value, it treats the option as one without a value.
             case _ where !isValue && argument.hasPrefix("--generate=") && UInt32(argument.dropFirst(11)) == nil:
-                throw CommandFailure(.usage, "invalid value for '--generate'; give a length, as in --generate=24")
+                throw CommandFailure(.usage, "invalid value for '--generate'; specify a length, as in --generate=24")
             case _ where !isValue && argument.hasPrefix("--clip=") && UInt32(argument.dropFirst(7)) == nil:
-                throw CommandFailure(.usage, "invalid value for '--clip'; give a number of seconds, as in --clip=45")
+                throw CommandFailure(.usage, "invalid value for '--clip'; specify the seconds, as in --clip=45")
             // The argument parser's name for the option.
             case "--help-all" where !isValue: result.append("--help-hidden")
             case "--clip" where !isValue, "-c" where !isValue:

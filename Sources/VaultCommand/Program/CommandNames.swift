@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultArguments
 import VaultLocal
 
 /// The names of the commands, taken from their configurations.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import VaultConsole
 import VaultExchange
 import VaultFmt
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import VaultConsole
 
 /// `vaultfmt help` and `--help`: the argument parser's own help covers only commands, and fills several screens.
 enum Help {

@@ -1,3 +1,4 @@
+import VaultConsole
 import VaultLocal
 
 /// Text wrapped to the width of a page.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultArguments
 import VaultLocal
 
 /// Help pages that do not belong to a single command.
@@ -53,11 +54,11 @@ enum HelpTopics {
         """
 
     private static let factors = """
-        Factors, which open a vault:
+        Factors that open a vault:
 
         A vault has one or more slots, each of which opens with a passphrase, a key file, both together, a raw key, or \
         an age identity, alone or with a passphrase. 'vaultfmt slot list' shows them. Factors that are not given are \
-        asked for on the terminal; 'vaultfmt unlock' asks once and keeps the vault unlocked for a limited time.
+        prompted for on the terminal; 'vaultfmt unlock' prompts once and keeps the vault unlocked for a limited time.
         """
 
     static let exitCodes = """
@@ -85,7 +86,7 @@ enum HelpTopics {
         """
 
     static let environment = """
-        Environment of vaultfmt. Options come first, then these variables, then the key that 'unlock' keeps, then a prompt:
+        Environment of vaultfmt. Options come first, then these variables, then the key kept by 'unlock', then a prompt:
 
           VAULTFMT_VAULT                 the vault, if no option or argument names one
           VAULTFMT_PASSPHRASE            the passphrase
@@ -95,12 +96,13 @@ enum HelpTopics {
           VAULTFMT_NEW_PASSPHRASE, VAULTFMT_NEW_PASSPHRASE_FILE, VAULTFMT_NEW_KEY_FILE
                                          the same for the new factors of 'rekey', 'slot add', 'salvage' and KDBX files
           XDG_DATA_HOME                  the default vault is vaultfmt/default.vault in it (or in ~/.local/share)
-          XDG_STATE_HOME                 vaultfmt/ in it (or in ~/.local/state) holds what this machine remembers
-                                         about each vault, and the device file
-          VAULTFMT_ASKPASS               what 'askpass' may answer with: a reference, 'ssh' for OpenSSH's own questions, '-' for standard input
+          XDG_STATE_HOME                 vaultfmt/ in it (or in ~/.local/state) holds the last known state
+                                         of each vault, and the device file
+          VAULTFMT_ASKPASS               the source of answers for 'askpass': a reference, 'ssh' for OpenSSH's own questions, '-' for standard input
           XDG_RUNTIME_DIR                vaultfmt/ in it (or in /run/user/UID) holds the sockets of 'agent'
           SSH_AUTH_SOCK                  the agent to which 'ssh add' adds keys
           SSH_ASKPASS                    the program that asks before 'agent' uses a key that needs confirmation
+          DISPLAY, WAYLAND_DISPLAY       without SSH_ASKPASS, 'agent' asks with a pinentry if one of them is set
           XDG_SESSION_ID                 a session with which 'agent --lock-with-session' locks the vault
           NOTIFY_SOCKET                  where 'agent' tells systemd that it is ready
           EDITOR, VISUAL                 the editor of 'edit'

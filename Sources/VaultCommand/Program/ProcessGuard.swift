@@ -1,5 +1,6 @@
 import CVaultShim
 import Glibc
+import VaultConsole
 import VaultExchange
 
 /// Prepares the process before it does anything else: it makes sure that the standard descriptors are open, and that

@@ -1,3 +1,5 @@
+import VaultConsole
+
 /// Throws an error if an option that takes one value is given twice: the argument parser would use the last value and
 /// silently ignore the others.
 enum RepeatedOptions {

@@ -83,7 +83,7 @@ enum Synonyms {
         "tag": tags,
         "tags": tags,
         "mkdir": "a group is created along with its first item, by --group; see 'vaultfmt set --help'",
-        "template": "vaultfmt asks for what an item needs; see 'vaultfmt set --help'",
+        "template": "'vaultfmt set' prompts for the secret; see 'vaultfmt set --help'",
         "vault": "a vault is a file, named by --vault; 'vaultfmt inspect' describes it",
     ]
 
@@ -194,7 +194,7 @@ enum Synonyms {
         "'vaultfmt export --format kdbx' asks for the passphrase of an encrypted export; the vault itself can be copied as it is"
     private static let attributesOfCopy =
         "'vaultfmt copy NAME --to FILE --without ATTRIBUTE' makes a copy that lacks the attribute"
-    private static let seed = "'vaultfmt get NAME --field otp' prints the key or address that the codes are made from"
+    private static let seed = "'vaultfmt get NAME --field otp' prints the key or address that generates the codes"
     private static let group =
         "to add a read-only slot for a single group, use 'vaultfmt slot add --grant-group GROUP'"
     /// Advice for an option of one command, keyed by command and option.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultArguments
 import VaultLocal
 
 /// The message for invalid arguments: one line with the option and the next step, but never the value, which may be a
@@ -29,7 +30,7 @@ enum UsageMessage {
         let option = rest[..<quote]
         let message = "invalid value for '\(option)'"
         guard let choices = rest.firstRange(of: "Please provide one of ") else {
-            return ValueForms.form(of: option).map { "\(message): give \($0)" } ?? message
+            return ValueForms.form(of: option).map { "\(message): expected \($0)" } ?? message
         }
         let names = rest[choices.upperBound...].replacing("the following:", with: "").replacing("'", with: "")
             .replacing(" - ", with: ", ")
@@ -37,8 +38,8 @@ enum UsageMessage {
         let value = String(text[..<before.lowerBound].dropFirst("The value '".count))
         let all = list.replacing(" and ", with: ", ").replacing(" or ", with: ", ").split(separator: ", ").map(
             String.init)
-        guard all.count > 1 else { return "\(message): give \(list)" }
-        guard let nearest = Spelling.nearest(to: value, among: all) else { return "\(message); give one of \(list)" }
+        guard all.count > 1 else { return "\(message): expected \(list)" }
+        guard let nearest = Spelling.nearest(to: value, among: all) else { return "\(message); choose from \(list)" }
         return "\(message); did you mean \(TerminalText.quoted(nearest))? The choices are \(list)"
     }
 

@@ -1,6 +1,9 @@
 import ArgumentParser
 import Glibc
+import VaultConsole
 import VaultFmt
+import VaultReferences
+import VaultSync
 
 /// The entry point: hardens the process, runs the command, and turns any failure into one line and an exit code.
 package enum Main {

@@ -143,7 +143,8 @@ struct MappedSource<Source: EntrySource & ~Copyable>: ~Copyable, ImportSource {
             var entry = entry
             if !entry.origin.isEmpty, !origins.insert(entry.origin.hashValue).inserted {
                 entry.lose(
-                    "its identifier is that of an earlier entry; left out, so later imports do not find it by that")
+                    "it has the same identifier as an earlier entry; left out, so later imports cannot find it by identifier"
+                )
                 entry.origin = ""
             }
             if let former = entry.exact?.formerKey, !exported.insert(former.hashValue).inserted {

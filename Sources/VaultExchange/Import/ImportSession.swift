@@ -152,7 +152,7 @@ package struct ImportSession {
         let items = isOne ? "1 item" : "\(foreignOrigins) items"
         let why = isOne ? "another item has the same value" : "other items have the same values"
         return [
-            .loss("the attribute 'origin' of \(items), because \(why), by which imports find \(isOne ? "it" : "them")")
+            .loss("the attribute 'origin' of \(items), by which imports find \(isOne ? "it" : "them"), because \(why)")
         ]
     }
 

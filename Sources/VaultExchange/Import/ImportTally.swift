@@ -36,7 +36,7 @@ package struct ImportTally {
         case .skip: what = "skipped: "
         case .copy: what = "skipped, an exact copy of an earlier entry: "
         case .keep where record.modified == nil:
-            what = "left unchanged because the source does not say when it was changed: "
+            what = "left unchanged because it has no change date in the source: "
         case .keep: what = "left unchanged because it was changed later in the vault: "
         case .duplicate:
             guard duplicateNames.count < 5 else { return }

@@ -14,7 +14,7 @@ enum KeptProtection {
         var parts: [String] = []
         if !isSameName(item.key, target) { parts.append("formerly \(ItemText.summary(item.key))") }
         if let asked, !isSameName(asked, target) {
-            parts.append("named \(ItemText.summary(target)), because of another item or its class")
+            parts.append("named \(ItemText.summary(target)), because of a name conflict or its class")
         }
         if item.key.group != target.group {
             parts.append("moved from \(group(item.key.group)) to \(group(target.group)), with everything in it")

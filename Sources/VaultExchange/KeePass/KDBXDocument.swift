@@ -334,7 +334,7 @@ final class KDBXDocument: XMLHandler {
         case .expiry: change { $0.expiry = time() }
         case .expires:
             let text = plainText()
-            if !["True", "False", ""].contains(text) { try problem("whether it expires cannot be read; left out") }
+            if !["True", "False", ""].contains(text) { try problem("its expiry flag cannot be read; left out") }
             change { $0.expires = text == "True" }
         default: break
         }
@@ -425,7 +425,7 @@ final class KDBXDocument: XMLHandler {
         guard number <= mostEntries else {
             throw ExchangeError(
                 .overLimit,
-                "it has more than \(mostEntries) entries, which is more than a file of its size can have unless it was made to do harm",
+                "it has more than \(mostEntries) entries, too many for a file of its size",
                 .allowMemory)
         }
         entry.number = number

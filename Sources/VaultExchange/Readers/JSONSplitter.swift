@@ -88,8 +88,8 @@ package struct JSONSplitter: ~Copyable {
         guard members + commas > Self.mostValues + piece.count / Self.bytesPerValue else { return }
         throw ExchangeError(
             .overLimit,
-            "byte \(offset): the value that starts here has \(members + commas) parts, which is more than it can have unless it "
-                + "was made to do harm", .allowMemory)
+            "byte \(offset): the value that starts here has \(members + commas) parts, too many for its size",
+            .allowMemory)
     }
 
     /// The number of values that any piece may have, and the number of bytes that the piece must have for each further

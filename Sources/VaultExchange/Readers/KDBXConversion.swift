@@ -72,7 +72,7 @@ struct KDBXConversion {
         }
         entry.exact = KDBXOwnData.item(in: source, as: entry, binaries, isEarlier: isEarlier)
         if entry.exact == nil, source.own(KDBXPlacement.Key.item) != nil {
-            entry.lose("what vaultfmt noted in it is damaged; imported like another program's entry")
+            entry.lose("its vaultfmt data is damaged; imported like another program's entry")
         }
         return entry
     }

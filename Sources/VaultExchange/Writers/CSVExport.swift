@@ -106,7 +106,7 @@ package struct CSVExport {
         }
         if earlierValues > 0 { parts.append("\(earlierValues) earlier \(earlierValues == 1 ? "value" : "values")") }
         guard !parts.isEmpty else { return nil }
-        return "not in this list: \(parts.joined(separator: ", and ")); JSON and KDBX have them"
+        return "not in this list: \(parts.joined(separator: ", and ")); JSON and KDBX include them"
     }
 
     /// The maximum number of attributes that are named.

@@ -53,7 +53,7 @@ struct TwinSearch {
             try ItemCodec.decode(page, index).entry.id < item.entry.id
         else {
             throw VaultError(
-                .structureInvalid, "an item is listed under a second key although no other has its key plain",
+                .structureInvalid, "an item is listed under a second key, but no other item has its plain key",
                 at: item.referrer)
         }
     }

@@ -131,7 +131,8 @@ struct StateVerifier: ~Copyable {
         }
         guard let first = plain.first(where: { $0.key == item.storedKey }), first.id < item.entry.id else {
             throw VaultError(
-                .structureInvalid, "an item has a second key, but no item with a lesser id has that key plain",
+                .structureInvalid,
+                "an item is listed under a second key, but no item with a smaller id has its plain key",
                 at: offset)
         }
     }
@@ -159,7 +160,7 @@ struct StateVerifier: ~Copyable {
         for name in state.held { try checkForgotten(name, state.values[name]?.isForgotten ?? true, at: offset) }
         guard let entry = try states.state(of: item, nil).siblings.values.first, state.shown().fields == entry.fields
         else {
-            throw VaultError(.structureInvalid, "the entry does not show what follows from the item's past", at: offset)
+            throw VaultError(.structureInvalid, "the entry does not match the item's past", at: offset)
         }
         for (name, value) in state.values where value.isInRecord { try checkKept(name, value, of: item) }
     }

@@ -184,7 +184,7 @@ private struct FileVerifier: ~Copyable {
         let isThere = opened.signature.contains { $0 != 0 }
         if offset == store.state.commit.offset, isThere != store.header.isSigned {
             let what =
-                isThere ? "a signature that no reader needs" : "no signature, which other readers of this vault need"
+                isThere ? "an unnecessary signature" : "no signature, but other readers of this vault require one"
             throw VaultError(.authenticationFailed, "the newest commit has \(what)", at: offset)
         }
         guard !isThere || store.codec.isSigned(opened) else {

@@ -249,7 +249,7 @@ extension Transaction {
             guard let accessibility = value.place?.accessibility,
                 !place.isDeviceBound || place.device == core.deviceID
             else {
-                throw VaultError(.deviceBound, "a place with a device can be chosen only on that device")
+                throw VaultError(.deviceBound, "a device-bound place can be chosen only on its device")
             }
             change.accessibility = accessibility
             change.key = try ItemKey(change.key.withoutGroup, group: place.group)

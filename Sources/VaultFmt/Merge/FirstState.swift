@@ -9,6 +9,8 @@ struct FirstState {
     private let side: MergeSide
     private let chain: Bytes32
     private let vector: Vector
+    /// True if the file contains no later state.
+    private let isNewest: Bool
 
     /// Reads the first state of a side's file; nil if an earlier commit is damaged, so that it is not known.
     static func find(_ side: MergeSide) throws(VaultError) -> FirstState? {
@@ -16,7 +18,8 @@ struct FirstState {
         do throws(VaultError) {
             let state = try store.past.oldest(upTo: store.state)
             let vector = try store.pages.vector(of: state.commit).vector(of: state.commit)
-            return FirstState(side: side, chain: state.chain, vector: vector)
+            return FirstState(
+                side: side, chain: state.chain, vector: vector, isNewest: state.chain == store.state.chain)
         } catch {
             guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
             return nil
@@ -31,5 +34,45 @@ struct FirstState {
             let dot = Dot(revision: row.revision, replica: row.id)
             return !side.isSplit(dot) && vector.hasSeen(dot)
         }
+    }
+
+    // MARK: equal contents
+
+    /// The file that two sides with equal contents both keep in the end.
+    enum Kept {
+        case ours, theirs
+        /// Each file contains what was erased from the other, so ours has to be compacted.
+        case neither
+    }
+
+    /// Chooses between the files of two sides with equal contents.
+    ///
+    /// However many copies there are, they come to rest unless their newest states are damaged. "Contains nothing that
+    /// was erased from the other" is a transitive relation, which orders the files, and the generation and the chain
+    /// order files that it makes equal. A copy only ever goes up in this order. A compacted file is at its top, so each
+    /// copy is compacted once at most, and the number of files is limited. All copies end with one file, which contains
+    /// nothing that was erased from any of those that they had.
+    static func kept(_ mine: MergeSide, _ its: MergeSide) throws(VaultError) -> Kept {
+        let (own, others) = (try find(mine), try find(its))
+        switch (continues(own, others), continues(others, own)) {
+        case (true, false): return .ours
+        case (false, true): return .theirs
+        case (false, false): return .neither
+        case (true, true): return isLess(mine.store.state, its.store.state) ? .theirs : .ours
+        }
+    }
+
+    /// Whether the first of two files with equal contents contains nothing that was erased from the other. If it has no
+    /// state but the newest, it contains only what the other file contains, too: this needs no rows, which prove
+    /// nothing for a split id, and which could not be read if the other file is damaged.
+    private static func continues(_ one: FirstState?, _ other: FirstState?) -> Bool {
+        guard let one else { return false }
+        return one.isNewest || other.map(one.follows) ?? false
+    }
+
+    private static func isLess(_ one: CommittedState, _ other: CommittedState) -> Bool {
+        let (generation, others) = (one.commit.generation, other.commit.generation)
+        guard generation == others else { return generation < others }
+        return one.chain.bytes.lexicographicallyPrecedes(other.chain.bytes)
     }
 }

@@ -155,8 +155,7 @@ private struct Merging {
     ) throws(VaultError) -> MergeReport {
         switch (mine.includes(its), its.includes(mine)) {
         case (true, true):
-            guard options.unifiesFiles, try isTheirsGreater(mine, its) else { return MergeReport(.same) }
-            return try takeTheirs { (_) throws(VaultError) in MergeReport(.same) }
+            return try unify(mine, its, orReport: .same)
         case (true, false): return MergeReport(.ours)
         case (false, true): return try takeTheirs(orUnite: mine, its, split: split)
         case (false, false):
@@ -164,10 +163,7 @@ private struct Merging {
             if mine.hasSplitIDs {
                 let isTheirs = try StateMerge(its, mine, split: split, nil).isOurs()
                 if try StateMerge(mine, its, split: split, nil).isOurs() {
-                    guard isTheirs, options.unifiesFiles, try isTheirsGreater(mine, its) else {
-                        return MergeReport(.ours)
-                    }
-                    return try takeTheirs { (_) throws(VaultError) in MergeReport(.ours) }
+                    return try isTheirs ? unify(mine, its, orReport: .ours) : MergeReport(.ours)
                 }
                 if isTheirs { return try takeTheirs(orUnite: mine, its, split: split) }
             }
@@ -222,26 +218,39 @@ private struct Merging {
         return report
     }
 
-    /// Returns true if both sides keep their file rather than ours, of two with equal contents. Without a rule, the
-    /// sides would exchange their files endlessly. The file from which more was erased comes first.
-    private func isTheirsGreater(_ mine: MergeSide, _ its: MergeSide) throws(VaultError) -> Bool {
-        if let own = try FirstState.find(mine), let others = try FirstState.find(its) {
-            let (isOursOlder, isTheirsOlder) = (!own.follows(others), !others.follows(own))
-            if isOursOlder != isTheirsOlder { return isOursOlder }
-        }
-        let (own, others) = (mine.store.state, its.store.state)
-        guard own.commit.generation == others.commit.generation else {
-            return own.commit.generation < others.commit.generation
-        }
-        return own.chain.bytes.lexicographicallyPrecedes(others.chain.bytes)
-    }
-
     /// Adds notes on items that now have the same key as another item, unless both were already in this copy.
     private func noteSharedKeys(_ changes: VaultChanges, _ report: inout MergeReport) throws(VaultError) {
         for change in changes.items where change.before != change.after {
             guard let listed = change.after, let item = try theirs.find(listed), !item.hasKeyPlain else { continue }
             report.notes.append(.sharedKey(item.storedKey, other: listed))
         }
+    }
+
+    // MARK: equal contents
+
+    /// Makes one file of two with equal contents, if that is asked for. Otherwise, or if ours is that file, the report
+    /// has the given outcome.
+    private func unify(
+        _ mine: MergeSide, _ its: MergeSide, orReport outcome: MergeReport.Outcome
+    ) throws(VaultError) -> MergeReport {
+        guard options.unifiesFiles else { return MergeReport(outcome) }
+        switch try FirstState.kept(mine, its) {
+        case .ours: return MergeReport(outcome)
+        case .theirs: return try takeTheirs { (_) throws(VaultError) in MergeReport(outcome) }
+        case .neither: return try compactOurs(orReport: outcome)
+        }
+    }
+
+    /// Compacts our file, so that the other side can take it.
+    private func compactOurs(orReport outcome: MergeReport.Outcome) throws(VaultError) -> MergeReport {
+        if !options.isRehearsal {
+            do throws(VaultError) { try Rebuild.compact(ours, progress: progress) } catch {
+                // A damaged file cannot be compacted. It stays until the other side has compacted its own.
+                guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
+                return MergeReport(outcome)
+            }
+        }
+        return MergeReport(.merged)
     }
 
     // MARK: replaced keys
@@ -251,7 +260,7 @@ private struct Merging {
         guard try KnownDots(its, mine).coversBranch else {
             throw VaultError(
                 .foreignOwner,
-                "the other copy has replaced its keys, but this copy was continued under the old ones: merge this copy into the other"
+                "the other copy has new keys, but this copy was changed under the old ones: merge this copy into the other"
             )
         }
         // Our slots must be compared before our file is replaced.
@@ -259,7 +268,7 @@ private struct Merging {
         var report = try takeTheirs { (damage) throws(VaultError) in
             throw VaultError(
                 .structureInvalid,
-                "the other copy has replaced its keys and is damaged, so it was not put in the place of this one: \(damage[0])"
+                "the other copy has new keys but is damaged, so it did not replace this one: \(damage[0])"
             )
         }
         report.notes += slots
@@ -287,7 +296,7 @@ private struct Merging {
         guard options.acceptsOldKeys else {
             throw VaultError(
                 .foreignOwner,
-                "the other copy was continued under keys that this copy has replaced: accept old keys to take in its values, which changes nothing that is shown"
+                "the other copy was changed under keys that this copy has replaced: accept old keys to merge its values, without changing current ones"
             )
         }
         let adoption = try Adoption(staying, branch, known, progress)

@@ -5,7 +5,8 @@ public struct MergeOptions: Sendable {
     public var acceptsOldKeys = false
     /// True if the merge is a dry run: nothing is written, and the lock is not acquired.
     public var isRehearsal = false
-    /// True if, for two files with equal contents, the one with the greater state replaces the other.
+    /// True if two files with equal contents are to become one: theirs replaces ours, ours is kept or, if each contains
+    /// what was erased from the other, ours is compacted, which is reported as `merged`.
     package var unifiesFiles = false
 
     /// Makes the default options.

@@ -96,7 +96,7 @@ struct MergedItem {
         return VaultError(
             error.code,
             "a value of \(key.summary) cannot be read in \(inOurs ? "the vault" : "the other copy"): \(error.detail); "
-                + "put a sound copy in the place of that one, or set the value there again",
+                + "replace that copy with an intact one, or set the value there again",
             at: error.offset)
     }
 

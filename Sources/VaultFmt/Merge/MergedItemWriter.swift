@@ -58,7 +58,7 @@ struct MergedItemWriter {
         }
         throw VaultError(
             .limitExceeded,
-            "an item has too much to settle: settle some of it on one machine before you merge")
+            "an item has too many conflicts: settle some of them on one machine before merging")
     }
 
     /// Returns an item's past; nil if it exceeds a limit.

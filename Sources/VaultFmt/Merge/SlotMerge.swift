@@ -128,7 +128,9 @@ struct SlotMerge {
                 return (id, SecretBox(side.store.slot.wrappingKey.copy()))
             }
         }
-        throw VaultError.slotsInUseGone
+        let own = ours.store.slot.id
+        let isInOurs = ours.store.header.slots.contains { $0.id == own }
+        throw isInOurs ? VaultError.slotsInUseGone : VaultError.ownSlotGone
     }
 
     /// Adds the slot that opened our copy again, under the dot of a change, because no full slot is left; a dry
@@ -151,4 +153,8 @@ extension VaultError {
         .noSlotOpens,
         "the slot that opened this copy was removed or changed in the other one, so the available factors would not open the result: open it with a slot that both copies have"
     )
+
+    /// The same error if another program has removed the slot from our copy since it was opened.
+    fileprivate static let ownSlotGone = VaultError(
+        .noSlotOpens, "the slot that opened this copy has been removed from it meanwhile: open it with another slot")
 }

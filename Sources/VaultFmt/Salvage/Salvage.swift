@@ -208,7 +208,7 @@ struct SalvageSource: ~Copyable {
             report.notes.append("\(scan.unknownForms) records have a form that this version does not support")
         }
         if scan.newest == nil {
-            report.notes.append("none of the vault's commits could be recovered: nothing that was found is proven")
+            report.notes.append("none of the vault's commits could be recovered: no recovered item is proven")
         } else if !store.isKeyringProven, store.forgeable.hasIndex {
             report.notes.append(
                 "no keyring that a commit refers to could be recovered: it is not known which secrets were stored by an owner"

@@ -86,7 +86,7 @@ final class SalvageStore: RecordReading {
         }
         report.isHeaderProven = false
         report.notes.append(
-            "no commit proves the header that was used: it was damaged or altered, or the change that made it was cut off"
+            "no commit authenticates the header that was used: it was damaged or altered, or the change that wrote it was cut off"
         )
         first.store.distrust()
         return (first.store, first.scan)

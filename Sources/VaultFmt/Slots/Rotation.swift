@@ -79,7 +79,7 @@ public struct Rotation: ~Copyable {
 
     private static var noFullSlot: VaultError {
         VaultError(
-            .lastSlot, "a rotation keeps only the slots whose factors are given: give the factors of a full slot")
+            .lastSlot, "a rotation keeps only the slots whose factors are given: specify the factors of a full slot")
     }
 
     private static func run(

@@ -138,7 +138,8 @@ struct UndoWriter {
         guard try transaction.unforgotten(names).count < names.count else { return }
         throw VaultError(
             .invalidArgument,
-            "\(past.key.summary) had a value then that has since been forgotten, and forgotten values do not come back")
+            "\(past.key.summary) then had a value that has since been forgotten, and forgotten values cannot be restored"
+        )
     }
 
     // MARK: removed items

@@ -157,7 +157,7 @@ extension Vault {
             )
         case .forked:
             throw VaultError(
-                .forked, "the vault lacks changes of the remembered generation \(anchor.generation), and has others")
+                .forked, "the vault has forked: it lacks changes of the remembered generation \(anchor.generation)")
         }
     }
 }

@@ -33,8 +33,6 @@ package enum BusLimits {
     /// Prompts that keep a secret until a person has answered: of a process, and of all.
     static let processSecrets = 2
     static let waitingSecrets = 8
-    /// For how many milliseconds the answer no holds for the same question of the same client.
-    static let denialTime: UInt64 = 30_000
     package static let clients = 512
     static let aliases = 32
     /// The items whose change of `Locked` is signalled, and the events that are kept until they are taken.

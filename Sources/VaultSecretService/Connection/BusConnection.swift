@@ -250,9 +250,10 @@ final class BusMessage {
     var member: String { Self.text(user_bus_message_member(pointer)) }
     var sender: String { Self.text(user_bus_message_sender(pointer)) }
 
-    func values() throws(BusError) -> [BusValue] {
+    /// - `most`: How many values are read, counting those within others.
+    func values(most: Int = BusLimits.values) throws(BusError) -> [BusValue] {
         defer { withExtendedLifetime(self) {} }
-        var reader = MessageReader(pointer)
+        var reader = MessageReader(pointer, most: most)
         return try reader.all()
     }
 

@@ -6,11 +6,13 @@ internal import VaultFmt
 /// Reads the values of a message from the bus, within bounds. libsystemd has checked the message's form.
 struct MessageReader {
     private let message: UnsafeMutableRawPointer
+    private let most: Int
     private var values = 0
     private var textBytes = 0
     private var secretBytes = 0
 
-    init(_ message: UnsafeMutableRawPointer) { self.message = message }
+    /// - `most`: How many values are read, counting those within others.
+    init(_ message: UnsafeMutableRawPointer, most: Int) { (self.message, self.most) = (message, most) }
 
     /// Returns all values of the message. Throws `LimitsExceeded` beyond the bounds.
     mutating func all() throws(BusError) -> [BusValue] { try rest(depth: 0) }
@@ -28,8 +30,8 @@ struct MessageReader {
             guard result >= 0 else { throw Self.malformed }
             guard result > 0 else { return all }
             values += 1
-            guard values <= BusLimits.values else {
-                throw .limit("the call has too many values; at most \(BusLimits.values) are read")
+            guard values <= most else {
+                throw .limit("the call has too many values; at most \(most) are read")
             }
             // The next call of libsystemd changes it.
             let inner = contents.map { String(cString: $0) } ?? ""

@@ -3,15 +3,25 @@ internal import VaultExchange
 
 /// Writes values into a message for the bus. Secrets are copied only into the message's own memory, which libsystemd
 /// erases when it frees a message that is marked as sensitive.
+///
+/// libsystemd moves a message that grows, and does not erase the memory in which it was. Therefore, secrets are filled
+/// in when the message has its size.
 struct MessageWriter {
     private let message: UnsafeMutableRawPointer
 
     init(_ message: UnsafeMutableRawPointer) { self.message = message }
 
-    /// Appends values; returns false if libsystemd refuses one, or has not enough memory.
-    func append(_ values: [BusValue]) -> Bool { values.allSatisfy { append($0) } }
+    /// Appends all values of a message; only a reply can have arrays of bytes. Returns false if libsystemd refuses one,
+    /// or has not enough memory: the message must not be sent then.
+    func append(_ values: [BusValue]) -> Bool {
+        guard values.allSatisfy({ add($0) }) else { return false }
+        guard values.contains(where: \.hasBytes) else { return true }
+        return user_bus_seal_reply(message) >= 0 && values.allSatisfy { fill($0) }
+    }
 
-    private func append(_ value: BusValue) -> Bool {
+    // MARK: appending
+
+    private func add(_ value: BusValue) -> Bool {
         switch value {
         case .boolean(let value):
             var number: CInt = value ? 1 : 0
@@ -19,27 +29,58 @@ struct MessageWriter {
         case .number(var number): return user_bus_append(message, Self.type("t"), &number) >= 0
         case .text(let text): return user_bus_append(message, Self.type("s"), text) >= 0
         case .path(let path): return user_bus_append(message, Self.type("o"), path) >= 0
-        case .bytes(let secret):
-            var space: UnsafeMutableRawPointer?
-            guard user_bus_append_bytes(message, secret.count, &space) >= 0 else { return false }
-            if let space {
-                secret.withBytes { bytes in
-                    UnsafeMutableRawBufferPointer(start: space, count: bytes.count).copyMemory(from: bytes)
-                }
-            }
-            return true
-        case .structure(let parts): return container("r", parts.map(\.signature).joined(), parts)
-        case .array(let element, let values): return container("a", element, values)
-        case .entry(let key, let value): return container("e", key.signature + value.signature, [key, value])
-        case .variant(let value): return container("v", value.signature, [value])
+        case .bytes(let bytes): return user_bus_append_space(message, bytes.count) >= 0
+        case .structure, .array, .entry, .variant:
+            guard let container = Container(value) else { return false }
+            return user_bus_open_container(message, Self.type(container.type), container.contents) >= 0
+                && container.values.allSatisfy { add($0) } && user_bus_close_container(message) >= 0
         case .other: return false
         }
     }
 
-    private func container(_ type: UnicodeScalar, _ contents: String, _ values: [BusValue]) -> Bool {
-        user_bus_open_container(message, Self.type(type), contents) >= 0 && append(values)
-            && user_bus_close_container(message) >= 0
+    // MARK: filling
+
+    /// Fills in the bytes of a value, and passes it.
+    private func fill(_ value: BusValue) -> Bool {
+        guard value.hasBytes else { return user_bus_skip(message, value.signature) > 0 }
+        if case .bytes(let bytes) = value {
+            return bytes.withBytes { user_bus_fill_bytes(message, $0.baseAddress, $0.count) } >= 0
+        }
+        guard let container = Container(value) else { return false }
+        return user_bus_enter(message, Self.type(container.type), container.contents) > 0
+            && container.values.allSatisfy { fill($0) } && user_bus_exit(message) >= 0
+    }
+
+    /// A value that has others in it, as libsystemd names it.
+    private struct Container {
+        let type: UnicodeScalar
+        let contents: String
+        let values: [BusValue]
+
+        init?(_ value: BusValue) {
+            switch value {
+            case .structure(let parts): (type, contents, values) = ("r", parts.map(\.signature).joined(), parts)
+            case .array(let element, let all): (type, contents, values) = ("a", element, all)
+            case .entry(let key, let value):
+                (type, contents, values) = ("e", key.signature + value.signature, [key, value])
+            case .variant(let value): (type, contents, values) = ("v", value.signature, [value])
+            case .boolean, .number, .text, .path, .bytes, .other: return nil
+            }
+        }
     }
 
     private static func type(_ letter: UnicodeScalar) -> CChar { CChar(truncatingIfNeeded: letter.value) }
+}
+
+extension BusValue {
+    /// Whether it is an array of bytes, which may be a secret, or has one in it.
+    fileprivate var hasBytes: Bool {
+        switch self {
+        case .bytes: true
+        case .structure(let parts), .array(_, let parts): parts.contains(where: \.hasBytes)
+        case .entry(let key, let value): key.hasBytes || value.hasBytes
+        case .variant(let value): value.hasBytes
+        case .boolean, .number, .text, .path, .other: false
+        }
+    }
 }

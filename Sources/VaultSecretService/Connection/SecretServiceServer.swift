@@ -17,8 +17,7 @@ package final class SecretServiceServer: AttachedService {
     private var asked: [UInt64: PersonQuestion] = [:]
     /// The calls that wait for a person, by their numbers.
     private var held: [UInt64: BusConnection.HeldCall] = [:]
-    /// What has become of the bus, for `agent status`.
-    private var events: [String] = []
+    private var events = ServerEvents()
     /// Whether there may be more messages than were served.
     private var hasMore = false
 
@@ -63,9 +62,8 @@ package final class SecretServiceServer: AttachedService {
     }
 
     package func takeEvents() -> [(action: String, peer: AgentPeer)] {
-        defer { events = [] }
         let peer = AgentPeer(process: UInt32(clamping: getpid()), program: AgentPeer.program(of: getpid()))
-        return service.takeEvents() + events.map { ($0, peer) }
+        return service.takeEvents() + events.take().map { ($0, peer) }
     }
 
     /// Sends the answers to calls that waited, and the signals.
@@ -99,7 +97,7 @@ package final class SecretServiceServer: AttachedService {
             let new = try BusConnection(for: name, replaces: replaces)
             try new.takeName()
             (connection, retry) = (new, nil)
-            events.append("the Secret Service is served again")
+            events.add("the Secret Service is served again")
         } catch {
             let pause = min(pause * 2, Self.longestPause)
             retry = (AgentClock.now() + pause, pause)
@@ -108,17 +106,31 @@ package final class SecretServiceServer: AttachedService {
 
     // MARK: questions
 
-    package func nextQuestion(now: UInt64) -> (number: UInt64, text: String)? {
+    package func nextQuestion(now: UInt64) -> AttachedQuestion? {
         defer { deliver() }
         while let question = service.nextQuestion(now: now) {
             switch question.kind {
             case .confirm(let text):
                 asked[question.number] = question
-                return (question.number, text)
+                return AttachedQuestion(number: question.number, text: text)
             case .unlock:
-                // Nobody is asked for a passphrase: 'vaultfmt unlock' unlocks the vault.
-                service.take(.notAsked, to: question, now: now)
+                if let text = openingText(of: question, now: now) {
+                    asked[question.number] = question
+                    return AttachedQuestion(number: question.number, text: text, opensVault: true)
+                }
             }
+        }
+        return nil
+    }
+
+    /// Opens the vault if nobody has to be asked, and answers the question; returns the text if a person is to be asked
+    /// for the passphrase.
+    private func openingText(of question: PersonQuestion, now: UInt64) -> String? {
+        switch service.readiness(now: now) {
+        case .open: service.take(.yes, to: question, now: now)
+        // Nobody is asked: 'vaultfmt unlock' unlocks the vault.
+        case .closed: service.take(.notAsked, to: question, now: now)
+        case .needsPassphrase: return service.passphraseQuestion(question.number)
         }
         return nil
     }
@@ -143,7 +155,7 @@ package final class SecretServiceServer: AttachedService {
             // Its clients have no other way to the agent, and their names may come again.
             disconnect()
             retry = (now + Self.firstPause, Self.firstPause)
-            events.append("the bus has ended; the Secret Service is not served until it is back")
+            events.add("the bus has ended; the Secret Service is not served until it is back")
             return false
         case .message(let message):
             if let name = BusConnection.ended(message) {
@@ -163,7 +175,7 @@ package final class SecretServiceServer: AttachedService {
     private func answer(_ message: BusMessage, _ connection: BusConnection, _ now: UInt64) -> ServiceAnswer {
         let client: BusClient
         do throws(BusError) { client = try self.client(message.sender, connection) } catch {
-            events.append("refused a program: \(error.message)")
+            events.addRefusal(error.message)
             return .reply(.failure(error))
         }
         func call(_ values: [BusValue]) -> BusCall {
@@ -192,6 +204,7 @@ package final class SecretServiceServer: AttachedService {
             name: name, process: UInt32(clamping: credentials.process),
             program: AgentPeer.program(of: credentials.process))
         clients[name] = client
+        events.noteAdmission()
         return client
     }
 

@@ -40,6 +40,9 @@ final class VaultCollections {
     /// What the slot that has opened the vault grants, and whether the vault can be changed; nil while it is locked.
     var access: (access: Access, isWritable: Bool)? { served.openAccess }
 
+    /// Opens the vault if it is opened on demand and nobody has to be asked; tells whether a person is.
+    func readiness(now: UInt64) -> ServedVault.Readiness { served.demand(now: now) }
+
     /// Returns what has changed since the last call.
     func takeChanges() -> [Change] {
         defer { changes = [] }
@@ -145,8 +148,11 @@ final class VaultCollections {
         return secret
     }
 
+    /// Returns the open vault, for what has been decided with the last listing. If it has been locked and opened again
+    /// since, what a person has agreed to is void.
     private func open(now: UInt64) throws(BusError) -> Vault {
-        guard let vault = served.openVault(now: now) else { throw .isLocked() }
+        let count = lockCount
+        guard let vault = served.openVault(now: now), count == lockCount else { throw .isLocked() }
         return vault
     }
 
@@ -168,7 +174,7 @@ final class VaultCollections {
     /// - `client`: The name of the client that makes it.
     /// - Throws: `IsLocked`, `AccessDenied`, `LimitsExceeded`.
     func makeCollection(_ name: String, for client: String, now: UInt64) throws(BusError) -> String {
-        let vault = try open(now: now)
+        guard let vault = served.openVault(now: now) else { throw .isLocked() }
         guard case .owner = vault.access, vault.isWritable else { throw Self.readOnly }
         let listing = try BusError.vault { () throws(VaultError) in try list(vault) }
         let group = groups.group(ofCollection: name)

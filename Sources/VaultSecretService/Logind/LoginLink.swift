@@ -84,7 +84,7 @@ final class LoginLink {
     }
 
     private func values(of message: BusMessage) throws(AgentError) -> [BusValue] {
-        do throws(BusError) { return try message.values() } catch {
+        do throws(BusError) { return try message.values(most: SessionWatch.mostValues) } catch {
             throw AgentError(.unavailable, "what systemd-logind says cannot be read: \(error.message)")
         }
     }

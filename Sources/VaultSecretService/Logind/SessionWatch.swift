@@ -37,7 +37,9 @@ struct SessionWatch {
     static let properties = "org.freedesktop.DBus.Properties"
     private static let graphical: Set = ["x11", "wayland", "mir"]
     /// The sessions that are kept, of all users.
-    private static let most = 4096
+    static let most = 2048
+    /// The values in what logind tells. Of each session, its list has 6.
+    static let mostValues = 8 * most
 
     /// The object of the user, who has a number.
     private let user: String
@@ -134,14 +136,28 @@ struct SessionWatch {
         questions.append(.session(path))
     }
 
+    /// Asks about a session that has been asked about before.
+    private mutating func askAgain(_ path: String) {
+        if !questions.contains(.session(path)) { questions.append(.session(path)) }
+    }
+
     private mutating func describe(_ path: String, _ properties: [String: BusValue]) {
         guard case .structure(let fields)? = properties["User"], case .path(let user)? = fields.last else { return }
         guard user == self.user, counts(properties) else {
             sessions[path] = nil
             return
         }
+        // It has ended, and some of its programs have not: logind removes it only when these have ended, too.
+        if case .text("closing")? = properties["State"] {
+            end(path)
+            return
+        }
         sessions[path] = .watched
         takeHint(properties)
+    }
+
+    private mutating func end(_ path: String) {
+        if sessions.removeValue(forKey: path) == .watched { reason = "the session has ended" }
     }
 
     private func counts(_ properties: [String: BusValue]) -> Bool {
@@ -180,18 +196,27 @@ struct SessionWatch {
         case (Self.manager, "PrepareForSleep"): prepareForSleep(signal.values)
         case (Self.manager, "SessionNew"):
             if case .path(let path)? = signal.values.last { begin(path) }
+            // One that has ended may still have programs, and of that, logind sends no signal.
+            for case (let path, .watched) in sessions { askAgain(path) }
         case (Self.manager, "SessionRemoved"):
             guard case .path(let path)? = signal.values.last else { return }
             undescribed?.remove(path)
-            if sessions.removeValue(forKey: path) == .watched { reason = "the session has ended" }
+            end(path)
         case (Self.session, "Lock"):
             if sessions[signal.path] != nil { lockWithSession() }
         case (Self.properties, "PropertiesChanged"):
             guard sessions[signal.path] != nil, signal.values.count == 3, case .text(Self.session) = signal.values[0],
                 case .array(_, let unsaid) = signal.values[2]
             else { return }
-            takeHint(Self.named(signal.values[1]))
-            for case .text("LockedHint") in unsaid { questions.append(.session(signal.path)) }
+            let said = Self.named(signal.values[1])
+            takeHint(said)
+            let names: [String] = unsaid.compactMap { value -> String? in
+                if case .text(let name) = value { name } else { nil }
+            }
+            // A session that leaves the screen may have ended.
+            if names.contains("LockedHint") || names.contains("Active") || said["Active"] != nil {
+                askAgain(signal.path)
+            }
         default: break
         }
     }

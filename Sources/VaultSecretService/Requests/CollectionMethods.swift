@@ -91,15 +91,14 @@ extension SecretService {
 
     /// Deletes the items that clients see in a collection, and the collection if it has no others.
     ///
-    /// - `agreed`: The items that a person has agreed to; nil stands for all. What was stored since the question stays,
-    ///   and the collection with it.
+    /// - `agreed`: The items that a person has agreed to, with the times of their secrets; nil stands for all. What was
+    ///   stored since the question stays, also in one of these items, and the collection with it.
     func deleteCollection(
-        _ group: String, agreed: [ItemID]? = nil, for client: BusClient, now: UInt64
+        _ group: String, agreed: [ItemID: Int64]? = nil, for client: BusClient, now: UInt64
     ) throws(BusError) {
         guard let listing = try collections.listing(now: now) else { throw .isLocked() }
         let all = listing.items(in: group)
-        let agreed = agreed.map { Set($0) }
-        let items = all.filter { agreed?.contains($0.id) ?? true }
+        let items = all.filter { item in agreed.map { $0[item.id] == item.secretChanged } ?? true }
         try collections.delete(items, now: now)
         collections.forget(group)
         let label = collections.groups.label(group)

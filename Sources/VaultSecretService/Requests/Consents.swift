@@ -1,26 +1,5 @@
 internal import VaultFmt
 
-/// The questions to which a person has just said no. A client that asks for the same thing again at once is refused, and
-/// nobody is asked.
-struct Denials {
-    /// The ends of their times, by the names of the clients and the texts of the questions.
-    private var ends: [String: [String: UInt64]] = [:]
-
-    /// Notes a question to which a person has said no.
-    mutating func add(_ question: String, of client: BusClient, now: UInt64) {
-        var own = (ends[client.name] ?? [:]).filter { $0.value > now }
-        own[question] = now + BusLimits.denialTime
-        ends[client.name] = own
-    }
-
-    func include(_ question: String, of client: BusClient, now: UInt64) -> Bool {
-        ends[client.name]?[question].map { $0 > now } ?? false
-    }
-
-    /// Forgets a client.
-    mutating func forget(client: String) { ends[client] = nil }
-}
-
 /// What clients may do without a question although each item is locked for each client (`--confirm`).
 struct Consents {
     /// The items that a person has let a client read and change, by the client's name.

@@ -36,15 +36,12 @@ extension SecretService {
     package func nextQuestion(now: UInt64) -> PersonQuestion? {
         while let (number, kind) = prompts.nextQuestion() {
             guard case .consent = kind else {
+                prompts.setPut(number, about: [])
                 return PersonQuestion(number: number, kind: .unlock(path: collections.vaultPath))
             }
             guard let prompt = prompts[number] else { continue }
             if let question = question(prompt) {
-                guard !denials.include(question.text, of: prompt.client, now: now) else {
-                    refuse(number, because: "a person has just not agreed to the same question")
-                    continue
-                }
-                prompts.setPut(number, about: question.items)
+                prompts.setPut(number, about: question.items, secretTimes: secretTimes(of: question.items))
                 return PersonQuestion(number: number, kind: .confirm(question.text))
             }
             // A person has agreed to it meanwhile, with another question, or it is gone.
@@ -52,6 +49,22 @@ extension SecretService {
             noteTime()
         }
         return nil
+    }
+
+    private func secretTimes(of items: [ItemID]) -> [ItemID: Int64] {
+        var times: [ItemID: Int64] = [:]
+        for item in items { times[item] = collections.remembered?[item]?.secretChanged }
+        return times
+    }
+
+    /// Opens the vault if it is opened on demand and nobody has to be asked; tells whether a person is.
+    func readiness(now: UInt64) -> ServedVault.Readiness { collections.readiness(now: now) }
+
+    /// The question for the vault's passphrase, for the client of a prompt; nil if that has gone.
+    func passphraseQuestion(_ number: UInt64) -> String? {
+        guard let client = prompts[number]?.client else { return nil }
+        return AgentPeer(process: client.process, program: client.program)
+            .passphraseQuestion(vault: collections.vaultPath)
     }
 
     /// Returns whether somebody still waits for the answer to a question, by its number.
@@ -62,11 +75,13 @@ extension SecretService {
         guard let prompt = prompts[question.number] else { return }
         switch (question.kind, answer.refusal) {
         case (.confirm, nil): carryOut(question.number, now: now, agreed: prompt.subjects)
-        case (.unlock, nil): goOn(question.number, now: now, isUnlockAsked: true)
-        case (.confirm(let text), let refusal?):
-            if answer == .no { denials.add(text, of: prompt.client, now: now) }
-            refuse(question.number, because: refusal)
-        case (.unlock, _?): refuse(question.number, because: "the vault is locked")
+        case (.unlock, nil):
+            if !collections.isLocked { note("opened the vault", by: prompt.client) }
+            goOn(question.number, now: now, isUnlockAsked: true)
+        case (.confirm, let refusal?): refuse(question.number, because: refusal)
+        case (.unlock, let refusal?):
+            let reason = answer == .notAsked ? "" : ", and is not opened: \(refusal)"
+            refuse(question.number, because: "the vault is locked" + reason)
         }
         noteTime()
     }
@@ -113,6 +128,10 @@ extension SecretService {
                 let secret = try secret(of: item, session, cipher, for: prompt.client, now: now)
                 prompts.remove(number)
                 reply(to: number, [secret.busValue])
+            case .repeated(let call):
+                let values = try reply(to: call, now: now)
+                prompts.remove(number)
+                reply(to: number, values)
             case .replace(let id, let item):
                 let old = try Self.found(listing.item(item.group, id))
                 let made = try store(item, replacing: old, for: prompt.client, now: now)
@@ -121,7 +140,8 @@ extension SecretService {
                 try delete(try Self.found(listing.item(group, id)), for: prompt.client, now: now)
                 end(number, isDismissed: false)
             case .deleteCollection(let group):
-                try deleteCollection(group, agreed: agreed, for: prompt.client, now: now)
+                let agreedTimes = agreed == nil ? nil : prompt.secretTimes
+                try deleteCollection(group, agreed: agreedTimes, for: prompt.client, now: now)
                 end(number, isDismissed: false)
             }
         } catch {
@@ -172,12 +192,15 @@ extension SecretService {
         prompts.remove(number)
         let result: BusValue =
             switch prompt.action {
-            case .read: .noPath
+            case .read, .repeated: .noPath
             case .unlock(let paths): .paths(isDismissed ? [] : paths)
             case .replace: .path(made)
             case .deleteItem, .deleteCollection: .text("")
             }
-        if case .read = prompt.action { return reply(to: number, nil) }
+        switch prompt.action {
+        case .read, .repeated: return reply(to: number, nil)
+        case .unlock, .replace, .deleteItem, .deleteCollection: break
+        }
         emit(
             ServiceSignals.completed(
                 ServiceObject.prompt(number).path, isDismissed: isDismissed, result, to: prompt.client))

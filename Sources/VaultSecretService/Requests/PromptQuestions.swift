@@ -1,3 +1,4 @@
+internal import VaultAgent
 internal import VaultFmt
 internal import VaultLocal
 
@@ -6,8 +7,11 @@ extension SecretService {
     /// Returns the question that a person must agree to, and the items that it names; nil if there is nothing to ask.
     func question(_ prompt: ServicePrompts.Prompt) -> (text: String, items: [ItemID])? {
         guard confirms, let subject = subject(prompt) else { return nil }
-        let program = Self.quoted(prompt.client.program)
-        return ("Allow \(program) (process \(prompt.client.process)) to \(subject.text)?", subject.items)
+        return (Self.sentence(subject.text, prompt.client), subject.items)
+    }
+
+    private static func sentence(_ subject: String, _ client: BusClient) -> String {
+        "Allow \(quoted(client.program)) (process \(client.process)) to \(subject)?"
     }
 
     /// Says what a prompt lets its client do, and with which items; nil if that is nothing.
@@ -21,6 +25,7 @@ extension SecretService {
                 return nil
             }
             return ("replace the secret \(Self.name(item))", [id])
+        case .repeated: return nil
         case .deleteItem(let group, let id):
             guard let item = collections.remembered?.item(group, id), !mayDelete(item, prompt.client) else {
                 return nil
@@ -36,10 +41,15 @@ extension SecretService {
     private func reading(_ items: [ListedItem], _ client: BusClient) -> (text: String, items: [ItemID])? {
         let locked = items.filter { isLocked($0, for: client) }
         guard !locked.isEmpty else { return nil }
-        let named = locked.prefix(BusLimits.questionItems)
-        let names = named.map(Self.name).joined(separator: ", ")
-        let more = locked.count > named.count ? " (\(named.count) of \(locked.count))" : ""
-        return ("read and change the \(locked.count == 1 ? "secret" : "secrets") \(names)\(more)", named.map(\.id))
+        var count = min(locked.count, BusLimits.questionItems)
+        while true {
+            let named = locked.prefix(count)
+            let names = named.map(Self.name).joined(separator: ", ")
+            let more = locked.count > count ? " (\(count) of \(locked.count))" : ""
+            let text = "read and change the \(locked.count == 1 ? "secret" : "secrets") \(names)\(more)"
+            guard count > 1, !QuestionText.fits(Self.sentence(text, client)) else { return (text, named.map(\.id)) }
+            count -= 1
+        }
     }
 
     /// Says how many items a collection has.

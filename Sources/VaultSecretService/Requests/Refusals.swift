@@ -26,7 +26,9 @@ extension SecretService {
         case ("CreateCollection", _): "make a collection"
         case ("SearchItems", _): "search"
         case ("GetSecrets", _): "read secrets"
-        case ("Unlock", _), ("Prompt", _): "unlock something"
+        case ("Unlock", _): "unlock something"
+        case ("Prompt", .prompt(let number)?):
+            prompts[number].flatMap { $0.client == call.client ? subject($0)?.text : nil } ?? "show a prompt"
         case ("OpenSession", _): "open a session"
         default: call.member
         }

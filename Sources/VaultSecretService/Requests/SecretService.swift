@@ -30,8 +30,6 @@ package final class SecretService {
     private var events: [(action: String, peer: AgentPeer)] = []
     /// What each client was refused last, if it has done nothing else since.
     private var lastRefusals: [String: String] = [:]
-    /// The questions to which a person has just said no.
-    var denials = Denials()
     private var wasLocked: Bool
 
     /// - `vault`: The vault, which the ssh agent may use too.
@@ -72,6 +70,7 @@ package final class SecretService {
     package func answer(_ call: BusCall, now: UInt64) -> ServiceAnswer {
         defer { noteChanges() }
         do throws(BusError) {
+            if let number = try holdSearch(call, now: now) { return .later(number) }
             if let number = try hold(call, now: now) { return .later(number) }
             return .reply(.success(try reply(to: call, now: now)))
         } catch {
@@ -100,7 +99,19 @@ package final class SecretService {
         return number
     }
 
-    private func reply(to call: BusCall, now: UInt64) throws(BusError) -> [BusValue] {
+    /// Keeps a search if nothing is known of the vault yet and a person can open it: most clients do not unlock what
+    /// they have not found. Returns its number; nil if it is answered at once.
+    private func holdSearch(_ call: BusCall, now: UInt64) throws(BusError) -> UInt64? {
+        guard collections.remembered == nil, call.member == "SearchItems", resolved(call.path) != nil,
+            collections.readiness(now: now) == .needsPassphrase
+        else { return nil }
+        let number = try prompts.add(.repeated(call), for: call.client)
+        prompts.setAsked(number)
+        prompts.ask(number, .unlock(path: collections.vaultPath))
+        return number
+    }
+
+    func reply(to call: BusCall, now: UInt64) throws(BusError) -> [BusValue] {
         if call.interface == ServiceName.introspectable, call.member == "Introspect",
             let description = Introspection.ancestor(call.path)
         {
@@ -249,7 +260,6 @@ package final class SecretService {
         sessions.closeAll(of: client)
         prompts.removeAll(of: client)
         consents.forget(client: client)
-        denials.forget(client: client)
         lastRefusals[client] = nil
     }
 

@@ -5,8 +5,8 @@ package struct PersonQuestion: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
         /// Whether a client may do something. The text begins with a fixed word.
         case confirm(String)
-        /// To unlock the vault at a path, for example with its passphrase. After the answer yes, the vault is opened
-        /// with the key that `vaultfmt unlock` keeps.
+        /// To unlock the vault at a path, with its passphrase or with the key that `vaultfmt unlock` keeps. After the
+        /// answer yes, it is open, or is opened with that key.
         case unlock(path: String)
     }
 
@@ -23,6 +23,8 @@ struct ServicePrompts {
         case unlock([String])
         /// To give an item's secret to a session: a call that waits, and not a prompt that its client knows.
         case read(group: String, ItemID, session: String)
+        /// To answer a call that waits until the vault is open, because nothing is known of it yet.
+        case repeated(BusCall)
         /// To replace the secret of an item.
         case replace(ItemID, NewItem)
         case deleteItem(group: String, ItemID)
@@ -38,6 +40,8 @@ struct ServicePrompts {
         var isPut = false
         /// The items that the question is about.
         var subjects: [ItemID] = []
+        /// When their secrets had been stored, as far as the question is about these secrets.
+        var secretTimes: [ItemID: Int64] = [:]
 
         var hasSecret: Bool { if case .replace = action { true } else { false } }
     }
@@ -98,9 +102,10 @@ struct ServicePrompts {
 
     mutating func setAsked(_ number: UInt64) { prompts[number]?.isAsked = true }
 
-    mutating func setPut(_ number: UInt64, about subjects: [ItemID]) {
+    mutating func setPut(_ number: UInt64, about subjects: [ItemID], secretTimes: [ItemID: Int64] = [:]) {
         prompts[number]?.isPut = true
         prompts[number]?.subjects = subjects
+        prompts[number]?.secretTimes = secretTimes
     }
 
     mutating func remove(_ number: UInt64) {

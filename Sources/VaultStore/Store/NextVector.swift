@@ -207,7 +207,7 @@ extension Keyring {
     /// Checks that the state includes every dot of its keyring.
     package func check(_ vector: Vector, at offset: UInt64) throws(VaultError) {
         guard dots.allSatisfy({ vector.dot($0) != nil }) else {
-            throw VaultError(.structureInvalid, "a keyring has a change that the state has not seen", at: offset)
+            throw VaultError(.structureInvalid, "a keyring has a change that the state does not include", at: offset)
         }
     }
 }

@@ -157,7 +157,7 @@ extension Store {
         isPoisoned = true
         throw VaultError(
             .outcomeUnknown,
-            "it is unknown whether the new file has the name \(path): \(failure.detail); open the vault again")
+            "it is unknown whether \(path) was replaced: \(failure.detail); open the vault again")
     }
 }
 
@@ -226,7 +226,7 @@ extension Store {
         guard try isReplaced() else { return }
         throw VaultError(
             .busy,
-            "another program has put another file in the place of \(path) during the change; the change was not made")
+            "another program replaced \(path) during the change; the change was not made")
     }
 
     func requireOneName() throws(VaultError) {

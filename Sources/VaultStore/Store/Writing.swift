@@ -184,7 +184,7 @@ extension Store {
         // Before the first write, the newest commit must be followed only by zeros.
         guard try marks.isEmpty ? finder.isNewest(state.commit, commitFrame) : isOurs(marks) else {
             throw VaultError(
-                .busy, "another program has written into \(path) during the change; the change was not made")
+                .busy, "another program wrote to \(path) during the change; the change was not made")
         }
     }
 
@@ -218,7 +218,7 @@ extension Store {
         isPoisoned = true
         throw VaultError(
             .outcomeUnknown,
-            "another program has written into \(path) during the change; open the vault again to see what was saved")
+            "another program wrote to \(path) during the change; open the vault again to see what was saved")
     }
 
     /// Writes the commit after the appended frames and syncs the file. If this fails before the sync, nothing has

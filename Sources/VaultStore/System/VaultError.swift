@@ -144,7 +144,7 @@ extension VaultError {
         case .passphraseUnassigned:
             self.init(
                 .passphraseInvalid,
-                "the passphrase contains a character that Unicode 13.0 does not have; not every system would read it in the same way"
+                "the passphrase contains a character that is not in Unicode 13.0, so systems may normalize it differently"
             )
         case .keyFileDamaged: self.init(.keyFileInvalid, "the key file is damaged")
         case .keyFileLength:

@@ -1,5 +1,6 @@
 """What the tests of merging share."""
 
+import itertools
 import unittest
 
 from tests.orders import plain_dump
@@ -18,10 +19,22 @@ LABEL, NOTES = (ATTRIBUTE_KIND, b"label"), (ATTRIBUTE_KIND, b"notes")
 OTHER_SLOT = NewSlot(Factors(raw_key=OTHER), name=b"other")
 
 
-def merged(ours: Vault, theirs: Vault, spare: NewSlot | None = None) -> Result:
-    result = merge(ours.reader, theirs.reader, ours.random, ours.now, ours.memory, spare)
+def merged(ours: Vault, theirs: Vault, spare: NewSlot | None = None, unifies: bool = False) -> Result:
+    result = merge(ours.reader, theirs.reader, ours.random, ours.now, ours.memory, spare, unifies)
     verify(reader(result.data))
     return result
+
+
+def settled(*vaults: Vault) -> bytes:
+    """The file that is left once each has merged all others, again and again, until none changes any more."""
+    for _ in range(6):
+        before = [each.data for each in vaults]
+        for ours, theirs in itertools.permutations(vaults, 2):
+            ours.data = merged(ours, theirs, unifies=True).data
+        if [each.data for each in vaults] == before:
+            break
+    assert len({each.data for each in vaults}) == 1, "they exchange files without end, or do not end alike"
+    return vaults[0].data
 
 
 def secrets(data: bytes) -> dict[bytes, bytes]:

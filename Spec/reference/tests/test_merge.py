@@ -4,14 +4,16 @@ import itertools
 import unittest
 from dataclasses import replace
 
-from tests.branches import LABEL, NOTES, A, TwoBranches, content, holder, merged, said, secrets
+from tests.branches import LABEL, NOTES, A, TwoBranches, content, holder, merged, said, secrets, settled
 from tests.orders import plain_dump
 from tests.vaults import DEVICE, OTHER, RAW, Vault, key, reader
 from vaultfmt_reference.anchors import commits
 from vaultfmt_reference.changes import Edit
 from vaultfmt_reference.codec import Refused
+from vaultfmt_reference.contents import Contents
 from vaultfmt_reference.drafts import Content
 from vaultfmt_reference.factors import Factors
+from vaultfmt_reference.frames import RECORD
 from vaultfmt_reference.items import SEALED
 from vaultfmt_reference.keyring import OWNERS
 from vaultfmt_reference.merge import merge
@@ -21,6 +23,14 @@ from vaultfmt_reference.replicas import Memory
 from vaultfmt_reference.sealing import content_of
 from vaultfmt_reference.verify import verify
 from vaultfmt_reference.writer import Transaction
+
+
+def sealed_secrets(vault: Vault, names: list[bytes]) -> list[bytes]:
+    """As they are in the file."""
+    opened = vault.reader
+    ids = {each.entry.id for each in opened.walk() if isinstance(each, Item) and each.key in names}
+    helds = [held for number in ids for held in Contents.of(opened).items[number].values.values()]
+    return [opened.frame(held.place.record, RECORD)[64:] for held in helds if held.place is not None]
 
 
 class Merging(TwoBranches):
@@ -52,6 +62,32 @@ class Merging(TwoBranches):
         self.assertEqual(merged(ours, later).what, "merged")
         # Once it is compacted with everything in it, it can be taken.
         self.assertEqual(merged(ours, later.compact()).data, later.data)
+
+    def test_copies_that_were_all_compacted_end_with_one_file_without_what_any_erased_R_8_12(self) -> None:
+        names = [key(name) for name in ("one", "two", "three")]
+        for count in (2, 3):
+            vaults = self.branches(*(Content(name) for name in [A, *names]), count=count)
+            erased = sealed_secrets(vaults[0], names[:count])
+            self.assertTrue(len(erased) == count and all(frame in vaults[0].data for frame in erased))
+            for vault, name in zip(vaults, names, strict=False):
+                vault.remove(name).compact()
+            data = settled(*vaults)
+            self.assertEqual((set(secrets(data)), len(list(commits(reader(data))))), ({A, *names[count:]}, 1))
+            self.assertFalse(any(frame in data for frame in erased))
+
+    def test_two_that_are_compacted_at_once_come_to_rest_R_8_12(self) -> None:
+        ours, theirs = self.branches(Content(A), Content(key("o")), Content(key("t")))
+        ours.remove(key("o")).compact()
+        theirs.remove(key("t")).compact()
+        ours.merge(theirs)
+        theirs.merge(ours)
+        self.assertEqual(merged(ours, theirs).what, "equal")
+        first, second = merged(ours, theirs, unifies=True), merged(theirs, ours, unifies=True)
+        self.assertEqual((first.what, second.what), ("compacted", "compacted"))
+        ours.data, theirs.data = first.data, second.data
+        what = {merged(ours, theirs, unifies=True).what, merged(theirs, ours, unifies=True).what}
+        self.assertEqual(what, {"theirs", "equal"})
+        self.assertIn(settled(ours, theirs), (first.data, second.data))
 
     def test_the_commit_of_a_merge_R_8_22(self) -> None:
         ours, theirs = self.branches()

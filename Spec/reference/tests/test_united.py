@@ -3,9 +3,10 @@
 from dataclasses import replace
 from unittest import mock
 
-from tests.branches import OTHER_SLOT, A, TwoBranches, content, merged, said, secrets
+from tests.branches import OTHER_SLOT, A, TwoBranches, content, holder, merged, said, secrets, settled
 from tests.vaults import MAIN, OTHER, RAW, Vault, key, reader, verdict
 from vaultfmt_reference import merge as merging_of_files
+from vaultfmt_reference.anchors import commits
 from vaultfmt_reference.codec import Extension, Limit, Refused
 from vaultfmt_reference.contents import Contents
 from vaultfmt_reference.drafts import Content
@@ -34,6 +35,18 @@ class United(TwoBranches):
             result = merged(first, second)
             item = next(each.entry.id for each in vault.branch("x").merge(known).reader.walk() if isinstance(each, Item) and each.key == A)
             self.assertEqual((set(secrets(result.data)), result.named), ({A, key("b")}, [item]))
+
+    def test_copies_with_a_split_id_end_with_one_file_without_what_was_erased_R_8_12(self) -> None:
+        ours, theirs = self.branches(Content(A), Content(key("gone")))
+        transaction = ours.branch("known").transaction()
+        transaction.remove(key("gone"))
+        transaction.contents.vector.split |= set(ours.reader.vector.rows)
+        ours, theirs = holder(ours.data).branch("o"), theirs.branch("t")
+        ours.data = theirs.data = transaction.commit()
+        ours.compact().put(Content(key("o")))
+        theirs.put(Content(key("t")))
+        data = settled(ours, theirs)
+        self.assertEqual((set(secrets(data)), len(list(commits(reader(data))))), ({A, key("o"), key("t")}, 1))
 
     # Slots, groups, settings
 

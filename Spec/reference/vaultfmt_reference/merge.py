@@ -18,7 +18,7 @@ from .old_keys import Branch, taken_in
 from .output import Output
 from .reader import Reader
 from .replicas import Memory
-from .rewrite import Change, HandedOver, Replacement, hand_overs_of, new_slot, newest_hand_overs
+from .rewrite import Change, HandedOver, Replacement, compact, hand_overs_of, new_slot, newest_hand_overs
 from .ring import Random
 from .sealing import Sealing, content_of, view_of
 from .slots import NewSlot
@@ -35,16 +35,18 @@ class Result:
     """The file that takes the place of ours: ours itself where there is nothing to do."""
 
     data: bytes
-    # "same", "equal" (other states with the same changes), "ours" (has all of theirs), "theirs", "merged" or "adopted".
+    # "same", "equal" (other states with the same changes), "ours" (has all of theirs), "theirs", "compacted", "merged" or "adopted".
     what: str
     # Items of which something could not be taken in, or that stay only because an id is split.
     named: list[bytes] = field(default_factory=list)
 
 
 def merge(
-    ours: Reader, theirs: Reader, random: Random, now: Now, memory: Memory | None = None, spare: NewSlot | None = None
-) -> Result:
-    """Both were opened by an owner. Neither file is changed. `spare` is a slot that is added if no full one would be left."""
+    ours: Reader, theirs: Reader, random: Random, now: Now, memory: Memory | None = None, spare: NewSlot | None = None,
+    unifies: bool = False,
+) -> Result:  # fmt: skip
+    """Both were opened by an owner. Neither file is changed. `spare` is a slot that is added if no full one would be left.
+    `unifies` makes one file of two with the same contents."""
     require(ours.keys.is_owner and theirs.keys.is_owner, "a scoped slot cannot merge", "not-an-owner")
     require(ours.header.vault == theirs.header.vault, "another vault", "other-vault")
     # R-8.1: what went on under a key that was replaced is not merged unasked.
@@ -53,23 +55,38 @@ def merge(
         return Result(ours.data, "same")
     left, right = Contents.of(ours), Contents.of(theirs)
     is_split = left.vector.split | right.vector.split != set()
-    if not is_split and (settled := one_has_all(ours, theirs, left, right)):
-        return settled
-    result = united_contents(left, right)
-    if is_split and is_already(result, left):
-        return Result(ours.data, "ours")
-    if is_split and is_already(united_contents(right, left), right) and holds_nothing_erased(theirs, ours, left, right):
+    here, there = has_all(left, right, is_split), has_all(right, left, is_split)
+    if here and there and unifies:
+        return unified(Transaction(ours, random, now, memory), theirs, left, right)
+    if here:
+        return Result(ours.data, "equal" if there and not is_split else "ours")
+    if there and holds_nothing_erased(theirs, ours, left, right):
         return Result(theirs.data, "theirs")
+    result = united_contents(left, right)
     data = Merging(ours, theirs, left, right, result, random, now, memory, spare).file()
     return Result(data, "merged", kept_by_splits(left, right, result))
 
 
-def one_has_all(ours: Reader, theirs: Reader, left: Contents, right: Contents) -> Result | None:
-    """R-8.12."""
-    here, there = left.vector.includes(right.vector), right.vector.includes(left.vector)
-    if here:
-        return Result(ours.data, "equal" if there else "ours")
-    return Result(theirs.data, "theirs") if there and holds_nothing_erased(theirs, ours, left, right) else None
+def has_all(left: Contents, right: Contents, is_split: bool) -> bool:
+    """R-8.12: whether the first state has everything of the second one."""
+    return is_already(united_contents(left, right), left) if is_split else left.vector.includes(right.vector)
+
+
+def unified(transaction: Transaction, theirs: Reader, left: Contents, right: Contents) -> Result:
+    """R-8.12: the file that both sides keep in the end. A file of one state holds what both have, and nothing else."""
+    ours = transaction.reader
+    here = is_only_state(ours) or holds_nothing_erased(ours, theirs, right, left)
+    there = is_only_state(theirs) or holds_nothing_erased(theirs, ours, left, right)
+    if not here and not there:
+        return Result(compact(transaction), "compacted")
+    if there and (not here or ours.state < theirs.state):
+        return Result(theirs.data, "theirs")
+    return Result(ours.data, "equal")
+
+
+def is_only_state(reader: Reader) -> bool:
+    first = first_state(reader)
+    return first is not None and first[0] == reader.state[1]
 
 
 def holds_nothing_erased(theirs: Reader, ours: Reader, left: Contents, right: Contents) -> bool:

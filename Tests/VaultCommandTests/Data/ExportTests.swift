@@ -150,7 +150,7 @@ struct ExportTests {
         let run = try sandbox.ok("export", "--format", "csv")
         #expect(
             run.error.contains(
-                "not in this list: the attributes 'colour' (2), 'url' (1), and 1 earlier value; JSON and KDBX have them"
+                "not in this list: the attributes 'colour' (2), 'url' (1), and 1 earlier value; JSON and KDBX include them"
             ),
             "\(run.error)")
         #expect(run.output.contains("base64:AP8K,\"the notes\","))
@@ -207,7 +207,7 @@ struct ExportTests {
         try sandbox.ok("set", "svc", input: "s".utf8)
         for ending in ["kdbx", "csv", "pem", "KDBX"] {
             let path = sandbox.path("out.\(ending)")
-            try sandbox.fails(64, "give --format \(ending.lowercased())", "export", "--output", path)
+            try sandbox.fails(64, "use --format \(ending.lowercased())", "export", "--output", path)
             #expect(!FileManager.default.fileExists(atPath: path))
         }
         try sandbox.ok("export", "--output", sandbox.path("out.json"))

@@ -76,7 +76,7 @@ struct ImportHostileTests {
             return try sandbox.write("source.json", bitwarden(items.joined(separator: ",")))
         }
         let first = try sandbox.run("import", try export(["one", "two"], 2025))
-        #expect(first.status == 3 && first.error.contains("'n1': its identifier is that of an earlier entry"))
+        #expect(first.status == 3 && first.error.contains("'n1': it has the same identifier as an earlier entry"))
         _ = try sandbox.run("import", try export(["one", "two and more"], 2026), "--on-duplicate", "update-newer")
         #expect(try sandbox.ok("get", "n0").output == "one")
         #expect(try sandbox.ok("get", "n1").output == "two and more")

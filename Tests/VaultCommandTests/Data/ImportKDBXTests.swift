@@ -354,7 +354,7 @@ struct ImportKDBXTests {
         #expect(refusal("\(folder)\(filled)</Group></Group></Root>").contains("many entries have the same"))
         let empty = String(repeating: "<Entry/>", count: 30_000)
         #expect(
-            refusal("<Root><Group>\(empty)</Group></Root>").contains("entries, which is more than a file of its size"))
+            refusal("<Root><Group>\(empty)</Group></Root>").contains("entries, too many for a file of its size"))
     }
 
     @Test("a field that somebody protects in another program is sealed, although our export notes that it was not")

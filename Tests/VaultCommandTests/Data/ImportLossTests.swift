@@ -183,7 +183,7 @@ struct ImportLossTests {
             ),
             ("<Expires>True</Expires>", ["entry 1, 'one': it expires, but its expiry time cannot be read; left out"]),
             ("<ExpiryTime>garbage</ExpiryTime><Expires>False</Expires>", []),
-            ("<Expires>perhaps</Expires>", ["entry 1, 'one': whether it expires cannot be read; left out"]),
+            ("<Expires>perhaps</Expires>", ["entry 1, 'one': its expiry flag cannot be read; left out"]),
             ("<CreationTime>x</CreationTime>", ["entry 1, 'one': its creation time cannot be read; left out"]),
             (
                 "<LastModificationTime>2024-99-01T00:00:00Z</LastModificationTime>",
@@ -301,7 +301,7 @@ struct ImportLossTests {
         let (_, damaged) = try entry("<CustomData>\(note("key", "AAAA"))\(record)</CustomData>")
         #expect(
             damaged == [
-                "entry 1, 'one': what vaultfmt noted in it is damaged; imported like another program's entry"
+                "entry 1, 'one': its vaultfmt data is damaged; imported like another program's entry"
             ])
     }
 

@@ -203,7 +203,7 @@ struct ImportUpdateTests {
         let mine = try logins(sandbox, [("1", "bank.example", "BANK"), ("2", "mail.example", "MAIL")])
         for policy in ["update-newer", "replace"] {
             let refused = try sandbox.run("import", mine, "--on-duplicate", policy, "--no-input")
-            #expect(refused.status == 64 && refused.error.contains("give --yes"), "\(refused.error)")
+            #expect(refused.status == 64 && refused.error.contains("use --yes"), "\(refused.error)")
             #expect(refused.error.contains("in groups that scoped slots can read"), "\(refused.error)")
             let dry = try sandbox.run("import", mine, "--on-duplicate", policy, "--no-input", "--dry-run")
             #expect(dry.status == 64 && dry.error.contains("in groups that scoped slots can read"), "\(dry.error)")
@@ -241,13 +241,13 @@ struct ImportUpdateTests {
         for dry in [["--dry-run"], []] {
             let run = try sandbox.run(["import", many, "--on-duplicate", "replace"] + dry)
             #expect(run.status == 3 && run.error.contains("not imported: 2 earlier values"), "\(run.error)")
-            #expect(!run.error.contains("gave way"), "\(run.error)")
+            #expect(!run.error.contains("of the vault with the source"), "\(run.error)")
         }
         // What is newer takes their place.
         let newer = try source((11...19).map { "flood \($0)" }, year: 2102)
         for dry in [["--dry-run"], []] {
             let run = try sandbox.run(["import", newer, "--on-duplicate", "update-newer"] + dry)
-            #expect(run.error.contains("9 earlier values of the vault gave way to the source's"), "\(run.error)")
+            #expect(run.error.contains("replaced 9 earlier values of the vault with the source's"), "\(run.error)")
         }
     }
 

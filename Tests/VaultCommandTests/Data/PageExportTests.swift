@@ -104,8 +104,8 @@ struct PageExportTests {
             (words + ["html", "--service", "a"], "a page has the whole vault"),
             (words + ["html", "--new-passphrase-file", "p"], "a page has the whole vault"),
             (words + ["json", "--with-vault"], "--with-vault requires --format html"),
-            (words + ["html", sandbox.path("test.vault")], "--with-vault puts the vault into the page"),
-            (["export", "--output", "page.html"], "give --format html"),
+            (words + ["html", sandbox.path("test.vault")], "--with-vault embeds the vault in the page"),
+            (["export", "--output", "page.html"], "use --format html"),
         ] {
             let run = try sandbox.run(arguments)
             #expect(run.status == 64 && run.error.contains(message), "\(arguments): \(run.error)")

@@ -60,7 +60,7 @@ struct SecretSourceTests {
         try long.expect("of its own:")
         try long.typeHidden("a\r" + String(repeating: "x", count: 5000) + "\r\u{4}")
         #expect(try long.finish() == 64)
-        #expect(long.screen.contains("longer than a terminal can deliver"))
+        #expect(long.screen.contains("too long for a terminal"))
         #expect(try sandbox.ok("get", "note").output == "one\n")
         try sandbox.fails(64, "--multiline cannot be combined", "set", "note", "--multiline", "--generate")
     }

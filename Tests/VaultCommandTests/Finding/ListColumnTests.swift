@@ -41,7 +41,7 @@ struct ListColumnTests {
         #expect(try names(sandbox.ok("list", "SHOP", "cafe", "--notes")) == ["shop"])
         #expect(try names(sandbox.ok("list", "bank", "--notes")) == ["bank"])
         try sandbox.fails(1, "not even in notes", "list", "sesame", "--notes")
-        try sandbox.fails(64, "give a word", "list", "--notes")
+        try sandbox.fails(64, "add a word", "list", "--notes")
         try sandbox.fails(64, "--notes", "list", "--attribute", "notes=nothing here")
         try sandbox.fails(64, "did you mean '--notes'?", "list", "88-4521", "--in-notes")
         try sandbox.fails(64, "list WORD --notes", "list", "88-4521", "--all-fields")

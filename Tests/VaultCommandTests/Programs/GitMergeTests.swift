@@ -70,7 +70,7 @@ struct GitMergeTests {
             ends 3 on a vaultfmt sync work.vault; grep -q "have the same name: .*'same'" error
             on a vaultfmt sync work.vault; on a vaultfmt list -f work.vault | grep -c same | grep -qx 2
             # The name is the other one's once the first is gone, which is said.
-            on a vaultfmt rm same '' --yes -f work.vault 2>error; grep -q "'same' .*is now the other item that had this name" error
+            on a vaultfmt rm same '' --yes -f work.vault 2>error; grep -q "'same' .*now refers to the other item with this name" error
             on a vaultfmt undo -f work.vault
             store a more A; commit a; on a git push -q; store b more B; commit b
             fails on b git pull -q --no-edit --no-rebase 2>error; grep -q "two items, one from each copy, have the same name: .*'more'" error
@@ -238,6 +238,24 @@ struct GitMergeTests {
             before=$(git -C hub.git rev-parse main)
             on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
             [[ $before == $(git -C hub.git rev-parse main) ]]
+            """)
+    }
+
+    @Test("what two clones erased, each before it saw the other, is gone from the file with which both end")
+    func bothErased() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            store a goneA A; store a goneB B; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            on a vaultfmt rm goneA --yes -f work.vault; on a vaultfmt compact work.vault
+            on b vaultfmt rm goneB --yes -f work.vault; on b vaultfmt compact work.vault
+            for round in 1 2 3; do on a vaultfmt sync work.vault; on b vaultfmt sync work.vault; done
+            before=$(git -C hub.git rev-parse main)
+            on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            [[ $before == $(git -C hub.git rev-parse main) ]]; cmp a/work.vault b/work.vault
+            git -C hub.git show main:work.vault | cmp - a/work.vault; [[ -z $(git -C a status --porcelain) ]]
+            on a vaultfmt log work.vault >log; [[ -z $(grep "'gone" log) ]]
+            has a svc one; on a vaultfmt verify work.vault
             """)
     }
 

@@ -25,9 +25,9 @@ struct GitReplacedTests {
             }
             # Does what the message says, and keeps what is in the vault's place.
             getBack() {
-                command=$(sed -n "s/.* with '\(git cat-file .*\)'$/\1/p" error); [[ -n $command ]]
+                command=$(sed -n "s/.* with '\((umask 077; git .*\)'$/\1/p" error); [[ -n $command ]]
                 [[ ! -e a/work.vault ]] || mv a/work.vault kept
-                (cd a; eval "$command")
+                (cd "${1:-a}"; eval "$command"); [[ $(stat -c %a a/work.vault) == 600 && ! -e a/work.vault.new ]]
             }
             equal() {
                 on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
@@ -61,10 +61,25 @@ struct GitReplacedTests {
             """)
     }
 
-    @Test(
-        "whenever a hook overwrites or removes the vault, sync says so, and how to get it back",
-        arguments: hooks, ["cp $HOME/old.vault work.vault", "rm work.vault"])
-    func overwritten(_ hook: String, _ change: String) throws { try replacing(hook, change) }
+    @Test("whenever a hook overwrites the vault, sync says so, and how to get it back", arguments: hooks)
+    func overwritten(_ hook: String) throws { try replacing(hook, "cp $HOME/old.vault work.vault") }
+
+    @Test("so it does if a hook removes the vault", arguments: ["pre-commit", "post-index-change", "pre-push"])
+    func removed(_ hook: String) throws { try replacing(hook, "rm work.vault") }
+
+    @Test("the command that gets the vault back works where sync was started, and overwrites nothing if git fails")
+    func startedElsewhere() throws {
+        try merging(
+            """
+            hook post-merge 'cp $HOME/old.vault work.vault'
+            (export XDG_STATE_HOME=$HOME/state-a; ends 65 vaultfmt sync a/work.vault); [[ -e once ]]
+            cp a/work.vault before; mkdir none; printf '#!/bin/sh\\nexit 1\\n' >none/git; chmod +x none/git
+            command=$(sed -n "s/.* with '\\((umask 077; git .*\\)'$/\\1/p" error); [[ -n $command ]]
+            if (PATH=$HOME/none:$PATH; eval "$command"); then exit 1; fi
+            cmp before a/work.vault; rm a/work.vault.new
+            getBack .; has a a1 A; equal
+            """)
+    }
 
     @Test(
         "a file that a hook puts in the vault's place, of an older state or of another vault, is noticed as well",
@@ -134,6 +149,46 @@ struct GitReplacedTests {
             grep -q "what was merged has been pushed, but 'second.vault' was replaced, overwritten or removed" error
             rm a/.git/hooks/post-merge; on b vaultfmt sync work.vault
             [[ $(on b vaultfmt get a2 -f second.vault) == A2 && $(on b vaultfmt get b2 -f second.vault) == B2 ]]
+            """)
+    }
+
+    @Test("so must one that was merged in a round whose push came too late")
+    func otherVaultOfAnEarlierRound() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            on a vaultfmt create second.vault --kdf testing; on a vaultfmt git setup second.vault
+            on a git add .; on a git commit -q -m second; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            cp a/second.vault old.vault
+            printf B2 | on b vaultfmt set b2 -f second.vault; on b git commit -q -a -m b2; on b vaultfmt sync work.vault
+            git clone -q hub.git c; echo c >c/c; on c git add c; on c git commit -q -m c
+            printf A2 | on a vaultfmt set a2 -f second.vault; on a git commit -q -a -m a2; store a a1 A
+            cat >a/.git/hooks/post-merge <<'END'
+            #!/bin/sh
+            [ -e "$HOME/once" ] && exit 0
+            touch "$HOME/once"; cp "$HOME/old.vault" "$HOME/a/second.vault"
+            for variable in $(env | sed -n 's/^\\(GIT_[A-Z_]*\\)=.*/\\1/p'); do unset "$variable"; done
+            git -C "$HOME/c" push -q
+            END
+            chmod +x a/.git/hooks/post-merge
+            ends 65 on a vaultfmt sync work.vault; [[ -e a/c ]]
+            grep -q "what was merged has been pushed, but 'second.vault' was replaced, overwritten or removed" error
+            on b vaultfmt sync work.vault
+            [[ $(on b vaultfmt get a2 -f second.vault) == A2 && $(on b vaultfmt get b2 -f second.vault) == B2 ]]
+            """)
+    }
+
+    @Test("a folder .git that is not a repository does not keep sync from saying that one has to be created")
+    func strayFolder() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            mkdir -p stray/.git stray/in; on a vaultfmt create ../stray/in/x.vault --kdf testing
+            for command in sync 'git setup'; do
+                ends 64 on stray vaultfmt $command in/x.vault
+                grep -q "is not in a git repository; create one with 'git init'" error
+                [[ $(grep -c refuses error) == 0 ]]
+            done
             """)
     }
 

@@ -3,8 +3,9 @@ import TestSupport
 import Testing
 import VaultFmt
 
-@testable import VaultCommand
+@testable import VaultConsole
 @testable import VaultExchange
+@testable import VaultReferences
 
 @Suite("run --mask: secrets in what a program writes")
 struct MaskTests {

@@ -4,7 +4,8 @@ import VaultCrypto
 import VaultFmt
 
 @testable import VaultAge
-@testable import VaultCommand
+@testable import VaultArguments
+@testable import VaultConsole
 
 /// The command with other people's age plugins: Tests/VaultAgeTests/Programs/age-plugin-trial, which does its work, or
 /// fails, as its name says.
@@ -115,6 +116,16 @@ struct RecipientPluginTests {
         #expect(!FileManager.default.fileExists(atPath: new))
     }
 
+    @Test("is no use to an agent that opens the vault on demand, which must not wait for its plugin")
+    func onDemand() throws {
+        let file = try identity("plain")
+        try FileManager.default.removeItem(atPath: sandbox.path("bin/starts"))
+        sandbox.environment["XDG_RUNTIME_DIR"] = sandbox.folder
+        try sandbox.fails(
+            69, "an identity of a plugin cannot be used with --on-demand", "agent", "--on-demand", "--identity", file)
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("bin/starts")))
+    }
+
     @Test("is named when a rotation cannot make its slot again, and keeps its slot when it can")
     func rotation() throws {
         let file = try identity("plain")
@@ -126,7 +137,7 @@ struct RecipientPluginTests {
         #expect(try sandbox.read("test.vault") == before)
         try FileManager.default.moveItem(atPath: sandbox.path("away"), toPath: link)
         let run = try sandbox.ok("rekey", "--rotate", "--yes", "--key-file", sandbox.path("back"))
-        #expect(run.error.contains("opens for \(recipient("plain"))"))
+        #expect(run.error.contains("can be opened by \(recipient("plain"))"))
         #expect(try sandbox.ok("get", "mail", "--identity", file).output.contains("s3cret"))
     }
 

@@ -123,7 +123,7 @@ struct SSHAgentItemTests {
         let sandbox = try sandbox()
         let page = try sandbox.ok("agent", "--help").output
         for word in ["--daemon", "--when-unlocked", "--idle", "stop", "[<command>]"] { #expect(page.contains(word)) }
-        try sandbox.fails(64, "give a number with s, m, h or d", "agent", "--time", "0s")
+        try sandbox.fails(64, "expected a number with s, m, h or d", "agent", "--time", "0s")
         try sandbox.fails(64, "did you mean '--daemon'", "agent", "--deamon")
         try sandbox.fails(64, "--idle is given twice", "agent", "--idle", "1h", "--idle", "2h")
     }

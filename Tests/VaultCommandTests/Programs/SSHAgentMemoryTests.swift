@@ -136,6 +136,22 @@ struct SSHAgentMemoryTests {
         }
     }
 
+    @Test(
+        "An answer with many secrets, which its session does not encrypt, leaves none of them in memory",
+        .enabled(if: Jeepney.isInstalled))
+    func plainSession() throws {
+        let client = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("plain_secrets.py")
+        let sandbox = try sandbox()
+        let contents = try contents(sandbox)
+        try serve(sandbox, "") { memory in
+            let run = try sandbox.okShell(
+                "/usr/bin/python3 '\(client.path)' 200 '\(Self.passwords["desktop"] ?? "")'")
+            #expect(run.output == "200\n")
+            expectNone(contents, in: try memory.find(contents))
+        }
+    }
+
     @Test("After 'vaultfmt lock', an agent has no key of the vault, no private key, no password and no passphrase")
     func locked() throws {
         let sandbox = try sandbox()

@@ -55,6 +55,35 @@ struct SecretServiceTests {
             """)
     }
 
+    @Test(
+        "On demand, a search waits for the passphrase, and so does what is locked again",
+        .enabled(if: Machine.has("secret-tool")))
+    func onDemand() throws {
+        let sandbox = try sandbox()
+        try sandbox.okShell("printf one | vaultfmt set made ann --group desktop")
+        sandbox.forgetPassphrase()
+        let pinentry = """
+            #!/bin/bash
+            echo 'OK Pleased to meet you'
+            while IFS=' ' read -r command rest; do
+                echo "$command $rest" >> '\(sandbox.path("told"))'
+                if [[ $command == GETPIN ]]; then echo 'D \(Sandbox.passphrase)'; fi
+                echo OK
+            done
+            """
+        chmod(try sandbox.write("pin", (pinentry + "\n").utf8), 0o700)
+        try session(
+            sandbox, "--on-demand --pinentry '\(sandbox.path("pin"))'",
+            """
+            [[ $(secret-tool lookup service made username ann) == one ]]
+            grep -q "^SETDESC Unlock the vault '.*' for 'secret-tool' (process [0-9]*)?$" told
+            [[ $(grep -c '^GETPIN' told) == 1 ]]
+            vaultfmt lock || true
+            [[ $(secret-tool lookup service made username ann) == one ]]
+            [[ $(grep -c '^GETPIN' told) == 2 ]]
+            """)
+    }
+
     @Test("What was stored survives an export and an import", .enabled(if: Machine.has("secret-tool")))
     func exchange() throws {
         try session(

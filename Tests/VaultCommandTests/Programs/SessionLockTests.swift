@@ -49,6 +49,7 @@ struct SessionLockTests {
         arguments: [
             ("Lock s 1", "the session was locked"), ("Hint sb 1 true", "the session was locked"),
             ("End s 1", "the session has ended"), ("Lock s 2", "the session was locked"),
+            ("Close s 1", "the session has ended"),
         ])
     func locks(call: String, reason: String) throws {
         try script(
@@ -100,6 +101,32 @@ struct SessionLockTests {
             """)
     }
 
+    @Test("On demand, a key file opens the vault neither after a lock with the session nor while logind is away")
+    func onDemand() throws {
+        try script(
+            try sandbox(),
+            """
+            vaultfmt generate --key-file agent.key
+            vaultfmt slot add --new-key-file agent.key --grant-group ssh --create-group
+            vaultfmt set scoped --group ssh --ssh-generate ed25519
+            unset VAULTFMT_PASSPHRASE
+            start_logind
+            does Begin sssss 1 user wayland seat0 ''
+            start_agent --on-demand --key-file "$PWD/agent.key"
+            ssh-add -L
+            does Hint sb 1 true
+            eventually locked 'the session was locked'
+            fails ssh-add -L
+            locked "the session was locked; it is opened again after 'vaultfmt unlock'"
+            vaultfmt agent stop
+            does Hint sb 1 false
+            start_agent --on-demand --key-file "$PWD/agent.key"
+            kill $logind
+            eventually locked 'systemd-logind has ended'
+            fails ssh-add -L
+            """)
+    }
+
     @Test("Neither other users' sessions nor signals of strangers lock the vault")
     func strangers() throws {
         try script(
@@ -128,6 +155,21 @@ struct SessionLockTests {
             eventually is WasAsked s 5
             open
             ssh-add -L | grep -q ' server$'
+            does Lock s 1
+            eventually locked 'the session was locked'
+            """)
+    }
+
+    @Test("On a machine with many sessions, those of the user are followed")
+    func crowd() throws {
+        try script(
+            try sandbox(),
+            """
+            start_logind
+            does Crowd i 700
+            does Begin sssss 1 user wayland seat0 ''
+            start_agent
+            open
             does Lock s 1
             eventually locked 'the session was locked'
             """)
@@ -198,8 +240,8 @@ struct SessionLockTests {
     }
 }
 
-/// The Python library for D-Bus, with which the test's logind is written.
-private enum Jeepney {
+/// The Python library for D-Bus, with which the tests' other programs on a bus are written.
+enum Jeepney {
     static let isInstalled: Bool = {
         do { return try Sandbox().run(["-c", "import jeepney"], program: "/usr/bin/python3").status == 0 } catch {
             return false

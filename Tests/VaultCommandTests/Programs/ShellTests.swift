@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import VaultArguments
 @testable import VaultCommand
 
 @Suite("read: references")

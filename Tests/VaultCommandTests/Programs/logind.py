@@ -48,6 +48,7 @@ def begin(name: str, kind: str, screen: str, seat: str, user: str) -> None:
         "Type": ("s", screen),
         "Seat": ("(so)", (seat, f"{ROOT}/seat/{seat}" if seat else "/")),
         "LockedHint": ("b", False),
+        "State": ("s", "active"),
     }
     manager("SessionNew", "so", name, path(name))
 
@@ -55,6 +56,13 @@ def begin(name: str, kind: str, screen: str, seat: str, user: str) -> None:
 def hint(name: str, is_locked: bool) -> None:
     sessions[name]["LockedHint"] = ("b", is_locked)
     changed = (f"{NAME}.Session", {"LockedHint": ("b", is_locked)}, [])
+    emit(path(name), "org.freedesktop.DBus.Properties", "PropertiesChanged", "sa{sv}as", changed)
+
+
+def close(name: str) -> None:
+    """Ends a session of which a program goes on: logind does not remove it."""
+    sessions[name]["State"] = ("s", "closing")
+    changed = (f"{NAME}.Session", {"Active": ("b", False)}, [])
     emit(path(name), "org.freedesktop.DBus.Properties", "PropertiesChanged", "sa{sv}as", changed)
 
 
@@ -97,6 +105,11 @@ def answer(message) -> tuple[str, tuple]:
             return "h", delay()
         case "org.example.Test", "Begin", values:
             begin(*values)
+        case "org.example.Test", "Crowd", (count,):
+            for number in range(count):
+                begin(f"1{number:04}", "user", "tty", "", "4711")
+        case "org.example.Test", "Close", (name,):
+            close(name)
         case "org.example.Test", "Lock", (name,):
             session(name, "Lock")
         case "org.example.Test", "Hint", (name, is_locked):

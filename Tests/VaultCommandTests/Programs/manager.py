@@ -1,8 +1,9 @@
 """Starts a service as systemd does for a socket unit and a service of Type=notify, with some of the unit's restrictions.
 
-    manager.py path|abstract SOCKET COMMAND…
+    manager.py path|abstract|deaf SOCKET COMMAND…
 
 Makes SOCKET, starts the command with it, prints what the service tells of its state, line by line, and ends when it does.
+NOTIFY_SOCKET of a deaf one names a socket that is not there.
 It is no part of vaultfmt. The service gets SIGTERM when standard input ends.
 """
 
@@ -28,6 +29,8 @@ os.umask(0o022)
 told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 name = f"{pathlib.Path(path).parent}/notify" if kind == "path" else f"@vaultfmt-test-{os.getpid()}"
 told.bind(name.replace("@", "\0"))
+if kind == "deaf":
+    name += "-gone"
 
 service = os.fork()
 if service == 0:

@@ -6,7 +6,9 @@ final class BackgroundAgent {
     let sandbox: Sandbox
     private var pid: pid_t = 0
 
-    init(_ sandbox: Sandbox, _ options: String...) throws {
+    convenience init(_ sandbox: Sandbox, _ options: String...) throws { try self.init(sandbox, options: options) }
+
+    init(_ sandbox: Sandbox, options: [String]) throws {
         self.sandbox = sandbox
         sandbox.environment["XDG_RUNTIME_DIR"] = sandbox.folder
         let run = try sandbox.ok(["agent", "--daemon"] + options)

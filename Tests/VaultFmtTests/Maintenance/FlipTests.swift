@@ -100,7 +100,7 @@ struct FlipTests {
         }
         let problems = try memory.open().verify().problems.map(\.what)
         #expect(
-            problems.count == 1 && problems[0].contains(isScoped ? "no signature" : "a signature that no reader needs"),
+            problems.count == 1 && problems[0].contains(isScoped ? "no signature" : "an unnecessary signature"),
             "\(problems)")
         if isScoped { fails(.tampered) { _ = try memory.open(with: try Fast.rawKey(9)) } }
     }

@@ -720,6 +720,20 @@ struct MergeTests {
         try expectSound(ours)
     }
 
+    @Test("does not blame the other copy if the slot that opened ours was removed from ours meanwhile")
+    func ownSlotGone() throws {
+        let copies = try copies()
+        let first = try #require(try copies.ours.slots().first).id
+        try copies.ours.addSlot(try Fast.rawKey(9))
+        _ = try copies.theirs.merge(copies.ours)
+        let ours = try copies.memory.open("ours", with: try Fast.rawKey(9))
+        try ours.removeSlot(first)
+        try copies.theirs.put(try key("t"), "t")
+        fails(.noSlotOpens, "has been removed from it meanwhile") { _ = try copies.ours.merge(copies.theirs) }
+        #expect(try ours.merge(copies.theirs).outcome == .merged)
+        #expect(try ours.secrets().count == 2)
+    }
+
     @Test("makes one of two groups with one name (R-8.17)")
     func groups() throws {
         let copies = try copies()

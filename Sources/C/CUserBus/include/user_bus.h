@@ -78,10 +78,16 @@ int user_bus_exit(void *message);
 int user_bus_peek(void *message, char *type, const char **contents);
 int user_bus_skip(void *message, const char *types);
 
-/* Writing: sd_bus_message_append_basic, _append_array_space, _open_container, _close_container. `space` points into the
-   message; fill it before the next call. */
+/* Writing: sd_bus_message_append_basic, _append_array_space, _open_container, _close_container. The bytes in the space of
+   an array are undefined, and are filled in when nothing can be appended any longer: what is appended may move the
+   message, and leave a copy where it was. */
 int user_bus_append(void *message, char type, const void *value);
-int user_bus_append_bytes(void *message, size_t size, void **space);
+int user_bus_append_space(void *message, size_t size);
 int user_bus_open_container(void *message, char type, const char *contents);
 int user_bus_close_container(void *message);
+
+/* Filling: sd_bus_message_seal and _rewind for a reply that is complete. Its values are then passed as when a message
+   is read; of each array of bytes, the content is set. Fails with -EMSGSIZE if its size is another one. */
+int user_bus_seal_reply(void *message);
+int user_bus_fill_bytes(void *message, const void *bytes, size_t size);
 #endif

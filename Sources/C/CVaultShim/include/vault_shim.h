@@ -112,10 +112,15 @@ int vault_spawn_in_new_session(posix_spawnattr_t *attributes);
 /* Closes all descriptors in spawned processes, except the standard ones and `kept`, which becomes number 3 unless it is
    negative. Call it after all other actions. */
 int vault_spawn_without_others(posix_spawn_file_actions_t *actions, int kept);
-/* Starts a program that leads its own process group and gets SIGTERM when the calling thread ends, for whatever reason.
-   Its standard output is `output`, its standard input is /dev/null, and it inherits no other descriptor except standard
-   error. Returns its process id. */
-int vault_spawn_with_thread(const char *path, char *const arguments[], char *const environment[], int output);
+/* Starts a program that leads a session of its own, without a controlling terminal, and gets SIGTERM when the calling
+   thread ends, for whatever reason. Its standard descriptors are `input`, `output` and `error`, each the null device if
+   negative; it inherits no others, and no signal is blocked in it. The standard descriptors of this process must be open.
+   Returns its process id, which is that of its process group, or a negative error number. */
+int vault_spawn_with_thread(const char *path, char *const arguments[], char *const environment[], int input, int output,
+                            int error);
+/* Returns 1 if a child has ended, and does not wait for it: until it is waited for, no other process group has its number.
+   Also returns 1 if there is no such child; otherwise 0. */
+int vault_child_has_ended(pid_t child);
 /* Returns a new file in memory that has no path, with mode 0600. It disappears when the last process that has it open
  * ends. */
 int vault_memory_file(const char *name);

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Glibc
 import VaultAge
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal

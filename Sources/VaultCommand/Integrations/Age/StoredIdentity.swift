@@ -1,7 +1,10 @@
 import Glibc
 import VaultAge
+import VaultArguments
+import VaultConsole
 import VaultFmt
 import VaultLocal
+import VaultReferences
 
 /// The place where an age identity is stored: a vault and an item in it. A plugin identity contains this place and no
 /// secret.

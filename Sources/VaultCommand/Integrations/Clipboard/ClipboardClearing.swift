@@ -2,6 +2,7 @@ import ArgumentParser
 import CVaultShim
 import Crypto
 import Glibc
+import VaultConsole
 import VaultExchange
 import VaultFmt
 

@@ -1,6 +1,8 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal

@@ -1,6 +1,9 @@
 import ArgumentParser
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
+import VaultSync
 
 /// `edit`: changes a secret, a field or a whole item in an editor.
 struct Edit: ParsableCommand {

@@ -1,6 +1,8 @@
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSync
 
 /// Changes one field or attribute of an item in an editor.
 enum FieldEdit {

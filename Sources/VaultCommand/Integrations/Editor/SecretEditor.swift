@@ -1,7 +1,9 @@
 import Glibc
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSync
 
 /// Lets a user change a secret in their preferred editor.
 enum SecretEditor {

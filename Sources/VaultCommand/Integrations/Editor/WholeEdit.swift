@@ -1,6 +1,8 @@
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultSync
 
 /// Changes a whole item in an editor.
 struct WholeEdit: ~Copyable {

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Glibc
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Glibc
 import VaultAgent
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
@@ -13,8 +15,8 @@ struct AgentCommand: ParsableCommand {
         abstract: "Serve SSH keys to ssh and git, and passwords to desktop programs.",
         discussion: """
             Examples:
-              vaultfmt agent
               eval "$(vaultfmt agent --daemon)"
+              vaultfmt agent --on-demand
               vaultfmt agent status
               vaultfmt agent stop
             """,
@@ -30,7 +32,11 @@ struct AgentServe: ParsableCommand {
         discussion: """
             The keys are items with the attribute ssh=offer or ssh=confirm, and with --group the keys and identities of that access group. A key is in \
             memory only while it signs, or while its public key is derived. Keys that 'ssh-add' adds are kept in memory until it removes them. A key with ssh=confirm, or added with \
-            'ssh-add -c', signs only after SSH_ASKPASS, or ssh-askpass, has asked. RSA keys never sign with SHA-1.
+            'ssh-add -c', signs only after a person has agreed: SSH_ASKPASS, a pinentry or ssh-askpass asks. RSA keys never sign with SHA-1.
+
+            With --on-demand, the vault is opened when a client needs something of it, and again after a limit: by a key file \
+            or another file that is given (not an age plugin's identity), or by a passphrase that a pinentry asks for, three times at most. After 'vaultfmt lock', \
+            it is opened again by the passphrase, or after 'vaultfmt unlock'.
 
             The sockets are in the folder 'vaultfmt' in XDG_RUNTIME_DIR; systemd may pass the first one. A vault that was opened with \
             the key that 'vaultfmt unlock' keeps, or with an owner's passphrase that was asked for, is opened again when 'unlock' is run again. \
@@ -70,10 +76,19 @@ struct AgentServe: ParsableCommand {
     @Option(ArgumentHelp("Where the background process says that it is ready.", visibility: .private), value: "n")
     var readyFd: Int32?
 
+    @OptionGroup(title: "On demand") var demand: OnDemandOptions
+    @OptionGroup(title: "Asking") var asking: AskingOptions
     @OptionGroup(title: "Secret Service") var secrets: SecretServiceOptions
     @OptionGroup var vault: VaultOptions
 
     func validate() throws {
+        guard !daemon || !asking.onTerminal else {
+            throw ValidationError("--on-terminal is for an agent in the foreground; leave out --daemon")
+        }
+        guard !whenUnlocked || !demand.onDemand else {
+            throw ValidationError("--on-demand also uses what 'vaultfmt unlock' keeps; leave out --when-unlocked")
+        }
+        try demand.requireFiles(vault.access.factors)
         guard !whenUnlocked || !vault.access.factors.isAnythingGiven else {
             throw ValidationError(
                 "--when-unlocked opens the vault with no other factor; leave out the options and variables that give one"
@@ -89,25 +104,37 @@ struct AgentServe: ParsableCommand {
             }
             try BackgroundAgent.start(factors: descriptors)
         }
-        let manager = readyFd == nil ? ServiceManager() : nil
+        let isActivated = AgentPlace.isActivated
+        // Found in the background as well, so that no program inherits its name.
+        let found = ServiceManager()
+        let manager = readyFd == nil ? found : nil
         // A reader that has gone is an error of the write, which must not keep the sockets from being removed.
         signal(SIGPIPE) { _ in }
         let place = try AgentPlace(SocketFolder())
         let watch = try sessionLock()
-        var bus = try secrets.connect()
-        let keys = try served(SpentFactors(descriptors: descriptors))
+        let programs = try asking.programs()
+        var bus = try secrets.connect(canAsk: programs.canAskForConsent)
+        let keys = try served(SpentFactors(descriptors: descriptors), programs)
         let signals = try HeldSignals()
         let attached = try bus.map { try secrets.serve(keys, on: $0) }
         // Now the service alone ends the connection.
         bus = nil
-        let server = try AgentServer(
-            keys, at: place, asking: ConfirmationProgram.find()?.start, attached: attached, watch: watch)
+        let server = try AgentServer(keys, at: place, asking: programs, attached: attached, watch: watch)
         try announce(server)
-        try manager?.tellReady()
+        try tellReady(manager, isActivated: isActivated)
         try server.run(wakenBy: signals.descriptor) { signals.isInterrupted }
         manager?.tellStopping()
         // Its end is what the signal asked for.
         signals.settle()
+    }
+
+    /// Tells the service manager that the agent is ready. If that does not hear it, only an agent to which it has passed
+    /// a socket ends: another one may have been started in a shell below a service.
+    private func tellReady(_ manager: ServiceManager?, isActivated: Bool) throws {
+        do throws(AgentError) { try manager?.tellReady() } catch {
+            guard !isActivated else { throw error }
+            Terminal.warning(error.message)
+        }
     }
 
     /// What locks the vault with the session; nil if nothing is to. It waits for logind before anybody is asked for a
@@ -124,9 +151,11 @@ struct AgentServe: ParsableCommand {
         return watch
     }
 
-    /// Opens the vault, and decides whether it is opened again, before what the factors came from is gone.
-    private func served(_ factors: SpentFactors) throws -> ServedVault {
+    /// Opens the vault, unless it is opened on demand, and decides whether it is opened again, before what the factors
+    /// came from is gone.
+    private func served(_ factors: SpentFactors, _ programs: AskingPrograms) throws -> ServedVault {
         let path = try vault.path
+        let onDemand = try demand.opening(path, silentAccess, isWritable: { isWritable(path) }, programs)
         let opened = try openVault(path)
         ControllingTerminal.end()
         if let vault = opened.vault {
@@ -137,16 +166,18 @@ struct AgentServe: ParsableCommand {
         factors.forget()
         return ServedVault(
             path: opened.vault?.path ?? path, groups: group, limits: limits, vault: opened.vault,
-            isKept: opened.isKept, now: AgentClock.now(), reopening: reopening)
+            isKept: opened.isKept, now: AgentClock.now(), reopening: reopening, onDemand: onDemand,
+            listsLocked: demand.listLocked)
     }
 
     private var limits: ServedVault.Limits {
         ServedVault.Limits(total: time.map { UInt64($0.seconds) * 1000 }, idle: idle.map { UInt64($0.seconds) * 1000 })
     }
 
-    /// Opens the vault; the result has none with `--when-unlocked`. The key that `unlock` keeps may open more than a factor
-    /// that is given, which may be an identity in the environment.
+    /// Opens the vault; the result has none with `--when-unlocked` or `--on-demand`. The key that `unlock` keeps may
+    /// open more than a factor that is given, which may be an identity in the environment.
     private func openVault(_ path: String) throws -> (vault: Vault?, isKept: Bool) {
+        if demand.onDemand { return (nil, false) }
         let (access, isWritable) = (access, isWritable(path))
         if !access.factors.isAnythingGiven, let kept = try access.openUnlocked(path, writable: isWritable) {
             return (kept, true)
@@ -154,24 +185,23 @@ struct AgentServe: ParsableCommand {
         return whenUnlocked ? (nil, false) : (try access.openWithFactors(path, writable: isWritable).vault, false)
     }
 
-    /// Whether the key that `unlock` keeps may open the vault again: not if it can open more than what was given or typed.
+    /// Whether the key that `unlock` keeps may open the vault again: not if it can open more than what was given or
+    /// typed.
     private func mayReopen(_ opened: (vault: Vault?, isKept: Bool)) -> Bool {
         guard !vault.access.factors.isAnythingGiven else { return false }
         return opened.isKept || opened.vault.map { $0.access == .owner } ?? true
     }
 
     private func reopening(_ path: String) -> ServedVault.Reopening {
+        let silent = silentAccess
+        return { try OnDemandOptions.open { try silent.openUnlocked(path, writable: isWritable(path)) } }
+    }
+
+    /// The options for opening the vault without a prompt.
+    private var silentAccess: AccessOptions {
         var access = access
         access.noInput = true
-        let silent = access
-        return {
-            // Whatever fails is told by 'agent status', in words.
-            do {
-                return try silent.openUnlocked(path, writable: isWritable(path))
-            } catch let failure as CommandFailure {
-                throw AgentError(.unavailable, failure.message)
-            }
-        }
+        return access
     }
 
     /// The options for opening the vault. Without --wait, other clients do not wait long while one wants to write.

@@ -47,6 +47,7 @@ struct AgentState: ParsableCommand {
         if status.isClientLocked { lines.append("locked by 'ssh-add -x'; 'ssh-add -X' unlocks it") }
         lines.append("agent: \(process.map { "process \($0), " } ?? "")SSH_AUTH_SOCK=\(TerminalText.path(socket))")
         if !status.attached.isEmpty { lines.append("Secret Service: \(status.attached)") }
+        if !status.asking.isEmpty { lines.append("asks with \(status.asking)") }
         lines.append("keys: \(status.offered) of the vault, \(status.added) added")
         lines += status.keys.map(Self.line)
         let more = Int(status.offered) + Int(status.added) - status.keys.count
@@ -56,6 +57,7 @@ struct AgentState: ParsableCommand {
                 "hidden: \(status.hidden) of the vault, removed by 'ssh-add'; they come back when it is opened again: "
                     + "run 'vaultfmt lock' and then 'vaultfmt unlock', or start the agent again")
         }
+        if status.listed > 0 { lines.append("listed while locked: \(status.listed) of the vault") }
         for text in status.omitted { lines.append("not offered: \(text)") }
         for text in status.warnings { lines.append("warning: \(text)") }
         for event in status.events {
@@ -89,11 +91,13 @@ extension JSONWriter {
             try member("unreadableSince", AgentState.time(status.unreadableSince))
         }
         if !status.attached.isEmpty { try member("secretService", status.attached) }
+        if !status.asking.isEmpty { try member("asksWith", status.asking) }
         try member("agentLocked", status.isClientLocked)
         if let remaining = status.remaining { try member("remaining", remaining) }
         try member("offered", status.offered)
         try member("added", status.added)
         try member("hidden", status.hidden)
+        try member("listedLocked", status.listed)
         try array("keys") { writer in
             for key in status.keys { try writer.object { writer in try writer.members(of: key) } }
         }

@@ -1,4 +1,5 @@
 import VaultAgent
+import VaultConsole
 import VaultFmt
 import VaultLocal
 

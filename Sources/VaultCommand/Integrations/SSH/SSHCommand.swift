@@ -1,5 +1,7 @@
 import ArgumentParser
 import VaultAgent
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal

@@ -1,5 +1,7 @@
 import ArgumentParser
 import VaultAgent
+import VaultArguments
+import VaultConsole
 import VaultFmt
 import VaultLocal
 import VaultSecretService
@@ -31,12 +33,13 @@ struct SecretServiceOptions: ParsableArguments {
     var isServed: Bool { !collection.isEmpty }
 
     /// Connects to the bus; returns nil if no collection is served.
-    func connect() throws -> BusConnection? {
+    /// - `canAsk`: Whether there is a program that asks for consent.
+    func connect(canAsk: Bool) throws -> BusConnection? {
         guard isServed else { return nil }
-        guard !confirm || ConfirmationProgram.find() != nil else {
+        guard !confirm || canAsk else {
             throw CommandFailure(
                 .unavailable,
-                "--confirm needs a program that asks; set SSH_ASKPASS to its path, or install ssh-askpass")
+                "--confirm needs a program that asks; set SSH_ASKPASS to its path, or name a pinentry with --pinentry")
         }
         return try BusConnection(for: ServiceName.bus, replaces: replace)
     }

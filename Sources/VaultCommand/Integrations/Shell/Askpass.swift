@@ -1,8 +1,11 @@
 import ArgumentParser
 import Glibc
+import VaultArguments
+import VaultConsole
 import VaultExchange
 import VaultFmt
 import VaultLocal
+import VaultReferences
 
 /// `askpass`, and `vaultfmt-askpass`: answers programs that run a helper to ask for a password.
 struct Askpass: ParsableCommand {

@@ -1,0 +1,192 @@
+package import ArgumentParser
+import VaultConsole
+import VaultExchange
+package import VaultFmt
+import VaultLocal
+
+/// The attributes of an item: everything except its name and its secret.
+package struct AttributeOptions: ParsableArguments {
+    @Option("A human-readable label.")
+    var label: String?
+
+    @Option("A human-readable comment.")
+    var comment: String?
+
+    @Option("A human-readable description of the kind of item.")
+    var description: String?
+
+    @Option("Any other attribute; may be repeated.", value: "name=value")
+    var attribute: [String] = []
+
+    @Option("Attach a file of at most 16 MiB; may be repeated.", value: "file", isFile: true)
+    var attach: [String] = []
+
+    @Option("How often to change the secret, such as 90d, 26w, 6m or 1y; or never.", value: "time")
+    var rotateEvery: ChangeInterval?
+
+    @Option("When the secret may be read, and whether on this device only.", value: "when")
+    var accessible: AccessibilityName?
+
+    package init() {}
+
+    /// The accessibility of the secret, if given.
+    package var accessibility: Accessibility? { accessible?.value }
+
+    /// True if the accessibility requires this machine's device.
+    package var deviceNeed: DeviceNeed { accessibility?.isThisDeviceOnly == true ? .create : .ifThere }
+
+    /// The attributes that the options remove.
+    package var removed: [String] { rotateEvery == .never ? [AttributeName.changeInterval] : [] }
+
+    /// The attributes that the options specify.
+    package func values() throws -> Attributes {
+        var values = Attributes()
+        for (name, value) in try named() {
+            guard name != AttributeName.oneTimePassword else {
+                throw CommandFailure(
+                    .usage,
+                    "the seed for one-time codes must not be given as an argument, because other programs can read arguments; use --otp"
+                )
+            }
+            guard !["secret", "password"].contains(name.lowercased()) else {
+                throw CommandFailure(
+                    .usage,
+                    "the attribute \(TerminalText.quoted(name)) would be stored in the index, and could be mistaken for the secret; "
+                        + "'vaultfmt set' changes the secret, and --secret-attribute stores another one")
+            }
+            guard values[name] == nil else {
+                let several =
+                    name == AttributeName.address
+                    ? "; to store several addresses, use one value with one address per line" : ""
+                throw CommandFailure(
+                    .usage, "the attribute \(TerminalText.quoted(name)) is given twice; leave one out\(several)")
+            }
+            try Self.check(name, String(decoding: value, as: UTF8.self))
+            if name == "note" {
+                Terminal.note(
+                    "the attribute 'note' is in the index, and shown in lists; 'notes' is sealed like a secret")
+            }
+            values[name] = value
+        }
+        var interval: String?
+        if case .every(let text, _)? = rotateEvery { interval = text }
+        let options = [
+            ("label", "label", label), ("comment", "comment", comment), ("description", "description", description),
+            ("rotate-every", AttributeName.changeInterval, interval),
+        ]
+        for (option, name, value) in options {
+            guard let value else { continue }
+            guard values[name] == nil else {
+                throw CommandFailure(.usage, "--\(option) and --attribute \(name)=… are both given; leave one out")
+            }
+            values[name] = Array(value.utf8)
+        }
+        for path in attach {
+            let file = try Attachment.read(path)
+            guard values.attribute(file.name) == nil else {
+                throw CommandFailure(
+                    .usage, "two attachments are named \(TerminalText.quoted(Attachment.title(file.name))); rename one")
+            }
+            values.set(file)
+        }
+        return values
+    }
+
+    /// The names and values given by --attribute.
+    package func named() throws -> [(name: String, value: [UInt8])] { try attribute.map(AttributeArgument.split) }
+
+    /// Throws an error if an attribute that `check` reads has an invalid value, because the value would be ignored.
+    private static func check(_ name: String, _ value: String) throws {
+        let isTime = Age(argument: value) != nil
+        switch name {
+        case AttributeName.expires where ImportedTime.milliseconds(dayOrTime: value) == nil:
+            let every = isTime ? value : "90d"
+            throw CommandFailure(
+                .usage,
+                "\(TerminalText.quoted(value)) is not a date; use a date such as expires=2026-12-31, or --rotate-every \(every) if the secret should be changed regularly"
+            )
+        case AttributeName.changeInterval where !isTime:
+            throw CommandFailure(.usage, "\(TerminalText.quoted(value)) is not an interval; use --rotate-every 90d")
+        case AttributeName.check where value != "off":
+            throw CommandFailure(
+                .usage,
+                "the attribute 'check' can only be 'off', which exempts the item from 'vaultfmt check'; use check=off")
+        case "rotate", "rotate-every", "rotation", "max-age", "rotation-interval":
+            guard isTime else { return }
+            throw CommandFailure(
+                .usage, "the attribute \(TerminalText.quoted(name)) has no effect; use --rotate-every \(value) instead"
+            )
+        default: return
+        }
+    }
+}
+
+/// Attributes to remove.
+package struct AttributeRemoval: ParsableArguments {
+    @Option("Remove an attribute; may be repeated.", value: "name")
+    package var removeAttribute: [String] = []
+
+    package init() {}
+}
+
+/// Filters that are not part of an item's name; an item must match all of them.
+package struct ItemFilters: ParsableArguments {
+    @Option("The label.")
+    package var label: String?
+
+    @Option("When the secret may be read.", value: "when")
+    package var accessible: AccessibilityName?
+
+    @Option("An attribute with this value; may be repeated.", value: "name=value")
+    package var attribute: [String] = []
+
+    package init() {}
+
+    /// True if any filter is given.
+    package var isAnyGiven: Bool { label != nil || accessible != nil || !attribute.isEmpty }
+
+    /// The conditions that a query does not cover.
+    /// - `place`: Filters by folder and tag.
+    /// - `words`: The words to search for.
+    package func filter(_ place: PlaceFilters, words: [String] = []) throws -> ItemFilter {
+        var filter = place.filter
+        filter.words = words
+        for text in attribute { filter.attributes.append(try AttributeArgument.split(text)) }
+        guard let name = filter.attributes.map(\.name).first(where: { Attribute.Flags.usual(for: $0) != [] }) else {
+            return filter
+        }
+        let advice =
+            name == AttributeName.notes
+            ? "'vaultfmt list WORD --notes' searches in notes" : "filter by another attribute"
+        throw CommandFailure(
+            .usage, "\(TerminalText.quoted(name)) is sealed and cannot be compared; \(advice)")
+    }
+}
+
+/// Filters by folder and tag.
+package struct PlaceFilters: ParsableArguments {
+    @Option("The folder, including its subfolders.", completion: .custom(VaultCompletion.folders))
+    package var folder: String?
+
+    @Option("A tag; may be repeated.", completion: .custom(VaultCompletion.tags))
+    package var tag: [String] = []
+
+    package init() {}
+
+    /// True if any filter is given.
+    package var isAnyGiven: Bool { folder != nil || !tag.isEmpty }
+
+    /// The filter for these options.
+    var filter: ItemFilter { ItemFilter(folder: folder, tags: tag) }
+}
+
+/// An attribute written as `NAME=VALUE`.
+enum AttributeArgument {
+    /// The name and the value.
+    static func split(_ text: String) throws -> (name: String, value: [UInt8]) {
+        guard let sign = text.firstIndex(of: "="), sign != text.startIndex else {
+            throw CommandFailure(.usage, "--attribute takes NAME=VALUE; see 'vaultfmt help items'")
+        }
+        return (String(text[..<sign]), Array(text[text.index(after: sign)...].utf8))
+    }
+}

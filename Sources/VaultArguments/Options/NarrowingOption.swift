@@ -1,0 +1,53 @@
+import ArgumentParser
+import VaultConsole
+import VaultExchange
+package import VaultFmt
+import VaultLocal
+
+/// How to treat old records that, after a change, are easier to open than their items.
+package struct NarrowingOption: ParsableArguments {
+    @Flag(
+        help: """
+            Do not compact when access to an item is narrowed; its old record stays in the file until 'vaultfmt compact' \
+            is run, and the command reports who can still read it. Access is narrowed if the item leaves a group that a \
+            scoped slot opens, or is given a stricter accessibility.
+            """)
+    var later = false
+
+    package init() {}
+
+    /// Runs changes in one transaction, and reports the old records that remain readable.
+    package func change(_ vault: Vault, _ body: (Transaction) throws(VaultError) -> Void) throws {
+        let remnants = try Progress.during("writing") {
+            try vault.transaction { (transaction) throws(VaultError) in
+                transaction.narrowing = later ? .later : .atOnce
+                try body(transaction)
+                return transaction.remnants
+            }
+        }
+        guard later else {
+            if !remnants.isEmpty {
+                Terminal.note(
+                    "the file was rewritten to protect the item's old record from its previous readers; 'vaultfmt undo' cannot go back past this change"
+                )
+            }
+            return
+        }
+        for remnant in remnants {
+            Terminal.warning(
+                "an old record of \(ItemText.summary(remnant.key)) can still be read \(remnant.readers) until 'vaultfmt compact' is run"
+            )
+        }
+    }
+}
+
+extension Remnant {
+    /// Describes the users who can still open the record but should not.
+    fileprivate var readers: String {
+        var all: [String] = []
+        if let group { all.append("with the slots of the group \(TerminalText.quoted(group))") }
+        if isOpenWhenLocked { all.append("by programs that keep keys while the vault is locked") }
+        if isForOtherDevices { all.append("on other devices") }
+        return all.joined(separator: ", ")
+    }
+}

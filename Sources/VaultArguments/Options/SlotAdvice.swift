@@ -1,0 +1,57 @@
+import VaultAge
+import VaultConsole
+package import VaultFmt
+
+/// Advice for when the factors do not open any slot: which factors the slots need, and how to provide them.
+package enum SlotAdvice {
+    /// If a failure means that no slot opens, adds advice on which factors to provide.
+    static func added(to failure: CommandFailure, _ path: String) -> CommandFailure {
+        guard failure.code == .noSlotOpens else { return failure }
+        let reason = failure.message.prefix { $0 != ";" }
+        do throws(VaultError) {
+            let slots = try Vault.slots(at: path)
+            // A user whose passphrase was just rejected does not need to be told that a passphrase is needed.
+            let needsOnlyThat = slots.allSatisfy { $0.factors == .passphrase && $0.isKnown }
+            let advice = reason == "wrong passphrase" && needsOnlyThat ? "" : "; \(text(slots))"
+            return CommandFailure(failure.status, "\(reason)\(advice)", code: failure.code)
+        } catch {
+            return failure
+        }
+    }
+
+    /// Returns text such as "it opens with a passphrase, or with a passphrase and a key file (--key-file)".
+    static func text(_ slots: [SlotInfo]) -> String {
+        var ways: [String] = []
+        for slot in slots where slot.isKnown {
+            let way = Self.way(slot.factors, provider: slot.provider)
+            if !ways.contains(way) { ways.append(way) }
+        }
+        if !ways.isEmpty && slots.contains(where: { !$0.isKnown }) {
+            ways.append("factors that only a newer vaultfmt supports")
+        }
+        guard let last = ways.popLast() else { return "its slots are of a later version: a newer vaultfmt is needed" }
+        return "it opens with " + (ways.isEmpty ? last : ways.joined(separator: ", with ") + ", or with " + last)
+    }
+
+    /// Returns text such as "it opens with a passphrase and a key file together", for a slot that was just created.
+    package static func words(_ slot: FactorKinds) -> String {
+        let isBoth = slot.contains(.passphrase) && slot != .passphrase
+        return "it opens with " + way(slot, withOptions: false) + (isBoth ? " together" : "")
+    }
+
+    private static func way(_ slot: FactorKinds, withOptions: Bool = true, provider: String? = nil) -> String {
+        let (rawKey, keyFile) = withOptions ? (" (--raw-key-file)", " (--key-file)") : ("", "")
+        if slot.contains(.rawKey) { return "a raw key\(rawKey)" }
+        var parts: [String] = []
+        if slot.contains(.passphrase) { parts.append("a passphrase") }
+        if slot.contains(.generatedKeyFile) { parts.append("a generated key file\(keyFile)") }
+        if slot.contains(.otherKeyFile) { parts.append("a key file\(keyFile)") }
+        if slot.contains(.externalKey) { parts.append(externalKey(provider, withOptions: withOptions)) }
+        return parts.joined(separator: " and ")
+    }
+
+    private static func externalKey(_ provider: String?, withOptions: Bool) -> String {
+        guard !withOptions || provider == AgeFactor.name else { return "a key that another program provides" }
+        return withOptions ? "an age identity (--identity)" : "the identity of any of its recipients"
+    }
+}

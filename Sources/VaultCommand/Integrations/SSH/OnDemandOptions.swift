@@ -1,0 +1,56 @@
+import ArgumentParser
+import Glibc
+import VaultAgent
+import VaultArguments
+import VaultConsole
+import VaultFmt
+import VaultLocal
+
+/// Options for an agent whose vault is locked: when it is opened, and what is shown until then.
+struct OnDemandOptions: ParsableArguments {
+    @Flag(
+        help: "Open the vault when a client needs it: as given, or with a passphrase that a pinentry asks for.")
+    var onDemand = false
+
+    @Flag(help: "Go on listing the public keys and their names while the vault is locked, once it was open.")
+    var listLocked = false
+
+    /// Throws a usage error if the factors could not be read again.
+    func requireFiles(_ factors: FactorOptions) throws {
+        guard onDemand else { return }
+        let hasPassphrase = getenv("VAULTFMT_PASSPHRASE").map { $0.pointee != 0 } ?? false
+        guard factors.descriptors.isEmpty, !hasPassphrase else {
+            throw ValidationError(
+                "--on-demand reads factors when they are needed; give files, not a descriptor or VAULTFMT_PASSPHRASE")
+        }
+    }
+
+    /// How the vault at a path is opened when a client needs it; nil if it is not.
+    func opening(
+        _ path: String, _ access: AccessOptions, isWritable: @escaping () -> Bool, _ programs: AskingPrograms
+    ) throws -> ServedVault.OnDemand? {
+        guard onDemand else { return nil }
+        guard programs.canAskForPassphrase || access.factors.isAnythingGiven else {
+            throw CommandFailure(
+                .unavailable,
+                "--on-demand needs a pinentry that asks for the passphrase, or a factor such as --key-file; "
+                    + "install pinentry, or name one with --pinentry")
+        }
+        try access.factors.requireNoPlugins()
+        return ServedVault.OnDemand(canAsk: programs.canAskForPassphrase) { () throws(AgentError) in
+            try Self.open { try access.openSilently(path, writable: isWritable()) }
+        } typed: { (passphrase) throws(AgentError) in
+            let vault = try Self.open { try access.openSilently(path, writable: isWritable(), typed: passphrase) }
+            guard let vault else { throw AgentError(.refused, "the passphrase opens nothing") }
+            return vault
+        }
+    }
+
+    /// Calls a function that opens a vault, and throws its failure as one of the agent: `refused` if no slot opens.
+    static func open(_ call: () throws -> Vault?) throws(AgentError) -> Vault? {
+        do { return try call() } catch {
+            let failure = CommandFailure(error)
+            throw AgentError(failure.code == .noSlotOpens ? .refused : .unavailable, failure.message)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import Glibc
+import VaultAgent
+import VaultConsole
+import VaultLocal
+
+/// A pinentry: the program of GnuPG, or one of its kind, that asks a person on a screen.
+///
+/// It asks on a terminal only if it is told one, which is the agent's own: it has no controlling terminal, no
+/// descriptor of one, and no variable that names one.
+struct PinentryProgram {
+    let path: String
+    /// The terminal on which it asks; nil if it asks on a screen.
+    private let terminal: AgentTerminal?
+
+    /// - `name`: A path, or the name of a program in PATH.
+    init(named name: String, terminal: AgentTerminal?) throws {
+        let found = name.contains("/") ? Places.resolved(name) : Subprocess.find(name)
+        guard let found, access(found, X_OK) == 0 else {
+            throw CommandFailure(
+                .unavailable,
+                "there is no program \(TerminalText.path(name)); install a pinentry, or name another with --pinentry")
+        }
+        (path, self.terminal) = (found, terminal)
+    }
+
+    private init(path: String, terminal: AgentTerminal?) { (self.path, self.terminal) = (path, terminal) }
+
+    /// Finds a pinentry in PATH that has something to ask on: a screen or, if there is one, the terminal.
+    static func find(_ terminal: AgentTerminal?) -> PinentryProgram? {
+        let hasScreen = ["DISPLAY", "WAYLAND_DISPLAY"].contains { Environment.nonEmpty($0) != nil }
+        guard terminal != nil || hasScreen else { return nil }
+        let names = terminal == nil ? ["pinentry"] : ["pinentry-curses", "pinentry-tty", "pinentry"]
+        return names.lazy.compactMap(Subprocess.find).first.map { PinentryProgram(path: $0, terminal: terminal) }
+    }
+
+    /// How the agent starts it.
+    var pinentry: Pinentry {
+        let (path, terminal) = (path, terminal)
+        return Pinentry(options: Self.characters + (terminal?.options ?? [])) { (input, output) throws(AgentError) in
+            try terminal?.requireForeground()
+            do {
+                return try Subprocess.startAsking(path, input: input, output: output) { name in
+                    Self.isWithheld(name, hasTerminal: terminal != nil)
+                }
+            } catch { throw AgentError(.system, CommandFailure(error).message) }
+        } ended: {
+            terminal?.restore()
+        }
+    }
+
+    /// The option that tells it how text is encoded, as gpg-agent does.
+    private static var characters: [String] {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { Environment.nonEmpty($0) }.first
+        return locale.map { ["lc-ctype=\($0)"] } ?? []
+    }
+
+    /// Whether a variable is kept from the program: those of this program, those that name a terminal, and, if it is to
+    /// ask on the agent's terminal, those of screens.
+    private static func isWithheld(_ name: String, hasTerminal: Bool) -> Bool {
+        if name.hasPrefix("VAULTFMT_") || name == "GPG_TTY" { return true }
+        return hasTerminal && ["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"].contains(name)
+    }
+}
+
+/// The terminal on which an agent was started that stays in the foreground.
+struct AgentTerminal {
+    private let descriptor: Int32
+    private let path: String
+    /// Its modes, which a pinentry that is killed does not restore.
+    private let modes: termios
+
+    /// Finds the terminal among the standard descriptors.
+    static func find() throws -> AgentTerminal {
+        for descriptor in [STDIN_FILENO, STDERR_FILENO, STDOUT_FILENO] {
+            var name = [CChar](repeating: 0, count: Int(PATH_MAX))
+            var modes = termios()
+            guard ttyname_r(descriptor, &name, name.count) == 0, tcgetattr(descriptor, &modes) == 0 else { continue }
+            let path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let terminal = AgentTerminal(descriptor: descriptor, path: path, modes: modes)
+            try terminal.requireForeground()
+            return terminal
+        }
+        throw CommandFailure(.noAccess, "--on-terminal needs a terminal, and the agent was started without one")
+    }
+
+    /// The options that tell a pinentry the terminal.
+    var options: [String] {
+        ["ttyname=\(path)"] + (Environment.nonEmpty("TERM").map { ["ttytype=\($0)"] } ?? [])
+    }
+
+    /// Throws if the terminal is another program's now: the agent was stopped, or goes on in the background.
+    func requireForeground() throws(AgentError) {
+        guard isForeground else {
+            throw AgentError(.unavailable, "the agent is not in the foreground of its terminal")
+        }
+    }
+
+    private var isForeground: Bool { tcgetpgrp(descriptor) == getpgrp() }
+
+    /// Restores the terminal's modes, at once: a terminal whose output is stopped must not hold up the agent.
+    func restore() {
+        guard isForeground else { return }
+        var modes = modes
+        tcsetattr(descriptor, TCSANOW, &modes)
+    }
+}

@@ -1,0 +1,102 @@
+import VaultBytes
+import VaultExchange
+package import VaultFmt
+import VaultLocal
+
+/// An item's fields, by the names used in JSON and options.
+package enum ItemField {
+    /// Returns the secret or, if a name is given, that field, attribute or attached file.
+    package static func value(_ name: String?, of item: Item, in vault: Vault) throws -> Secret {
+        guard let name else { return try vault.open(item).takeSecret() }
+        guard let field = try resolved(name, of: item) else {
+            throw missing(name, try vault.open(item).item.attributes, names(of: item))
+        }
+        if field == secret { return try vault.open(item).takeSecret() }
+        if let value = try listed(field, of: item) { return Secret(text: value) }
+        // The attribute may have any size, and comes from the record if it is sealed.
+        guard let value = try vault.attribute(field, of: item) else {
+            throw missing(name, item.attributes, names(of: item))
+        }
+        return value
+    }
+
+    /// Returns whether a name means something that is shown only on request.
+    package static func isSecret(_ name: String, of item: Item) throws -> Bool {
+        guard let field = try resolved(name, of: item) else { return false }
+        let flags = item.attributes.attribute(field)?.flags ?? []
+        return field == secret || !flags.isDisjoint(with: [.sealed, .concealed])
+    }
+
+    private static let secret = "secret"
+
+    /// Returns the field or attribute that a name means; nil if the item does not have it. An attached file is found
+    /// without its prefix, and a field by the name that other programs use.
+    private static func resolved(_ name: String, of item: Item) throws -> String? {
+        if name == secret { return name }
+        if try listed(name, of: item) != nil { return name }
+        let file = AttributeName.filePrefix + name
+        if let own = [name, file].first(where: { item.attributes.attribute($0) != nil }) { return own }
+        guard let other = otherNames[name.lowercased()] else { return nil }
+        if other == secret || item.attributes.attribute(other) != nil { return other }
+        return try listed(other, of: item).flatMap { $0.isEmpty ? nil : other }
+    }
+
+    /// Other programs' names for the fields; an attribute with such a name takes precedence.
+    private static let otherNames = [
+        "user": "account", "username": "account", "user-name": "account", "login": "account", "password": "secret",
+        "host": "server", "website": AttributeName.address, "address": AttributeName.address,
+        "note": AttributeName.notes,
+    ]
+
+    /// Returns the bytes of an earlier value or, if a name is given, one of the value's times, or an attribute that the
+    /// item had together with an earlier secret.
+    package static func value(_ name: String?, of value: EarlierValue, in vault: Vault) throws -> Secret {
+        let own = value.attribute ?? secret
+        guard let name, ![name, AttributeName.filePrefix + name].contains(own) else {
+            return try vault.secret(of: value)
+        }
+        switch name {
+        case "replaced": return Secret(text: value.replaced == 0 ? "" : Timestamp.text(value.replaced))
+        case "modified": return Secret(text: Timestamp.text(value.modified))
+        default: break
+        }
+        if let attribute = try vault.attribute(name, of: value) { return attribute }
+        guard let file = try vault.attribute(AttributeName.filePrefix + name, of: value) else {
+            throw missing(name, value.attributes, [own, "replaced", "modified"])
+        }
+        return file
+    }
+
+    private static func missing(_ name: String, _ attributes: Attributes, _ fields: [String]) -> CommandFailure {
+        let names = (fields + attributes.names).joined(separator: ", ")
+        return CommandFailure(
+            .noSuchItem, "the item has no field \(TerminalText.quoted(name)); it has \(TerminalText.escaped(names))")
+    }
+
+    /// Returns the value of a field, or of an attribute in the index; nil if the item has no such field or attribute.
+    static func listed(_ name: String, of item: Item) throws -> String? {
+        switch name {
+        case "class": return item.key.itemClass.name
+        case "group": return item.key.group
+        case "synchronizable": return item.key.synchronizable ? "true" : "false"
+        case "accessible": return item.accessibility.name
+        case "device": return item.device?.description
+        case "id": return item.id.description
+        case "created": return Timestamp.text(item.created)
+        case "modified": return Timestamp.text(item.modified)
+        default: return keyFields(item.key).first { $0.name == name }?.value ?? item.attributes.string(name)
+        }
+    }
+
+    /// The names of an item's fields.
+    package static func names(of item: Item) -> [String] {
+        [secret, "class"] + keyFields(item.key).map(\.name)
+            + ["group", "synchronizable", "accessible", "id", "created", "modified"]
+            + (item.device == nil ? [] : ["device"])
+    }
+
+    private static func keyFields(_ key: ItemKey) -> [(name: String, value: String)] {
+        key.itemClass.fields.map { ($0.name, key[$0].map(ItemText.value) ?? "") }
+            + key.texts.enumerated().map { ("field\($0 + 1)", $1) }
+    }
+}

@@ -1,0 +1,76 @@
+import Glibc
+import VaultConsole
+import VaultLocal
+
+/// What git stores of a vault, and writes in its place: attributes can make it convert files both ways.
+extension SyncRound {
+    /// Adds a vault to git's index, provided that git would return what it stores unchanged.
+    ///
+    /// Attributes, which anyone who can push can set, make git convert line endings or encodings.
+    /// - `here`: The object that the vault itself would be.
+    /// - Returns: The object that git stores.
+    func add(_ name: String, _ here: String) throws -> String {
+        let pathspec = GitFile.pathspec(name)
+        guard try !hasEncoding(name) else { throw Self.altered(name, "was not committed") }
+        // Git converts again what it has already stored only if it is told to: the attributes may be newer.
+        for options in [[], ["--renormalize"]] {
+            try git.require(["add"] + options + ["--", pathspec], "add the vault")
+            let stored = try git.require(["rev-parse", "--verify", ":0:\(name)"], "find the vault").line
+            if try givesBack(name, stored, here) { return stored }
+        }
+        _ = try git.run(["reset", "-q", "--", pathspec])
+        guard try hash(file.top + "/" + name) == here else { throw Self.overwritten(name) }
+        throw Self.altered(name, "was not committed")
+    }
+
+    /// Refuses attributes that would give every new clone a different file; the other side may have just added them.
+    func requireGivenBack(_ name: String) throws {
+        let stored = try git.require(["rev-parse", "--verify", ":0:\(name)"], "find the vault").line
+        let here = try hash(file.top + "/" + name)
+        // What has changed since is looked at when it is committed.
+        guard stored == here, try hasEncoding(name) || !givesBack(name, stored, here) else { return }
+        throw Self.altered(name, "was not pushed")
+    }
+
+    private static func altered(_ name: String, _ what: String) -> CommandFailure {
+        CommandFailure(
+            .usage,
+            "git would alter \(TerminalText.quoted(name)) because of its attributes, so it \(what); 'git check-attr -a' shows them: "
+                + "it needs -text and -ident, and no filter or encoding that changes it")
+    }
+
+    /// Whether git writes a stored version of a vault as the vault is here.
+    func givesBack(_ name: String, _ stored: String, _ here: String) throws -> Bool {
+        if stored == here, try !mayConvert(name) { return true }
+        let copy = lock.temporary("stored")
+        defer { unlink(copy) }
+        return try write(["cat-file", "--filters", "--path=\(name)", stored], to: copy) && hash(copy) == here
+    }
+
+    /// Whether a file has attributes with which git converts what it stores, so that the outcome must be compared. With
+    /// `text=auto`, git converts no file that contains a NUL, as every vault does.
+    private func mayConvert(_ name: String) throws -> Bool {
+        try values(["text", "crlf", "eol", "ident", "filter", Self.encoding], of: name).contains { attribute, value in
+            !(attribute == "text" && value == "auto")
+        }
+    }
+
+    /// Whether git stores a file in another encoding. With some encodings, it returns any bytes unchanged, but stores
+    /// them altered.
+    private func hasEncoding(_ name: String) throws -> Bool { try !values([Self.encoding], of: name).isEmpty }
+
+    private static let encoding = "working-tree-encoding"
+
+    /// The values of the given attributes, as far as a file has them.
+    private func values(_ attributes: [String], of name: String) throws -> [(attribute: String, value: String)] {
+        let answer = try git.require(["check-attr", "-z"] + attributes + ["--", name], "read the vault's attributes")
+        let parts = answer.text.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)
+        let all = stride(from: 2, to: parts.count, by: 3).map { (attribute: parts[$0 - 1], value: parts[$0]) }
+        return all.filter { !["unspecified", "unset"].contains($0.value) }
+    }
+
+    /// Returns the object that a file itself would be.
+    func hash(_ path: String) throws -> String {
+        try git.require(["hash-object", "--no-filters", "--", path], "read the vault").line
+    }
+}

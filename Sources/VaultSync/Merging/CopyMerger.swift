@@ -1,0 +1,378 @@
+import VaultArguments
+import VaultConsole
+import VaultFmt
+import VaultLocal
+
+/// The outcome for one copy.
+struct CopyOutcome {
+    let path: String
+    var report: MergeReport?
+    /// The reason it was not merged.
+    var failure: CommandFailure?
+    /// The path it was moved to.
+    var movedTo: String?
+    /// Whether the file is unrelated to the vault, although its name looks like that of a copy.
+    var isUnrelated = false
+    /// Whether it was left in place because a person may have named it.
+    var mayBeNamedByPerson = false
+    /// The bytes after the merged state of the copy: part of the copy may be missing.
+    var tail = TailState.clean
+    /// Whether the vault has conflicts to settle, from this copy or from before.
+    var leavesConflicts = false
+}
+
+/// Merges copies of a vault into it.
+struct CopyMerger {
+    let path: String
+    let access: AccessOptions
+    var options: MergeOptions
+    /// The factors of the copies, if they are not the vault's.
+    var otherFactors: FactorSources?
+    /// Whether changes that the user dropped here may come back.
+    var acceptsDropped = false
+    /// The canonical path of the vault, if `path` is a temporary file.
+    var place: String?
+    /// Whether this machine checks the vault against the state it remembers, and updates that state.
+    var isWatched = true
+    /// Called with the path of the copy, for confirmation before anything from a branch under replaced keys is merged.
+    var confirm: (MergeReport, _ copy: String) throws -> Bool = { _, _ in true }
+    /// The way to open a copy that has other factors.
+    var factorAdvice = "give them with --other-passphrase-file or --other-key-file"
+
+    private struct OtherVault: Error {
+        let path: String
+        let id: VaultID
+
+        var outcome: CopyOutcome {
+            CopyOutcome(
+                path: path, failure: CommandFailure(.usage, "another vault (\(id)), which was left unchanged"),
+                isUnrelated: !ConflictCopies.isMarked(path))
+        }
+    }
+
+    private struct Copy {
+        let path: String
+        let state: StateID
+        let mark: FileMark?
+        /// The bytes after its state, which show that its writer was interrupted or that it was not copied completely.
+        let tail: TailState
+        /// Whether a person could have named it; see `ConflictCopies.Candidate`.
+        var mayBeNamedByPerson = false
+        /// Opens the copy. There can be any number of copies, so those that syncers left are not kept open.
+        let open: () throws -> Vault
+    }
+
+    // MARK: named copies
+
+    /// Merges all copies, newest first. If one fails, copies that were merged before it stay merged.
+    func merge(_ others: [String]) throws -> [CopyOutcome] {
+        let first = try access.open(path, anchors: .ignore)
+        var copies: [Copy] = []
+        for other in others {
+            let vault = try open(other, of: first)
+            copies.append(Copy(path: other, state: vault.state, mark: nil, tail: vault.tail) { vault })
+        }
+        Self.sort(&copies)
+        let target = try target(first, copies)
+        var outcomes: [CopyOutcome] = []
+        for copy in copies {
+            guard var outcome = try merge(try copy.open(), copy.path, into: target.vault) else {
+                throw CommandFailure.declined("\(TerminalText.path(copy.path)) was not merged")
+            }
+            outcome.tail = copy.tail
+            outcomes.append(outcome)
+        }
+        try finish(target, &outcomes)
+        return outcomes
+    }
+
+    /// Merges one copy into a vault that is open for writing; returns nil if the user declined.
+    /// - `name`: The copy's name in messages.
+    func merge(_ other: String, called name: String, into vault: Vault) throws -> CopyOutcome? {
+        let copy = try open(other, called: name, of: vault)
+        var outcome = try merge(copy, name, into: vault)
+        outcome?.tail = copy.tail
+        return outcome
+    }
+
+    /// Opens a copy with the key that opened the vault or, failing that, with its own factors.
+    private func open(_ other: String, called name: String? = nil, of vault: Vault) throws -> Vault {
+        guard try UserFiles.exists(other) else {
+            throw CommandFailure(.noSuchFile, "there is no vault \(TerminalText.path(other)); check the path")
+        }
+        let id = try whileOpening { try Vault.id(at: other) }
+        guard id == vault.id else {
+            throw CommandFailure(
+                .usage,
+                "\(TerminalText.path(other)) is another vault (\(id)), not a copy of \(TerminalText.path(path)) (\(vault.id)); "
+                    + "'vaultfmt copy --all --vault \(TerminalText.word(other)) --to \(TerminalText.word(path)) --on-duplicate update-newer' copies its items into it"
+            )
+        }
+        if let copy = try access.openCopy(other, of: vault) { return copy }
+        let name = name ?? TerminalText.path(other)
+        do {
+            if let otherFactors {
+                return try access.open(other, with: otherFactors.read(), writable: false, anchors: .ignore)
+            }
+            return try access.withFactors(other, called: name) { given in
+                try access.open(other, with: given, writable: false, anchors: .ignore)
+            }
+        } catch let failure as CommandFailure where failure.status == .noAccess {
+            throw CommandFailure(
+                failure.status,
+                "\(name) has other factors than this copy: \(failure.message); \(factorAdvice)",
+                code: failure.code)
+        }
+    }
+
+    // MARK: conflict copies
+
+    /// Merges the copies that syncers left, and moves each aside once the vault has its contents. A file that is not a
+    /// copy, or that cannot be merged, is reported and left in place; no factor is tried on it.
+    func mergeConflictCopies() throws -> [CopyOutcome] {
+        let first = try access.open(path, anchors: .ignore)
+        let candidates = try ConflictCopies.candidates(of: path)
+        var outcomes: [CopyOutcome] = []
+        var copies: [Copy] = []
+        var unread: [CopyOutcome] = []
+        for candidate in candidates {
+            let other = candidate.path
+            do {
+                let mark = try FileMark(other)
+                let vault = try openLeft(other, of: first)
+                copies.append(
+                    Copy(
+                        path: other, state: vault.state, mark: mark, tail: vault.tail,
+                        mayBeNamedByPerson: candidate.mayBeNamedByPerson
+                    ) { try openLeft(other, of: first) })
+            } catch  where candidate.mayBeNamedByPerson && Self.isNoCopy(error) {
+                unread.append(CopyOutcome(path: other, failure: error as? CommandFailure))
+            } catch let other as OtherVault {
+                outcomes.append(other.outcome)
+            } catch {
+                var outcome = CopyOutcome(path: other, failure: CommandFailure(error))
+                // An older backup may have other keys; the user is told that it was not merged, but the merge does not fail.
+                outcome.isUnrelated = candidate.mayBeNamedByPerson && outcome.failure?.status == .noAccess
+                outcomes.append(outcome)
+            }
+        }
+        Self.sort(&copies)
+        let target = try Self.preferring(outcomes + unread) { try self.target(first, copies) }
+        var done: [(copy: Copy, index: Int)] = []
+        for copy in copies {
+            do {
+                let vault = try copy.open()
+                if copy.mayBeNamedByPerson, try !hasNews(vault, for: target.vault) { continue }
+                var outcome = try merge(vault, copy.path, into: target.vault) ?? CopyOutcome(path: copy.path)
+                outcome.mayBeNamedByPerson = copy.mayBeNamedByPerson
+                (outcome.tail, outcome.failure) = (copy.tail, Self.failure(copy.tail))
+                // What is damaged in the vault may be intact in the copy.
+                let isLeft =
+                    outcome.mayBeNamedByPerson || copy.tail != .clean || outcome.report?.hasDamage == true
+                outcomes.append(outcome)
+                if !isLeft { done.append((copy, outcomes.endIndex - 1)) }
+            } catch {
+                outcomes.append(CopyOutcome(path: copy.path, failure: CommandFailure(error)))
+            }
+        }
+        try Self.preferring(outcomes + unread) { try finish(target, &outcomes) }
+        // Only now: a copy may be what proves that the vault continues what this machine remembers.
+        if !options.isRehearsal { moveAside(done, &outcomes) }
+        return outcomes
+    }
+
+    /// Whether a file with the name of a copy is not a copy, but another vault or no vault at all.
+    private static func isNoCopy(_ error: any Error) -> Bool {
+        guard let failure = error as? CommandFailure else { return error is OtherVault }
+        return failure.code == .notAVault || failure.status == .usage
+    }
+
+    private func moveAside(_ copies: [(copy: Copy, index: Int)], _ outcomes: inout [CopyOutcome]) {
+        for (copy, index) in copies {
+            do { outcomes[index].movedTo = try moveAside(copy) } catch {
+                outcomes[index].failure = CommandFailure(error)
+            }
+        }
+    }
+
+    /// Replaces the refusal of a vault with the failure to read or write a copy, if there was one: with that copy, the
+    /// vault might have continued what this machine remembers, and there is nothing to accept until the copy has been
+    /// merged.
+    private static func preferring<R>(_ outcomes: [CopyOutcome], _ body: () throws -> R) throws -> R {
+        do { return try body() } catch {
+            guard [.forked, .rolledBack].contains(CommandFailure(error).code),
+                let failed = outcomes.first(where: { $0.failure?.status == .io || $0.failure?.status == .busy }),
+                let failure = failed.failure
+            else { throw error }
+            throw CommandFailure(
+                failure.status, "\(TerminalText.path(failed.path)) was not merged: \(failure.message)",
+                code: failure.code)
+        }
+    }
+
+    /// Opens a copy only with the key that opened the vault: a planted header must not trigger a key derivation.
+    private func openLeft(_ other: String, of vault: Vault) throws -> Vault {
+        let id = try whileOpening { try Vault.id(at: other) }
+        guard id == vault.id else {
+            throw OtherVault(path: other, id: id)
+        }
+        guard let copy = try access.openCopy(other, of: vault) else {
+            throw CommandFailure(
+                .noAccess,
+                "does not open with this vault's key; if you trust it, merge it by name: 'vaultfmt merge VAULT COPY'",
+                code: .noSlotOpens)
+        }
+        guard copy.tail != .writeInProgress else {
+            throw CommandFailure(.busy, "is being written to; merge again when that has ended")
+        }
+        return copy
+    }
+
+    /// Whether a copy has changes that the vault lacks. A backup has none.
+    private func hasNews(_ copy: Vault, for vault: Vault) throws -> Bool {
+        var rehearsal = options
+        rehearsal.isRehearsal = true
+        do throws(VaultError) {
+            return ![.same, .ours].contains(try vault.merge(copy, options: rehearsal).outcome)
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    /// Why a copy is left in place although it has been merged.
+    private static func failure(_ tail: TailState) -> CommandFailure? {
+        guard let end = tail.endOfCopy else { return nil }
+        return CommandFailure(
+            .incomplete,
+            "\(end), so it was left in place; wait until the rest has been synced and merge again, or delete it")
+    }
+
+    private func moveAside(_ copy: Copy) throws -> String {
+        guard try FileMark(copy.path) == copy.mark else {
+            throw CommandFailure(.busy, "was changed while it was being merged; run the command again")
+        }
+        return try MovedAside.move(copy.path, of: path)
+    }
+
+    // MARK: merging
+
+    /// Sorts the copies, newest first. The result does not depend on their order, but merging the first may make the
+    /// others unnecessary.
+    private static func sort(_ copies: inout [Copy]) {
+        copies.sort { left, right in
+            let (one, other) = (left.state, right.state)
+            guard one.generation == other.generation else { return one.generation > other.generation }
+            return other.chain.lexicographicallyPrecedes(one.chain)
+        }
+    }
+
+    /// Opens the vault for merging and checks it against what this machine remembers. A syncer may have replaced it
+    /// with another machine's copy. A different history is accepted if one of the copies continues the remembered
+    /// state, because the merged vault then continues it too.
+    private func target(_ first: Vault, _ copies: [Copy]) throws -> (vault: Vault, needsCheck: Bool) {
+        guard isWatched else { return (try reopen(first, isWatched: false), false) }
+        do {
+            return (try reopen(first, isWatched: true), false)
+        } catch let refusal as CommandFailure {
+            let machine = try ThisMachine.current()
+            guard [.forked, .rolledBack].contains(refusal.code),
+                let remembered = try machine.remembered(first.id, at: path) ?? machine.remembered(first.id),
+                try copies.contains(where: { copy in
+                    try [.same, .descends].contains(copy.open().verdict(on: remembered.anchor))
+                })
+            else { throw refusal }
+            if !acceptsDropped { try check(first, into: first) }
+            return (try reopen(first, isWatched: false), true)
+        }
+    }
+
+    /// Checks that a vault that this machine would have refused continues the remembered state once the copies are
+    /// merged, and notes whether anything is left to settle: a copy may also have had conflicts already.
+    private func finish(_ target: (vault: Vault, needsCheck: Bool), _ outcomes: inout [CopyOutcome]) throws {
+        if target.needsCheck, !options.isRehearsal {
+            if acceptsDropped { try check(target.vault, into: target.vault) }
+            try ThisMachine.current().check(target.vault)
+        }
+        let isUnsettled = try outcomes.contains { $0.report != nil } && !target.vault.conflicts().isEmpty
+        guard isUnsettled else { return }
+        for index in outcomes.indices where outcomes[index].report != nil { outcomes[index].leavesConflicts = true }
+    }
+
+    private func reopen(_ vault: Vault, isWatched: Bool) throws -> Vault {
+        guard let again = try access.openCopy(path, of: vault, writable: !options.isRehearsal, isWatched: isWatched)
+        else { throw CommandFailure(.busy, "another program has just changed the keys of the vault; try again") }
+        return again
+    }
+
+    /// Refuses a copy with changes that the user dropped here, unless the user asks for them.
+    private func check(_ other: Vault, into vault: Vault) throws {
+        let machine = try ThisMachine.current()
+        do throws(VaultError) {
+            try machine.checkMerge(of: other, into: vault, takesDropped: acceptsDropped, at: place)
+        } catch {
+            guard error.code == .forked else { throw error }
+            throw CommandFailure(
+                .damaged,
+                "\(error.detail); nothing was merged: 'vaultfmt merge --accept-dropped' takes them in again",
+                code: error.code)
+        }
+    }
+
+    /// - Returns: Nil if the user declined.
+    private func merge(_ other: Vault, _ name: String, into vault: Vault) throws -> CopyOutcome? {
+        if !acceptsDropped { try check(other, into: vault) }
+        if options.acceptsOldKeys, !options.isRehearsal {
+            var rehearsal = options
+            rehearsal.isRehearsal = true
+            let report = try vault.merge(other, options: rehearsal)
+            if report.outcome == .adopted, try !confirm(report, name) { return nil }
+        }
+        let report = try merge(other, into: vault)
+        // Only now: what was dropped must not come back because of a merge that failed. A dry run forgets nothing.
+        if acceptsDropped, !options.isRehearsal { try check(other, into: vault) }
+        let leavesConflicts = try report.hasConflicts || report.outcome == .theirs && !other.conflicts().isEmpty
+        return CopyOutcome(path: name, report: report, leavesConflicts: leavesConflicts)
+    }
+
+    private func merge(_ other: Vault, into vault: Vault) throws -> MergeReport {
+        let progress = Progress("merging", of: "items")
+        defer { progress.finish() }
+        do throws(VaultError) {
+            return try vault.merge(other, options: options) { done, total in progress.update(done, of: total) }
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private static func failure(_ error: VaultError) -> CommandFailure {
+        switch error.code {
+        case .foreignOwner:
+            CommandFailure(
+                ExitStatus(error),
+                "\(error.description); nothing was merged: see 'vaultfmt merge --help', --accept-old-keys",
+                code: error.code)
+        case .noSlotOpens where error.detail == VaultError.slotsInUseGone.detail:
+            CommandFailure(
+                ExitStatus(error),
+                "\(error.description); nothing was merged: give the factors of such a slot, or the other copy's with --other-passphrase-file or --other-key-file",
+                code: error.code)
+        case .authenticationFailed, .structureInvalid, .headerInvalid:
+            CommandFailure(
+                ExitStatus(error),
+                "\(error.description); nothing was merged: run 'vaultfmt verify' on both to see which is damaged",
+                code: error.code)
+        default: CommandFailure(opened: error)
+        }
+    }
+}
+
+extension TailState {
+    /// How a copy with such a tail ends; nil for a whole one.
+    var endOfCopy: String? {
+        switch self {
+        case .clean, .writeInProgress: nil
+        case .torn: "ends within a change"
+        case .damaged, .incomplete: "ends with changes that cannot be read"
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import VaultConsole
+import VaultExchange
+package import VaultFmt
+import VaultLocal
+
+/// The report of a merge for people: names, never secrets.
+package enum MergeText {
+    /// Returns the lines for one copy: its outcome, then one line for each item and slot worth mentioning.
+    static func lines(_ outcome: CopyOutcome, of vault: String) -> [String] {
+        let name = TerminalText.path(outcome.path)
+        var lines: [String] = []
+        if let report = outcome.report {
+            lines.append("\(name): \(summary(report))")
+            lines += report.added.map { "  added: \(ItemText.summary($0))" }
+            lines += report.taken.map { "  changed: \(ItemText.summary($0))" }
+            lines += report.supplemented.map {
+                "  unchanged, but with other values in its history or to settle: \(ItemText.summary($0))"
+            }
+            lines += report.removed.map { "  removed: \(ItemText.summary($0))" }
+            lines += report.notes.map { "  \(note($0))" }
+            if let limit = report.limit { lines.append("  earlier values kept: \(limit)") }
+        }
+        if let failure = outcome.failure { lines.append("\(name): \(failure.message)") }
+        if outcome.mayBeNamedByPerson, outcome.report?.isRehearsal == false {
+            lines.append("\(name): left in place, because you may have named it; everything in it is in the vault now")
+        }
+        if let place = outcome.movedTo { lines.append("\(name): moved to \(TerminalText.path(place))") }
+        return lines
+    }
+
+    private static func summary(_ report: MergeReport) -> String {
+        let would = report.isRehearsal ? "would be " : ""
+        var counts =
+            "\(count(report.added.count)) added, \(report.taken.count) changed, \(report.removed.count) removed"
+        if !report.supplemented.isEmpty { counts += ", \(report.supplemented.count) with other values kept" }
+        switch report.outcome {
+        case .same: return "the same state; there is nothing to merge"
+        case .ours: return "everything it contains is already here; there is nothing to merge"
+        case .theirs:
+            return
+                "includes every change of this vault, and \(report.isRehearsal ? "would replace" : "replaced") it: \(counts)"
+        case .merged: return "\(would)merged: \(counts)"
+        case .adopted:
+            let changed = report.notes.count { if case .takenInToSettle = $0 { true } else { false } }
+            let items = report.added.count + changed
+            return
+                "was continued under replaced keys: values of \(count(items)) \(would)taken in, to settle or as earlier values"
+        }
+    }
+
+    /// Returns a line for each finding, up to as many as a person would read.
+    static func noteLines(_ report: MergeReport) -> [String] {
+        let most = 50
+        let lines = report.notes.prefix(most).map(note)
+        return report.notes.count > most ? lines + ["… and \(report.notes.count - most) more"] : lines
+    }
+
+    package static func count(_ items: Int) -> String { items == 1 ? "1 item" : "\(items) items" }
+
+    private static func note(_ note: MergeReport.Note) -> String {
+        switch note {
+        case .conflict(let key, let fields):
+            "both changed: \(ItemText.summary(key)): \(Self.fields(fields)); 'vaultfmt conflicts' settles it"
+        case .keptAgainstRemoval(let key):
+            "removed in one copy but changed in the other, so it was kept: \(ItemText.summary(key))"
+        case .renamed(let key, let new): "renamed: \(ItemText.summary(key)) is now \(ItemText.summary(new))"
+        case .withoutSecret(let key):
+            "has no secret any more, because the last one was forgotten: \(ItemText.summary(key))"
+        case .keptForSplitID(let key):
+            "two machines used the same replica id, so it is not known whether this item was removed; it was kept: \(ItemText.summary(key))"
+        case .earlierValuesDropped(let key):
+            "had no room for all earlier values; the oldest were dropped: \(ItemText.summary(key))"
+        case .takenInToSettle(let key):
+            "values under the old keys, to settle or as earlier values: \(ItemText.summary(key))"
+        case .removalNotCarriedOut(let key): "removed under the old keys, so it was kept: \(ItemText.summary(key))"
+        case .keptForDevice(let key):
+            "belongs to another device and stays under a key that a former member of its group still has: \(ItemText.summary(key))"
+        case .slotRemoved(let id, let name): "slot removed: \(slot(id, name))"
+        case .slotTaken(let id, let name): "slot added: \(slot(id, name))"
+        case .slotChanged(let id, let name): "slot with the other copy's name and factors: \(slot(id, name))"
+        case .slotChangedInBoth(let id, let name, let isOurs):
+            "both copies changed this slot's name, passphrase or key; \(isOurs ? "this vault's" : "the other copy's") was set later and is used now: \(slot(id, name))"
+        case .slotLostGroups(let id, let name, let groups):
+            "slot that no longer opens \(list(groups)): \(slot(id, name))"
+        case .slotGainedGroups(let id, let name, let groups): "slot that also opens \(list(groups)): \(slot(id, name))"
+        case .slotAddedAgain(let id, let name):
+            "between them, the two copies had removed every full slot, so the one that opened this vault was added again, and the others are gone: \(slot(id, name))"
+        case .slotDropped(let id, let name): "slot of unknown type, dropped: \(slot(id, name))"
+        case .slotNotCarriedOut(let id, let name):
+            "slot added, changed or removed under the old keys; that change was not carried out: \(slot(id, name))"
+        case .extensionDiffers(let name):
+            "extension differs; this vault's version was kept: \(TerminalText.quoted(name))"
+        case .sharedKey(let key, let other):
+            "two items, one from each copy, have the same name: \(ItemText.summary(key)) and \(ItemText.summary(other)); 'vaultfmt move' renames one"
+        case .damaged(let what): "damaged in the vault: \(what)"
+        case .copyDamaged(let what): "damaged in the other copy, and not taken from it: \(what)"
+        }
+    }
+
+    private static func slot(_ id: SlotID, _ name: String) -> String {
+        name.isEmpty ? id.description : "\(id) \(TerminalText.quoted(name))"
+    }
+
+    private static func list(_ groups: [String]) -> String {
+        groups.map { TerminalText.quoted($0) }.joined(separator: ", ")
+    }
+
+    static func fields(_ fields: [ConflictField]) -> String { fields.map(field).joined(separator: ", ") }
+
+    /// The name of a field, quoted if it is an attribute.
+    package static func field(_ field: ConflictField) -> String {
+        switch field {
+        case .secret: "secret"
+        case .attribute(let name): TerminalText.quoted(name)
+        case .key: "name"
+        case .place: "group and accessibility"
+        }
+    }
+}
