@@ -296,6 +296,8 @@ public struct Machine: Sendable {
         at place: String? = nil, progress: ((UInt64, UInt64) -> Void)? = nil
     ) throws(VaultError) -> MergeReport {
         let path = place ?? vault.path
+        var options = options
+        options.keepsNewerValues = true
         var merged: WatchedState?
         // The copy may have changed since the first check.
         let report = try vault.merge(other, options: options, progress: progress) { (seen) throws(VaultError) in

@@ -10,8 +10,7 @@ struct RememberedPlaces: Sendable {
     let folder: String
 
     private static let what = "remembered state"
-    /// The maximum number of remembered places of one vault whose files no longer exist; the entries of others are
-    /// removed.
+    /// If more than this number of remembered places of a vault no longer have a file, their entries are removed.
     private static let mostGone = 32
 
     static func role(_ isOwner: Bool) -> String { isOwner ? "owner" : "scoped" }

@@ -2,7 +2,7 @@ package import VaultBytes
 public import VaultFmt
 package import VaultStore
 
-/// The newest state of a vault that this machine authenticated at one place and knows to be durable.
+/// The newest state of a vault that this machine has authenticated at one path and knows to have reached the disk.
 public struct RememberedState: Sendable {
     package let vault: VaultID
     package let point: AnchorPoint

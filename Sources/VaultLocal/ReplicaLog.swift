@@ -23,7 +23,7 @@ struct ReplicaLog {
         enum Kind: UInt64 {
             /// A change under the id begins. Other writers do not use the id until it ends.
             case claim = 1
-            /// The claimed change is about to be committed, with this last revision.
+            /// The claimed change is about to be committed; the entry contains its last revision.
             case note = 2
             /// The claimed change was abandoned.
             case release = 3

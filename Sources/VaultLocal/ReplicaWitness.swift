@@ -80,7 +80,7 @@ struct ReplicaWitness: Sendable {
             do throws(VaultError) { try file.write(Self.encode(entry, key), at: offset) } catch {}
         }
 
-        /// Returns a hash of a replica id file's path, and the offset of its place in the table.
+        /// Returns a hash of the path of a replica id file, and the offset of the file's entry in the table.
         private static func place(of memory: String) -> (key: Bytes32, offset: UInt64) {
             var hash = Blake2b()
             hash.update("vaultfmt witness")

@@ -34,10 +34,17 @@ package enum TerminalText {
         return result
     }
 
-    /// Returns a name in quotes for a message, escaped and truncated to keep the message readable.
+    /// Returns a name in quotes for a message, escaped, and truncated to keep the message readable. A quote in the name
+    /// is escaped, too, because it would look like the end of the name, and what follows it like the message's own
+    /// words.
     package static func quoted(_ text: String, limit: Int = 80) -> String {
-        let shown = escaped(text)
-        return shown.count <= limit ? "'\(shown)'" : "'\(shown.prefix(limit))…'"
+        let escaped = escaped(text).unicodeScalars
+        var shown = "'"
+        for scalar in escaped.prefix(limit) {
+            if scalar == "'" { shown += "\\" }
+            shown.unicodeScalars.append(scalar)
+        }
+        return shown + (escaped.count > limit ? "…'" : "'")
     }
 
     /// Returns a path in quotes for a message, escaped but not truncated.

@@ -97,7 +97,9 @@ extension Machine {
     ///   - vault: The vault for which the plan was made.
     /// - Throws: The same errors as `Vault.undo(to:from:)`.
     public func carryOut(_ step: UndoStep, on vault: Vault) throws(VaultError) {
-        try vault.undo(to: step.target, from: step.now, settles: step.isRedo)
+        // What a merge has left to settle was not there before it, and is not there after its undo.
+        let settles = step.isRedo || step.entries.contains(where: \.isMerge)
+        try vault.undo(to: step.target, from: step.now, settles: settles)
         guard vault.state != step.now else { return }
         let entry = OwnCommits.Entry(
             generation: vault.state.generation, chain: vault.state.chainValue, target: step.position,

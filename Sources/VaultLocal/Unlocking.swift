@@ -64,7 +64,7 @@ extension Machine {
         return KernelKeyring.isApart ? .unknown : .wasNotUnlocked
     }
 
-    /// Locks all vaults of this user. Returns how many were unlocked; nil if that is inconclusive (``Locked/unknown``).
+    /// Locks all vaults of this user. Returns how many were unlocked; nil if that is unknown (``Locked/unknown``).
     @discardableResult
     public static func lockAll() throws(VaultError) -> Int? {
         let count = try KernelKeyring.dropAll()

@@ -61,32 +61,40 @@ class Disturbances:
 
     # Changes of the vault by the command, which both agents follow.
 
+    def write(self, *arguments: str, given: bytes | str = b"", runtime: str | None = None) -> None:
+        """Runs a command that writes to the vault."""
+        written = self.full.served.written
+        with written.change(True):
+            pass
+        with written.change(False):
+            self.setting.vaultfmt(*arguments, given=given, runtime=runtime)
+
     def change_item(self) -> None:
         name = f"made {self.number}"
         secret = f"secret {self.number} of the command".encode()
-        self.setting.vaultfmt("set", name, "ann", "--group", "desktop", given=secret)
+        self.write("set", name, "ann", "--group", "desktop", given=secret)
         found = self.bus.search({"service": name, "username": "ann"})
         if len(found[0]) != 1 or found[1]:
             raise Wrong(f"an item that the command has set is found as {found}")
         if self.bus.secret(found[0][0]) != secret:
             raise Wrong("an item that the command has set has another secret")
         self.wait()
-        self.setting.vaultfmt("remove", name, "ann", "--group", "desktop", "--yes")
+        self.write("remove", name, "ann", "--group", "desktop", "--yes")
         if self.bus.search({"service": name, "username": "ann"}) != ([], []):
             raise Wrong("an item that the command has removed is found")
 
     def change_key(self) -> None:
         """The agents list a key as soon as it exists, and not any longer when it does not."""
         name = f"key {self.number}"
-        self.setting.vaultfmt("set", name, "--group", "other", "--ssh-generate", "ed25519", "--attribute", "ssh=off")
+        self.write("set", name, "--group", "other", "--ssh-generate", "ed25519", "--attribute", "ssh=off")
         blob = self.setting.public(name, "other")
         self.full.served.others.add(blob)
-        self.setting.vaultfmt("update", name, "--group", "other", "--attribute", "ssh=offer")
+        self.write("update", name, "--group", "other", "--attribute", "ssh=offer")
         self.must_list(self.full, blob, True)
         # The scoped slot does not open this group.
         self.must_list(self.scoped, blob, False)
         self.wait()
-        self.setting.vaultfmt("remove", name, "--group", "other", "--yes")
+        self.write("remove", name, "--group", "other", "--yes")
         self.must_list(self.full, blob, False)
 
     def must_list(self, agent: Agent, blob: bytes, is_listed: bool) -> None:
@@ -150,7 +158,7 @@ class Disturbances:
         path.write_text(new)
         path.chmod(0o600)
         with self.full.served.vault_locked.change(True):
-            self.setting.vaultfmt("rekey", "--new-passphrase-file", str(path), "--kdf", "testing", runtime=self.full.name)
+            self.write("rekey", "--new-passphrase-file", str(path), "--kdf", "testing", runtime=self.full.name)
             self.setting.passphrase = new
         self.wait()
         self.unlock_vault()

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import plan
@@ -31,11 +32,10 @@ BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration
   <limit name="auth_timeout">120000</limit>
 </busconfig>
 """
-# Agrees or not, as the question says, and notes when it is started while another one asks.
+# Agrees or not, as the question says, and notes when it is started while another one of the same agent asks.
 ASKING = """#!/bin/sh
-exec 9>>"{folder}/asking"
-flock -n 9 || echo "$1" >>"{folder}/overlaps"
-echo "$1" >>"{folder}/asked"
+exec 9>>"{folder}/asking-{name}"
+flock -n 9 || echo "{name}: $1" >>"{folder}/overlaps"
 case $1 in *" agree'"* | *"'agree'"*) exit 0 ;; *) exit 1 ;; esac
 """
 GROUPS = ("ssh", "desktop")
@@ -50,14 +50,11 @@ class Setting:
         self.processes: list[subprocess.Popen[str]] = []
         (folder / "bin").mkdir()
         (folder / "bin/vaultfmt").symlink_to(binary)
-        asking = folder / "ask"
-        asking.write_text(ASKING.format(folder=folder))
-        asking.chmod(0o755)
         self.passphrase = "correct horse battery staple"
         self.environment = {
             "HOME": str(folder), "XDG_STATE_HOME": str(folder / "state"), "XDG_DATA_HOME": str(folder / "data"),
             "PATH": f"{folder / 'bin'}:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "VAULTFMT_VAULT": str(folder / "test.vault"),
-            "SSH_ASKPASS": str(asking), "SWIFT_BACKTRACE": "enable=no",
+            "SWIFT_BACKTRACE": "enable=no",
         }  # fmt: skip
         self.notes = {f"{number} {'refuse' if number % 3 == 2 else 'agree'}": f"secret of note {number}".encode() for number in range(plan.NOTES)}
 
@@ -148,9 +145,12 @@ class Setting:
         """Returns the agent's process and its socket, when it answers."""
         runtime = self.folder / name
         runtime.mkdir(mode=0o700)
+        asking = self.folder / f"ask-{name}"
+        asking.write_text(ASKING.format(folder=self.folder, name=name))
+        asking.chmod(0o755)
         process = self.start(
             "vaultfmt", "agent", "--collection", "desktop", *options,
-            environment={"XDG_RUNTIME_DIR": str(runtime), "DBUS_SESSION_BUS_ADDRESS": bus, **environment},
+            environment={"XDG_RUNTIME_DIR": str(runtime), "DBUS_SESSION_BUS_ADDRESS": bus, "SSH_ASKPASS": str(asking), **environment},
         )  # fmt: skip
         found = re.match(r"SSH_AUTH_SOCK='?([^';]+)", first_line(process))
         if not found:
@@ -189,6 +189,15 @@ def first_line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline() if process.stdout else ""
 
 
+@dataclass(frozen=True)
+class Memory:
+    """In MB: the most that was a process's own, what still is, and the most together with its program's files."""
+
+    peak: float
+    kept: float
+    resident: float
+
+
 class Agent:
     """An agent under test, and what its clients know of it."""
 
@@ -204,10 +213,12 @@ class Agent:
         text = Path(f"/proc/{self.process.pid}/{file}").read_text()
         return dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
 
-    @property
-    def peak(self) -> float:
-        """The most memory that it has had, in MB."""
-        return int(self.lines("status")["VmHWM"].split()[0]) * 1024 / 1e6
+    def memory(self) -> Memory:
+        """Its memory: what is its own, and what it has of its program's files, which all processes share."""
+        status = {name: int(value.split()[0]) * 1024 / 1e6 for name, value in self.lines("status").items() if name.startswith(("Vm", "Rss"))}
+        files = status["RssFile"] + status["RssShmem"]
+        # The system remembers only the peak of both. The pages of files were hardly more then.
+        return Memory(peak=status["VmHWM"] - files, kept=status["RssAnon"], resident=status["VmHWM"])
 
     def descriptors(self) -> int | None:
         """How many descriptors it has open; None if this user may not see that of a hardened process."""

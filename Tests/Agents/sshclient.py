@@ -25,6 +25,8 @@ class Served:
     foreign: list[bytes]
     vault_locked: Switch = field(default_factory=lambda: Switch(False))
     agent_locked: Switch = field(default_factory=lambda: Switch(False))
+    # Whether the command writes to the vault.
+    written: Switch = field(default_factory=lambda: Switch(False))
     # Whatever else it may offer: keys that clients add, and those that a disturbance makes.
     others: set[bytes] = field(default_factory=set)
     # Sessions of all clients, of which each is only its own client's.

@@ -80,7 +80,7 @@ struct PromptTests {
         let told = test.service.takeEvents().map(\.action)
         #expect(
             told == [
-                "refused: delete the collection 'desktop/x' without items: the prompt has been shown already"
+                "refused: delete the collection 'desktop/x' without items: the prompt has already been shown"
             ])
     }
 

@@ -167,6 +167,25 @@ struct SessionWatchTests {
         #expect(SessionWatch.most * 6 + 1 <= SessionWatch.mostValues)
     }
 
+    @Test("Of many sessions, some are asked about at a time, each of them once, and in their order")
+    func pieces() {
+        var watch = SessionWatch(user: 1000, session: nil)
+        _ = watch.takeQuestions()
+        watch.answer(.owner, [.text(":1.7")])
+        let paths = (0..<300).map { "/org/freedesktop/login1/session/_3\($0)" }
+        watch.answer(.sessions, [.array("(susso)", paths.map { Self.session($0) })])
+        #expect(watch.takeQuestions(atMost: 2) == [.sessions, .delay])
+        #expect(watch.takeQuestions(atMost: 0).isEmpty && watch.takeQuestions(atMost: -1).isEmpty)
+        var asked: [SessionWatch.Question] = []
+        while true {
+            let some = watch.takeQuestions(atMost: 64)
+            #expect(some.count <= 64)
+            if some.isEmpty { break }
+            asked += some
+        }
+        #expect(asked == paths.map { .session($0) })
+    }
+
     @Test("Sleep locks the vault, and is delayed again after it")
     func sleep() {
         var watch = watch([])

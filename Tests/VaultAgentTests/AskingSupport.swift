@@ -35,8 +35,10 @@ enum Shell {
         }
     }
 
-    /// Starts a script in a process group of its own.
-    static func start(_ script: String, input: Int32? = nil, output: Int32) throws -> pid_t {
+    /// Starts a script in a process group of its own, or in that of another program.
+    static func start(
+        _ script: String, input: Int32? = nil, output: Int32, inGroupOf program: pid_t = 0
+    ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
         posix_spawn_file_actions_init(&actions)
@@ -51,6 +53,7 @@ enum Shell {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setpgroup(&attributes, program)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
         var words: [UnsafeMutablePointer<CChar>?] = (["/bin/bash", "-c", script] as [String]).map { strdup($0) }
         words.append(nil)

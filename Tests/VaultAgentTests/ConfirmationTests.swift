@@ -153,10 +153,41 @@ struct ConfirmationTests {
         let questions = asking("sleep 1000 & echo $!; wait")
         questions.forget(now: now) { $0 == client }
         #expect(questions.nextEnd == now + Questions.grace)
+        // The time passes: nobody may wait for what is left.
+        var time = now
         try Wait.until("the end of the program") {
-            #expect(questions.takeAnswer(now: now) == nil)
+            time += 2
+            #expect(questions.takeAnswer(now: time) == nil)
             return questions.nextEnd == nil ? true : nil
         }
+    }
+
+    @Test(
+        "The next question waits until nothing is left of the last program, but not forever",
+        arguments: [true, false])
+    func rest(isReaped: Bool) throws {
+        let folder = try Folder()
+        let questions = asking("echo $$ > \(folder.file("pid")); echo ready; exec sleep 1000")
+        awaitOutput(questions)
+        let program = try #require(Int32(String(decoding: try folder.read("pid"), as: UTF8.self).dropLast()))
+        // One of its group that is left until this test waits for it.
+        let other = try Shell.start("exec sleep 1000", output: STDERR_FILENO, inGroupOf: program)
+        questions.forget(now: now) { $0 == client }
+        questions.add(.consent("Again?"), from: .connection(2))
+        try Wait.until("the end of the program") {
+            #expect(questions.takeAnswer(now: now) == nil)
+            return questions.nextEnd != now + Questions.grace ? true : nil
+        }
+        #expect(questions.nextEnd == now + Questions.restPause)
+        #expect(questions.askNext(now: now) == nil && questions.descriptor == nil)
+        let last = now + Questions.grace
+        #expect(questions.takeAnswer(now: last - 1) == nil)
+        #expect(questions.askNext(now: last - 1) == nil && questions.descriptor == nil)
+        #expect(questions.nextEnd == last)
+        if isReaped { #expect(waitpid(other, nil, 0) == other) }
+        #expect(questions.takeAnswer(now: isReaped ? last - 1 : last) == nil)
+        #expect(questions.askNext(now: last) == nil && questions.descriptor != nil)
+        if !isReaped { #expect(waitpid(other, nil, 0) == other) }
     }
 
     @Test(

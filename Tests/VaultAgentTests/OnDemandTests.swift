@@ -240,7 +240,7 @@ struct OnDemandTests {
         #expect(try vault.offers(now: 0).map(\.comment) == ["ssh"])
         _ = vault.lock(at: nil, "a test")
         let wider = vault.open(typed: SharedSecret(text: "o"), now: 0)
-        #expect(wider == .refused("what was given grants more than what opened it first"))
+        #expect(wider == .refused("the given factors grant more than those that first opened it"))
         #expect(try vault.offers(now: 0).isEmpty)
         #expect(vault.open(typed: SharedSecret(text: "s"), now: 0) == .opened)
     }
@@ -382,7 +382,7 @@ struct OnDemandTests {
         let actions = status.events.map(\.action)
         #expect(actions.contains("opened the vault with a typed passphrase"))
         #expect(actions.contains("refused: the vault is not opened: 3 wrong passphrases were typed"))
-        #expect(actions.contains("refused: the vault is not opened: a person has refused it a moment ago"))
+        #expect(actions.contains("refused: the vault is not opened: a person refused it a moment ago"))
     }
 
     @Test("Whoever locks the vault while its passphrase is asked for keeps it locked")

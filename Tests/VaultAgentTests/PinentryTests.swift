@@ -13,12 +13,22 @@ struct PinentryTests {
 
     // MARK: the conversation
 
+    /// What a dialog says next after these bytes, which is sent.
+    @discardableResult
+    private func says(_ dialog: PinentryDialog, _ bytes: [UInt8]) -> [UInt8] {
+        defer { dialog.noteSent() }
+        return bytes.withUnsafeBytes { dialog.receive($0) }
+    }
+
+    @discardableResult
+    private func says(_ dialog: PinentryDialog, _ text: String) -> [UInt8] { says(dialog, Array(text.utf8)) }
+
     /// What pinentry is told when it accepts everything, up to its last command.
     private func told(_ query: PersonQuery, options: [String] = []) throws -> [String] {
         let dialog = try #require(PinentryDialog(query, options: options, seconds: 120))
         var told: [String] = []
         while true {
-            let line = "OK\n".utf8.map { $0 }.withUnsafeBytes { dialog.receive($0) }
+            let line = says(dialog, "OK\n")
             #expect(line.count <= 1001 && line.firstIndex(of: UInt8(ascii: "\n")) == line.count - 1)
             told.append(String(decoding: line.dropLast(), as: UTF8.self))
             if told.last == "CONFIRM" || told.last == "GETPIN" { return told }
@@ -57,7 +67,7 @@ struct PinentryTests {
         let questions = asking("exit 0", starting: false)
         questions.add(.consent(String(repeating: "x", count: longest + 1)), from: client)
         let refusal = questions.askNext(now: now)?.answer.refusal
-        #expect(refusal == "the question is too long to be shown whole, and was not asked")
+        #expect(refusal == "the question is too long to be shown in full, so it was not asked")
         #expect(questions.descriptor == nil)
     }
 
@@ -68,25 +78,55 @@ struct PinentryTests {
             ("ERR 83886179 Operation cancelled <Pinentry>\n", .no), ("ERR 83886194 Not confirmed\n", .no),
             ("ERR 198\n", .no), ("ERR 83886142 Timeout\n", .late),
             ("ERR 83918950 Inappropriate ioctl\u{7}\n", .failed(#"pinentry: Inappropriate ioctl\u{7}"#)),
-            ("D yes\nOK\n", .failed("pinentry: it answers what was not asked")),
-            ("OKAY\n", .failed("pinentry: its answer is not of its protocol")),
-            ("INQUIRE QUALITY\n", .failed("pinentry: its answer is not of its protocol")),
+            ("D yes\nOK\n", .failed("pinentry: it sent data that was not requested")),
+            ("OKAY\n", .failed("pinentry: its answer does not follow the protocol")),
+            ("INQUIRE QUALITY\n", .failed("pinentry: its answer does not follow the protocol")),
             (String(repeating: "x", count: 1001), .failed("pinentry: its line is too long")),
-            (String(repeating: "S\n", count: 1001), .failed("pinentry: it says too much")),
+            (String(repeating: "S\n", count: 1001), .failed("pinentry: its output is too long")),
         ]
         for (answer, expected) in answers {
             for size in [1, 7, 4096] {
                 let dialog = try #require(PinentryDialog(.consent("Allow?"), options: [], seconds: 1))
-                for _ in 0..<6 { _ = "OK\n".utf8.map { $0 }.withUnsafeBytes { dialog.receive($0) } }
+                for _ in 0..<6 { says(dialog, "OK\n") }
                 var rest = Array(answer.utf8)[...]
                 while !rest.isEmpty {
-                    _ = Array(rest.prefix(size)).withUnsafeBytes { dialog.receive($0) }
+                    says(dialog, Array(rest.prefix(size)))
                     rest = rest.dropFirst(size)
                 }
                 #expect(dialog.answer == expected, "\(answer.prefix(40)) by \(size)")
                 dialog.end()
                 #expect(dialog.answer == expected)
             }
+        }
+    }
+
+    @Test("An answer that was there before its question was sent does not count, however it is divided")
+    func earlyAnswers() throws {
+        let early = PersonAnswer.failed("pinentry: it answers before it is asked")
+        for query in [PersonQuery.consent("Allow?"), .passphrase("Open?")] {
+            for accepted in 0..<5 {
+                for piece in ["OK\nOK\n", "OK\nERR 99\n", "OK\nD x\n"] {
+                    let dialog = try #require(PinentryDialog(query, options: [], seconds: 1))
+                    for _ in 0..<accepted { says(dialog, "OK\n") }
+                    for byte in piece.utf8 { _ = [byte].withUnsafeBytes { dialog.receive($0) } }
+                    #expect(dialog.answer == early, "\(accepted) \(piece)")
+                    #expect(dialog.takePassphrase() == nil)
+                }
+            }
+        }
+        let dialog = try #require(PinentryDialog(.consent("Allow?"), options: [], seconds: 1))
+        says(dialog, "OK\nS status\n# comment\n\n")
+        #expect(dialog.answer == nil)
+    }
+
+    @Test("A program that has written its answers before any question has not been answered by a person")
+    func answersAhead() throws {
+        for script in [
+            "printf 'OK\\nOK\\nOK\\nOK\\nOK\\nOK\\nOK\\nOK\\n'; cat > /dev/null",
+            "echo OK; read line; printf 'OK\\nOK\\n'; cat > /dev/null",
+        ] {
+            let questions = asking(script)
+            #expect(try answer(questions).answer == .failed("pinentry: it answers before it is asked"))
         }
     }
 
@@ -99,7 +139,7 @@ struct PinentryTests {
             let dialog = try #require(PinentryDialog(.consent("Allow?"), options: [], seconds: 1))
             var line = "OK\n"
             while dialog.answer == nil {
-                let told = line.utf8.map { $0 }.withUnsafeBytes { dialog.receive($0) }
+                let told = says(dialog, line)
                 line = String(decoding: told, as: UTF8.self).hasPrefix(refused) ? "ERR 275 Unknown command\n" : "OK\n"
             }
             #expect(dialog.answer == expected)
@@ -115,8 +155,8 @@ struct PinentryTests {
         ] as [(String, String?)])
     func passphrases(answer: String, typed: String?) throws {
         let dialog = try #require(PinentryDialog(.passphrase("Open?"), options: [], seconds: 1))
-        for _ in 0..<5 { _ = "OK\n".utf8.map { $0 }.withUnsafeBytes { dialog.receive($0) } }
-        _ = Array(answer.utf8).withUnsafeBytes { dialog.receive($0) }
+        for _ in 0..<5 { says(dialog, "OK\n") }
+        says(dialog, answer)
         dialog.end()
         let passphrase = dialog.takePassphrase()
         #expect(passphrase?.text == typed)
@@ -127,10 +167,10 @@ struct PinentryTests {
     @Test("A passphrase that is longer than any is refused before it is kept")
     func endlessPassphrase() throws {
         let dialog = try #require(PinentryDialog(.passphrase("Open?"), options: [], seconds: 1))
-        for _ in 0..<5 { _ = "OK\n".utf8.map { $0 }.withUnsafeBytes { dialog.receive($0) } }
+        for _ in 0..<5 { says(dialog, "OK\n") }
         let line = Array("D \(String(repeating: "x", count: 512))\n".utf8)
         for count in 1...5 {
-            _ = line.withUnsafeBytes { dialog.receive($0) }
+            says(dialog, line)
             #expect((dialog.answer == nil) == (count < 5))
         }
         #expect(dialog.answer == .failed("pinentry: the passphrase is too long"))
@@ -145,10 +185,10 @@ struct PinentryTests {
             let query = numbers.next() % 2 == 0 ? PersonQuery.consent("Allow?") : .passphrase("Open?")
             let dialog = try #require(PinentryDialog(query, options: ["a=b"], seconds: 1))
             // It has accepted some commands already.
-            for _ in 0...Int(numbers.next() % 6) { _ = "OK\n".utf8.map { $0 }.withUnsafeBytes { dialog.receive($0) } }
+            for _ in 0...Int(numbers.next() % 6) { says(dialog, "OK\n") }
             for _ in 0..<60 {
                 let piece = Array(pieces[Int(numbers.next() % UInt64(pieces.count))].utf8)
-                let told = piece.withUnsafeBytes { dialog.receive($0) }
+                let told = says(dialog, piece)
                 #expect(told.isEmpty || told.last == UInt8(ascii: "\n"))
             }
             dialog.end()
@@ -178,9 +218,12 @@ struct PinentryTests {
     }
 
     private func awaitEnd(_ questions: Questions) throws {
+        // The time passes: nobody may wait for what is left.
+        var time = now
         try Wait.until("the end of the program") {
+            time += 2
             questions.readOutput()
-            #expect(questions.takeAnswer(now: now) == nil)
+            #expect(questions.takeAnswer(now: time) == nil)
             return questions.nextEnd == nil ? true : nil
         }
     }
@@ -204,7 +247,7 @@ struct PinentryTests {
         for (script, reason) in [
             ("exit 0", "pinentry: it ended without an answer"),
             (Shell.pinentry("[[ $command != CONFIRM ]] || kill -9 $$"), "pinentry: it ended without an answer"),
-            ("echo 'Cannot open display'; cat", "pinentry: its answer is not of its protocol"),
+            ("echo 'Cannot open display'; cat", "pinentry: its answer does not follow the protocol"),
             ("head -c 100000 /dev/zero; cat", "pinentry: its line is too long"),
             (Shell.pinentry("[[ $command != SETDESC ]] || { echo ERR 38 None; continue; }"), "pinentry: None"),
         ] {
@@ -254,7 +297,7 @@ struct PinentryTests {
         try awaitEnd(questions)
         questions.add(.consent("Allow?"), from: client)
         let last = now + Questions.quiet - 1
-        #expect(questions.askNext(now: last)?.answer == .failed("a person has refused it a moment ago"))
+        #expect(questions.askNext(now: last)?.answer == .failed("a person refused it a moment ago"))
         questions.add(.consent("Allow another?"), from: client)
         #expect(questions.askNext(now: now + 1) == nil)
         #expect(try answer(questions).answer == .no)

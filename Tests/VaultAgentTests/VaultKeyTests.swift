@@ -76,7 +76,7 @@ struct VaultKeyTests {
         let keys = keys(try open())
         #expect(try comments(keys) == ["asked", "offered"])
         #expect(keys.omitted.count == 1 && keys.omitted[0].contains("'misspelled'"))
-        #expect(keys.omitted[0].hasSuffix("its attribute ssh is none of offer, confirm and off"))
+        #expect(keys.omitted[0].hasSuffix("its attribute ssh must be offer, confirm or off"))
         let asked = try #require(try keys.offers(now: 0).first)
         #expect(asked.needsConfirmation)
         #expect(signs(keys, asked.publicKey))
@@ -112,7 +112,7 @@ struct VaultKeyTests {
         #expect(try keys.offers(now: 0).map(\.publicKey) == [own])
         #expect(signs(keys, own) && !signs(keys, other))
         #expect(keys.omitted.isEmpty && keys.warnings.count == 1)
-        #expect(keys.warnings[0].contains("it is another key than the secret"))
+        #expect(keys.warnings[0].contains("it is not the public key of the secret"))
         attributes[SSHAttribute.publicKey] = Array("no key".utf8)
         try vault.set(
             try .genericPassword(service: "a", account: ""), secret: keyText(7), attributes: .init(set: attributes))
@@ -146,7 +146,7 @@ struct VaultKeyTests {
         }
         let keys = keys(try open(), groups: ["a", "b", "d"])
         #expect(try keys.offers(now: 0).count == 2)
-        #expect(keys.omitted == ["the access group 'd': the vault has none of this name"])
+        #expect(keys.omitted == ["the access group 'd': the vault has no group of this name"])
     }
 
     @Test("The vault is locked when its time, or the time since its last signature, has passed")
@@ -206,6 +206,28 @@ struct VaultKeyTests {
         #expect(agent.ask(request, isConfirmed: true)?.first == AgentMessage.signResponse)
         let keys = try agent.status().keys
         #expect(keys.count == 1 && keys[0].isAdded && keys[0].needsConfirmation)
+    }
+
+    @Test("Locking the vault, or a file that cannot be read, does not take an item's confirmation from an added key")
+    func addedTwinWhileLocked() throws {
+        let vault = try create()
+        try store(vault, "k", seed: 70, use: "confirm")
+        let keys = keys(try open())
+        let agent = TestAgent(keys, canConfirm: true)
+        let request = Request.sign(Request.blob(70), data)
+        #expect(agent.ask(Request.add(70, comment: "added")) == [AgentMessage.success])
+        #expect(agent.ask(Request.add(7, comment: "other")) == [AgentMessage.success])
+        let path = folder.file("v.vault")
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+        #expect(agent.ask(request) == nil)
+        try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+        for _ in 0..<2 {
+            keys.lock("it was locked")
+            #expect(agent.ask(request) == nil)
+            #expect(agent.ask(request, isConfirmed: true)?.first == AgentMessage.signResponse)
+            #expect(try agent.status().keys.filter(\.needsConfirmation).map(\.comment) == ["added"])
+            #expect(agent.ask(Request.sign(Request.blob(7), data))?.first == AgentMessage.signResponse)
+        }
     }
 
     @Test("A file that is missing is named, with the time, until it can be read again")
@@ -294,7 +316,8 @@ struct VaultKeyTests {
         let keys = keys(try open())
         #expect(try keys.offers(now: 0).map { $0.certificate != nil } == [true, false, true, true])
         #expect(keys.warnings.count == 3)
-        for (text, end) in zip(keys.warnings, ["it is a host's, not a user's", "is not valid yet", "has expired"]) {
+        let ends = ["it is a host certificate, not a user certificate", "is not valid yet", "has expired"]
+        for (text, end) in zip(keys.warnings, ends) {
             #expect(text.hasSuffix(end))
         }
     }

@@ -121,7 +121,7 @@ struct ItemEntryTests {
             $0.further[3] = .init(difference: 400, position: 262_001, fields: FieldSet([1]))
         }
         refusesDots("replica's position: 262001") { $0.dot.position = 262_001 }
-        refusesDots("that an item lacks has a dot") { $0.lacksSecret = true }
+        refusesDots("an item without a secret has a dot for it") { $0.lacksSecret = true }
         // All fields of an item with as many attributes as there can be.
         var entry = Self.sample(attributes: 64)
         entry.further = (0..<67).map { .init(difference: UInt64($0) + 1, position: 1, fields: FieldSet([$0])) }

@@ -240,7 +240,9 @@ struct VectorFrameTests {
             .init(position: 1, revision: 10, isSplit: false), .init(position: 2, revision: 20, isSplit: true),
             .init(position: 2, revision: 25, isSplit: false),
         ] {
-            refuses(.structureInvalid, "does not continue") { () throws(FormatError) in _ = try vector([change]) }
+            refuses(.structureInvalid, "is inconsistent with its base") { () throws(FormatError) in
+                _ = try vector([change])
+            }
         }
         refuses(.structureInvalid, "that its base lacks") { () throws(FormatError) in
             _ = try vector([.init(position: 4, revision: 50, isSplit: false)])

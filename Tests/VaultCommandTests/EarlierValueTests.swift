@@ -30,6 +30,13 @@ struct EarlierValueTests {
         #expect(lines[0].hasSuffix("L-two") && lines[1].hasSuffix("L-one"))
         #expect(!lines.joined().contains("two\t"))
         #expect(try secrets(sandbox) == ["two", "one"])
+        #expect(lines.allSatisfy { $0.components(separatedBy: "\t")[2...3].allSatisfy { !$0.isEmpty } })
+        // When an imported value was set is not known, and the time of the import is not that.
+        try sandbox.ok("create", "new.vault", "--kdf", "testing")
+        try sandbox.ok("import", "--vault", "new.vault", try sandbox.write("x", sandbox.ok("export").bytes))
+        let imported = try sandbox.ok("history", "svc", "ann", "--vault", "new.vault").lines
+        let times = imported.map { $0.components(separatedBy: "\t")[2...3].map(\.isEmpty) }
+        #expect(times == Array(repeating: [false, true], count: 4))
         #expect(try sandbox.ok("get", "svc", "--earlier", "2", "--field", "notes").output == "n-one")
         let whole = try #require(try sandbox.ok("get", "svc", "--earlier", "1", "--json").json() as? [String: Any])
         #expect(whole["secret"] as? String == "two" && whole["account"] as? String == "ann")

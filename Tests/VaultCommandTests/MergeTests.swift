@@ -319,6 +319,43 @@ struct MergeTests {
         #expect(try terminal.finish() != 0)
     }
 
+    @Test("undo of a merge takes back what it left to settle, whichever value it showed, and redo leaves it again")
+    func undoneConflict() throws {
+        for theirsIsNewer in [false, true] {
+            let machines = try Machines()
+            let sandbox = machines.sandbox
+            func setOurs() throws { try sandbox.ok("set", "svc", "ann", input: "ours".utf8) }
+            if theirsIsNewer { try machines.copy("copy.vault") } else { try machines.copy("copy.vault", setTheirs) }
+            try setOurs()
+            if theirsIsNewer { try machines.change("copy.vault", setTheirs) }
+            let copy = sandbox.path("copy.vault")
+            try sandbox.fails(3, "to settle", "merge", sandbox.vault, copy)
+            #expect(try machines.secret("svc") == (theirsIsNewer ? "theirs" : "ours"))
+            let merged = try sandbox.ok("conflicts").output
+            #expect(!merged.isEmpty)
+            let dry = try sandbox.ok("undo", "--yes", "--dry-run").error
+            #expect(dry.contains(theirsIsNewer ? "ann': secret" : "ann': values to settle"), "\(dry)")
+            try sandbox.ok("undo", "--yes")
+            #expect(try sandbox.ok("conflicts").output.isEmpty)
+            #expect(try machines.secret("svc") == "ours")
+            try sandbox.ok("redo")
+            #expect(try sandbox.ok("conflicts").output == merged)
+            try sandbox.ok("undo", "--yes")
+            // The other copy follows, and its own value is an earlier one there.
+            try sandbox.ok("merge", copy, sandbox.vault)
+            #expect(try sandbox.ok("conflicts", "--vault", copy).output.isEmpty)
+            #expect(try sandbox.ok("get", "svc", "ann", "--vault", copy).output == "ours")
+            let earlier = try (1...2).map {
+                try sandbox.run(["get", "svc", "ann", "--earlier", "\($0)", "--vault", copy]).output
+            }
+            #expect(earlier.contains("theirs"))
+        }
+    }
+
+    private func setTheirs(_ sandbox: Sandbox, _ path: String) throws {
+        try sandbox.ok("set", "svc", "ann", "--vault", path, input: "theirs".utf8)
+    }
+
     @Test("a value that a merge needs and cannot read is named with its item and the copy that it is in")
     func damagedChange() throws {
         let machines = try Machines()

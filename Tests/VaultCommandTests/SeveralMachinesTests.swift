@@ -100,6 +100,78 @@ struct SeveralMachinesTests {
         for name in ["a", "b"] { #expect(try machines.secret(name, "s") == "NEW") }
     }
 
+    @Test(
+        "A removal that had seen a newer secret does not bring the older one back in an item that stays, in any order",
+        arguments: [["c<a", "c<d"], ["d<a", "c<d"], ["c<a", "d<a", "c<d"], ["a<d", "c<a"], ["d<a", "c<a", "c<d"]])
+    func newerSecretStays(merges: [String]) throws {
+        let machines = try Machines(["a", "c", "d"])
+        try machines.on("a", "update", "s", "u", "--label", "L", "-f", machines.file("a"))
+        try machines.set("c", "s", "new")
+        try machines.on("c", "update", "s", "u", "--attribute", "colour=red", "-f", machines.file("c"))
+        try machines.merge("d", with: "c")
+        try machines.remove("d", "s")
+        for merge in merges { try machines.merge(String(merge.first ?? "-"), with: String(merge.last ?? "-")) }
+        #expect(try machines.secret("c", "s") == "new")
+        // The others follow, and nothing is left to merge or to settle.
+        for name in ["d", "a", "c", "d"] {
+            for other in ["a", "c", "d"] where other != name { try machines.merge(name, with: other) }
+        }
+        for name in ["a", "c", "d"] {
+            #expect(try machines.secret(name, "s") == "new")
+            let shown = try machines.on(name, "show", "s", "u", "-f", machines.file(name)).output
+            #expect(shown.contains("colour") && shown.contains("red") && shown.contains("L"), "\(shown)")
+            #expect(try machines.on(name, "conflicts", "-f", machines.file(name)).output.isEmpty)
+        }
+    }
+
+    @Test("A removal elsewhere does not settle a conflict, and does not take the value that is shown")
+    func shownValueStays() throws {
+        let machines = try Machines(["a", "b", "c"])
+        try machines.set("a", "s", "of a")
+        try machines.set("c", "s", "of c")
+        try machines.merge("b", with: "a")
+        try machines.merge("b", with: "c", exit: 3)
+        #expect(try machines.secret("b", "s") == "of c")
+        try machines.remove("c", "s")
+        try machines.merge("c", with: "b")
+        try machines.merge("b", with: "c", exit: 3)
+        #expect(try machines.secret("b", "s") == "of c")
+        #expect(try machines.everySecret("b", "s").isSuperset(of: ["of a", "of c"]))
+        #expect(try !machines.on("b", "conflicts", "-f", machines.file("b")).output.isEmpty)
+    }
+
+    @Test("A removal elsewhere does not move an item back into a group that it has left, or return an attribute")
+    func placeStays() throws {
+        let machines = try Machines(["a", "c", "d"])
+        try machines.on("a", "update", "s", "u", "--attribute", "code=1234", "-f", machines.file("a"))
+        for name in ["c", "d"] { try machines.merge(name, with: "a") }
+        try machines.on("a", "update", "s", "u", "--label", "L", "-f", machines.file("a"))
+        try machines.on("c", "move", "s", "u", "--to-group", "private", "-f", machines.file("c"))
+        try machines.on("c", "update", "s", "u", "--remove-attribute", "code", "-f", machines.file("c"))
+        try machines.merge("d", with: "c")
+        try machines.remove("d", "s")
+        try machines.merge("c", with: "a")
+        try machines.merge("c", with: "d")
+        for name in ["c", "a", "d"] {
+            if name != "c" { try machines.merge(name, with: "c") }
+            let listed = try machines.on(name, "list", "--json", "-f", machines.file(name)).output
+            #expect(listed.contains(#""private""#) && !listed.contains("1234") && listed.contains(#""L""#), "\(listed)")
+        }
+    }
+
+    @Test("An item that a merge leaves without a secret is named, and the exit code says that something is missing")
+    func secretless() throws {
+        let machines = try Machines(["b", "c"])
+        try machines.on("c", "update", "s", "u", "--label", "L", "-f", machines.file("c"))
+        try machines.set("b", "s", "two")
+        try machines.on("b", "forget", "s", "u", "--all", "--yes", "-f", machines.file("b"))
+        try machines.remove("b", "s")
+        for (name, other) in [("b", "c"), ("c", "b")] {
+            let run = try machines.merge(name, with: other, exit: 3)
+            #expect((run.output + run.error).contains("has no secret any more"), "\(run.output)\(run.error)")
+        }
+    }
+
     @Test("G2: a removal takes only what it has seen, however long ago it was")
     func unseenStays() throws {
         let machines = try Machines(["a", "b"], ["old item"])

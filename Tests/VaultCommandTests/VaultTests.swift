@@ -20,10 +20,36 @@ struct VaultTests {
         let half = try sandbox.write("half.vault", whole.prefix(whole.count - 1536))
         let missing = try sandbox.run("salvage", half, "-o", sandbox.path("half-saved.vault"), "--kdf", "testing")
         #expect(missing.status == 3 && missing.error.contains("later changes are missing"), "\(missing.error)")
+        #expect(
+            missing.error.contains("lost: unknown number, because changes up to generation 4")
+                && !missing.error.contains("lost 0"),
+            "\(missing.error)")
         sandbox.environment["XDG_STATE_HOME"] = sandbox.path("another machine")
         let elsewhere = try sandbox.run("salvage", cut, "-o", sandbox.path("other.vault"), "--kdf", "testing")
         #expect(
             elsewhere.status == 3 && elsewhere.error.contains("bytes of an incomplete change"), "\(elsewhere.error)")
+        #expect(
+            elsewhere.error.contains("lost: unknown number, because a change after the newest commit"),
+            "\(elsewhere.error)")
+    }
+
+    @Test("salvage does not say that nothing is lost if bytes removed in the middle hide whole changes")
+    func removedInTheMiddle() throws {
+        let sandbox = try Sandbox.withVault()
+        for name in ["one", "two", "three", "four"] { try sandbox.ok("set", name, input: name.utf8) }
+        var bytes = try sandbox.read("test.vault")
+        let records = bytes.indices.dropLast(4).filter { Array(bytes[$0..<$0 + 4]) == Array("vREC".utf8) }
+        let third = try #require(records.dropFirst(2).first)
+        bytes.removeSubrange(third..<third + 512)
+        let gap = try sandbox.write("gap.vault", bytes)
+        for machine in ["state", "another machine"] {
+            sandbox.environment["XDG_STATE_HOME"] = sandbox.path(machine)
+            let run = try sandbox.run(
+                "salvage", gap, "-o", sandbox.path("saved-\(machine).vault"), "--kdf", "testing")
+            #expect(run.status == 3, "\(machine): \(run.error)")
+            #expect(run.error.contains("unknown number, because"), "\(machine): \(run.error)")
+            #expect(!run.error.contains("lost 0"), "\(machine): \(run.error)")
+        }
     }
 
     @Test("a path is shown whole, however long it is, so that it can be copied from the message")

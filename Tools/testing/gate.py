@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from environment import ROOT, SEED, environment
@@ -30,6 +30,12 @@ def lines(pattern: str, again: str) -> Finder:
         return [Failure(line, again.format(**{name: value or "" for name, value in groups.items()})) for line, groups in found.items()]
 
     return find
+
+
+def promised(name: str, about: str, *parts: str, needs: Sequence[str] = ()) -> Step:
+    """A step that compares what programs may rely on with the lists of it."""
+    found = lines(r"^Tools/checks/promises: error: .*$|^Spec/\S+: error: .*$", f"{REPEAT} --only {name}")
+    return Step(name, about, ["Tools/checks/promises", *parts], needs, find=found)
 
 
 def steps(seed: int) -> Iterator[Step]:
@@ -67,6 +73,17 @@ def steps(seed: int) -> Iterator[Step]:
         find=lines(r"^table\.py .*$", f"{REPEAT} --only pages-listed"),
     )  # fmt: skip
 
+    yield promised(
+        "promises", "the C headers and the Python package are as Spec/promises lists them", "c", "reader", "python",
+    )  # fmt: skip
+    yield promised(
+        "frozen", "no conformance vector and no vault of an earlier version was changed or removed", "vectors", "archive",
+    )  # fmt: skip
+    yield Step(
+        "promises-tests", "the tests of what compares promises", ["python3", "-m", "unittest", "discover", "--start-directory", "Tools/checks/tests"],
+        find=lines(r"^(FAIL|ERROR): .*$", f"{REPEAT} --only promises-tests"),
+    )  # fmt: skip
+
     # Both configurations, each built once.
     yield Step(
         "release-build", "the command, the harness, the benchmark and the C library as they are released",
@@ -82,18 +99,27 @@ def steps(seed: int) -> Iterator[Step]:
     )  # fmt: skip
     yield Step(
         "c-library", "the C library as it is installed, from C and C++", ["Tests/C/run"], ["release-build"],
-        find=lines(r"^Tests/C/run: (?!FAILED).*$|^.*: (error|Assertion).*$|^\S+\.c:\d+: .*$", f"{REPEAT} --only c-library"),
+        find=lines(r"^Tests/C/run: (?!FAILED).*$|^.*: (error|Assertion).*$|^\S+\.c:\d+: .*$|^.*undefined reference to .*$", f"{REPEAT} --only c-library"),
     )  # fmt: skip
 
     yield Step(
         "portable-reader", "the portable reader in C: every vector, sanitizers, mutations, budgets, its size", ["Tests/Reader/run"], ["set-up"], limit=1200,
-        find=lines(r"^  FAILED .*$|^Tests/Reader/run: (?!FAILED|the same|\d).*$|^.*: (error|runtime error|warning): .*$|^.*AddressSanitizer: .*$", f"{REPEAT} --only portable-reader"),
+        find=lines(r"^  FAILED .*$|^Tests/Reader/run: (?!FAILED|the same|\d).*$|^.*: (error|runtime error|warning): .*$|^.*undefined reference to .*$|^.*AddressSanitizer: .*$", f"{REPEAT} --only portable-reader"),
     )  # fmt: skip
 
     yield Step(
         "page", "the page that opens a vault: assembled from its sources; every vector, read by its WebAssembly in node", ["Tests/Page/run-short"], ["set-up"],
         find=lines(r"^.*assemble: .*$|^✖ .*$|^  FAILED .*$", f"{REPEAT} --only page"),
     )  # fmt: skip
+
+    yield promised(
+        "promises-command", "the exit codes and the members of --json are as Spec/promises lists them", "exit-codes", "json", needs=["release-build"],
+    )  # fmt: skip
+    yield Step(
+        "archive", "the vaults of every earlier version open, or are refused as CHANGELOG.md says", ["Tests/Archive/run"], ["release-build"],
+        find=lines(r"^Tests/Archive/run: error: .*$", f"{REPEAT} --only archive"),
+    )  # fmt: skip
+    yield promised("promises-swift", "the Swift libraries are as Spec/promises lists them", "swift", needs=["debug-build"])
 
     # What the debug build is needed for. The tests start the released command.
     yield Step(

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -118,14 +119,30 @@ int user_bus_process(void *connection, void **message) {
     return result;
 }
 
+/* Some versions of libsystemd give up a call that waits for its reply when a signal arrives. The one that tells of the
+   end of a child, such as a program that asks a person, waits meanwhile; those that end this process do not. */
+static sigset_t hold_child_signal(void) {
+    sigset_t child, before;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &child, &before);
+    return before;
+}
+
+static void restore_signals(sigset_t before) { pthread_sigmask(SIG_SETMASK, &before, NULL); }
+
 int user_bus_request_name(void *connection, const char *name, int replaces) {
+    const sigset_t before = hold_child_signal();
     int result = bus.sd_bus_request_name(connection, name, replaces ? SD_BUS_NAME_REPLACE_EXISTING : 0);
+    restore_signals(before);
     return result < 0 ? result : 0;
 }
 
 int user_bus_credentials(void *connection, const char *name, uint32_t *user, int32_t *process) {
     sd_bus_creds *creds = NULL;
+    const sigset_t before = hold_child_signal();
     int result = bus.sd_bus_get_name_creds(connection, name, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, &creds);
+    restore_signals(before);
     if (result < 0) return result;
     uid_t found_user = 0;
     pid_t found_process = 0;
@@ -243,7 +260,7 @@ int user_bus_open_container(void *message, char type, const char *contents) {
 int user_bus_close_container(void *message) { return bus.sd_bus_message_close_container(message); }
 
 int user_bus_seal_reply(void *message) {
-    /* Nobody replies to a reply, so that its number need not be its own; 0 is not allowed. */
+    /* A reply is never replied to, so its number need not be unique; 0 is not allowed. */
     int result = bus.sd_bus_message_seal(message, 1, 0);
     return result < 0 ? result : bus.sd_bus_message_rewind(message, 1);
 }
@@ -254,7 +271,7 @@ int user_bus_fill_bytes(void *message, const void *bytes, size_t size) {
     int result = bus.sd_bus_message_read_array(message, 'y', &space, &room);
     if (result < 0) return result;
     if (room != size) return -EMSGSIZE;
-    /* The space is in memory that libsystemd has allocated for this message, and which it only reads from now on. */
+    /* The space is in memory that libsystemd has allocated for this message, and that it only reads from now on. */
     if (size > 0) memcpy((void *)space, bytes, size);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Telling a service manager about the state of this process (sd_notify(3)). */
+/* Notifies a service manager of the state of this process (sd_notify(3)). */
 #define _GNU_SOURCE
 #include "vault_shim.h"
 #include <errno.h>
@@ -11,7 +11,7 @@
 int vault_notify(const char *name, const char *state) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const size_t length = strlen(name);
-    /* '@' begins an abstract name, whose first byte is 0 and which does not end with one. */
+    /* '@' represents the zero byte at the start of an abstract name, which has no zero byte at its end. */
     if ((name[0] != '/' && name[0] != '@') || length < 2) return -EAFNOSUPPORT;
     if (length >= sizeof address.sun_path) return -ENAMETOOLONG;
     memcpy(address.sun_path, name, length);

@@ -1,4 +1,4 @@
-/* Programs that do not outlive the process that starts them, which posix_spawn cannot ask for. */
+/* Starts programs that do not outlive this process, which posix_spawn cannot do. */
 #define _GNU_SOURCE
 #include "vault_shim.h"
 #include <errno.h>
@@ -10,8 +10,8 @@
 
 enum { report = STDERR_FILENO + 1 };
 
-/* Sets what a program must not inherit to its default: exec() keeps only what is ignored, and until then a handler would
-   run in the child. */
+/* Restores the default action of every signal that has a handler. exec() would do so as well, but until then, the
+   handlers would run in the child. Ignored signals remain ignored. */
 static void reset_signals(void) {
     sigset_t none;
     for (int number = 1; number < NSIG; number++) {
@@ -20,13 +20,13 @@ static void reset_signals(void) {
         action = (struct sigaction){.sa_handler = SIG_DFL};
         sigaction(number, &action, NULL);
     }
-    /* Whatever the parent's thread blocks, the program can be ended by a signal. */
+    /* Unblock all signals, so that a signal can end the program regardless of what the parent's thread blocks. */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Becomes the program; returns the error if it cannot. Only functions that are safe in a child of a process with threads
-   are called. `reporting` is closed by exec(), and is `report` afterwards. */
+/* Turns this child process into the program; returns only on failure, with the error. It calls only functions that are
+   safe in a child of a multithreaded process. The descriptor `reporting` is moved to `report`, and closed by exec(). */
 static int become(const char *path, char *const arguments[], char *const environment[], const int standard[3],
                   int reporting, pid_t parent) {
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -36,9 +36,9 @@ static int become(const char *path, char *const arguments[], char *const environ
     }
     if (reporting != report && dup3(reporting, report, O_CLOEXEC) < 0) return errno;
     closefrom(report + 1);
-    /* Without a controlling terminal, the program asks on a terminal only if it is told one. */
+    /* Without a controlling terminal, the program uses a terminal only if it is told to. */
     if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return errno;
-    /* The parent may have ended before. */
+    /* The parent may have exited before the signal was set. */
     if (getppid() != parent) return ESRCH;
     reset_signals();
     execve(path, arguments, environment);
@@ -57,7 +57,7 @@ int vault_spawn_with_thread(const char *path, char *const arguments[], char *con
     const pid_t child = fork();
     if (child == 0) {
         failure = become(path, arguments, environment, standard, ends[1], parent);
-        /* Where the first steps have failed, `report` is another descriptor. */
+        /* If an early step failed, the descriptor has not been moved to `report`. */
         const int end = fcntl(ends[1], F_GETFD) >= 0 ? ends[1] : report;
         if (write(end, &failure, sizeof failure) != sizeof failure) _exit(126);
         _exit(127);
@@ -66,7 +66,7 @@ int vault_spawn_with_thread(const char *path, char *const arguments[], char *con
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     close(ends[1]);
     if (child > 0) {
-        /* The end of the pipe means that the program runs; its group is there by then. */
+        /* End of file means that the program is running; its process group exists by then. */
         ssize_t count;
         while ((count = read(ends[0], &failure, sizeof failure)) < 0 && errno == EINTR) {}
         if (count == 0) failure = 0;

@@ -28,7 +28,9 @@ public func vaultfmt_merge(
                     "takes_dropped requires a vault that this machine remembers: open it with vaultfmt_local_open or vaultfmt_open_unlocked"
                 )
             }
-            found = try handle.vault.merge(copy, options: wanted)
+            var safe = wanted
+            safe.keepsNewerValues = true
+            found = try handle.vault.merge(copy, options: safe)
         }
         if let report { report.pointee = try Output.mergeReport(found) }
     }

@@ -135,7 +135,7 @@ enum Output {
             case (.number(let path), .number(let number)): out[keyPath: path] = number
             case (.bytes(let path), .text(let text)): out[keyPath: path] = arena.append(text)
             case (.bytes(let path), .bytes(let bytes)): out[keyPath: path] = arena.append(bytes)
-            default: preconditionFailure("a field's member must have the field's kind")
+            default: preconditionFailure("the member must be of the same kind as the field")
             }
         }
         if !key.itemClass.isDefined { (out.texts, out.text_count) = texts(key.texts, &arena) }

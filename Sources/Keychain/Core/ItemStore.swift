@@ -32,7 +32,8 @@ package enum ItemStore {
         return found
     }
 
-    /// Returns an item in the requested form, or nil if it does not match, is to be skipped, or has since been removed.
+    /// Returns an item in the requested form, or nil if it does not match, should be skipped, or has since been
+    /// removed.
     private static func give(
         _ item: Item, of vault: Vault, to request: ItemRequest, _ matcher: ItemMatcher
     ) throws(KeychainFailure) -> FoundItem? {
@@ -70,7 +71,7 @@ package enum ItemStore {
         }
     }
 
-    /// Asks for the approval that the item's access control requires; returns false if the item is to be skipped.
+    /// Asks for the approval that the item's access control requires; returns false if the item should be skipped.
     /// - `isOpened`: Whether the secret is read, or becomes readable.
     private static func mayRead(
         _ item: Item, _ request: ItemRequest, isOpened: Bool
@@ -137,8 +138,8 @@ package enum ItemStore {
         changes.secret == nil && changes.accessibility != nil
     }
 
-    /// Requests the approval that the access control of matching items requires, if it is to be removed, and returns
-    /// these items. No lock is held during this, because the handler waits for the user and may use the vault.
+    /// Requests the approval that is required to remove the access control of matching items, and returns these
+    /// items. No lock is held during this, because the handler waits for the user and may use the vault.
     private static func approved(
         _ request: ItemRequest, _ changes: ItemChanges
     ) throws(KeychainFailure) -> Set<ItemID> {
@@ -160,8 +161,8 @@ package enum ItemStore {
     private static let mustBeAsked = KeychainFailure(
         .interactionNotAllowed, "the user must be asked before this item's protection is changed")
 
-    /// Throws an error if an item received its access control in the meantime, because it would be removed without
-    /// approval.
+    /// Throws an error if access control was added to an item after approval was requested, because the change would
+    /// remove it without approval.
     private static func requireApproval(
         of key: ItemKey, _ changes: ItemChanges, _ approved: Set<ItemID>, _ transaction: Transaction
     ) throws(KeychainFailure) {

@@ -38,7 +38,7 @@ public struct AgeError: Error, Equatable, CustomStringConvertible, Sendable {
 
     /// The kind of failure.
     public let code: Code
-    /// One line of text for people. It may quote a file or a plugin, but it never contains a secret.
+    /// One line of human-readable text. It may quote a file or a plugin, but it never contains a secret.
     public let detail: String
 
     /// Creates an error.

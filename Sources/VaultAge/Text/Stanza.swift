@@ -108,7 +108,7 @@ private struct StanzaLines {
     mutating func next() throws(AgeError) -> ArraySlice<UInt8>? {
         guard !rest.isEmpty else { return nil }
         guard let end = rest.firstIndex(of: UInt8(ascii: "\n")) else {
-            throw AgeError(.malformedStanza, "the last line of a stanza has no line end")
+            throw AgeError(.malformedStanza, "the last line of a stanza does not end with a newline")
         }
         defer { rest = rest[(end + 1)...] }
         return rest[..<end]

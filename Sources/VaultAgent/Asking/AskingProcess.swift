@@ -3,7 +3,7 @@ internal import Glibc
 internal import VaultExchange
 internal import VaultFmt
 
-/// A program that asks a person, while it runs: the conversation with it, and its end. Only `deinit` waits for it.
+/// A running program that asks a person: the conversation with it, and how it ends. Only `deinit` waits for it.
 final class AskingProcess {
     private enum Form {
         case askpass(AskpassAnswer)
@@ -12,16 +12,19 @@ final class AskingProcess {
 
     private let process: pid_t
     private var form: Form
-    /// A socket, because writing to one whose other end is closed is an error and not a signal; nil once it is closed.
+    /// A socket rather than a pipe: writing to it after the other end has been closed returns an error and raises no
+    /// signal. Nil once it is closed.
     private var input: Int32?
-    /// Nil after the end of the output.
+    /// The program's output; nil once it has ended.
     private var output: Int32?
     private let ended: () -> Void
-    /// Whether it was asked to end.
+    /// Whether the program was told to terminate.
     private var isUnwanted = false
     /// Whether the process has been waited for.
     private(set) var hasEnded = false
-    /// The answer; nil while there is none.
+    /// Whether processes that it started have been killed and have not exited yet.
+    private(set) var hasRest = false
+    /// The answer; nil until there is one.
     private(set) var answer: PersonAnswer?
     private var buffer = Secret(count: 1024)
 
@@ -29,7 +32,7 @@ final class AskingProcess {
 
     /// Starts a program with a question.
     ///
-    /// - Throws: `AgentError` with a reason for people, or why the program cannot be started.
+    /// - Throws: An `AgentError` with a reason to show to the user, or the error that kept the program from starting.
     static func start(_ program: AskingProgram, _ query: PersonQuery, seconds: UInt64) throws -> AskingProcess {
         var ends: [Int32] = [-1, -1]
         guard vault_pipe(&ends) == 0 else { throw noDescriptors }
@@ -42,7 +45,7 @@ final class AskingProcess {
                 return AskingProcess(try start(query.text, writing), .askpass(AskpassAnswer()), nil, output) {}
             case .pinentry(let pinentry):
                 guard let dialog = PinentryDialog(query, options: pinentry.options, seconds: seconds) else {
-                    throw AgentError(.refused, "the question is too long to be shown whole, and was not asked")
+                    throw AgentError(.refused, "the question is too long to be shown in full, so it was not asked")
                 }
                 var pair: [Int32] = [-1, -1]
                 let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -62,7 +65,7 @@ final class AskingProcess {
         }
     }
 
-    private static let noDescriptors = AgentError(.system, "there are no descriptors for the program that asks")
+    private static let noDescriptors = AgentError(.system, "no file descriptors are left for the program that asks")
 
     private init(_ process: pid_t, _ form: Form, _ input: Int32?, _ output: Int32, _ ended: @escaping () -> Void) {
         self.process = process
@@ -76,33 +79,38 @@ final class AskingProcess {
         guard !hasEnded else { return }
         (input, output) = (Self.closed(input), Self.closed(output))
         kill(-process, SIGTERM)
-        // An agent that ends waits only a moment, and what the program has started may not end with it.
+        // The agent is exiting, so it waits only briefly. Processes that the program started may outlive it, so the
+        // whole group is killed.
         for _ in 0..<20 where vault_child_has_ended(process) == 0 { usleep(10_000) }
         kill(-process, SIGKILL)
         waitpid(process, nil, 0)
         ended()
     }
 
-    /// The descriptor to poll; nil while there is none.
+    /// The descriptor to poll, or nil if there is none.
     var descriptor: Int32? { output }
 
     private var isPinentry: Bool { if case .pinentry = form { true } else { false } }
 
-    /// Reads what the program has written so far, and tells it what comes next.
+    /// Reads everything that the program has written so far, and only then sends it the next commands, so that nothing
+    /// it has written before can answer them.
     func readOutput() {
+        var told: [UInt8] = []
         for _ in 0..<Self.mostReads {
-            guard let output else { return }
+            guard let output else { break }
             let count = buffer.withUnsafeMutableBytes { read(output, $0.baseAddress, $0.count) }
-            if count < 0, errno == EAGAIN || errno == EINTR { return }
+            if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EAGAIN { break }
             guard count > 0 else {
                 self.output = Self.closed(output)
-                return
+                break
             }
-            tell(take(count))
+            told += take(count)
         }
+        tell(told)
     }
 
-    /// Takes what is in the buffer, and wipes it. Returns what the program is told next.
+    /// Processes what is in the buffer, and wipes it. Returns the bytes to send to the program next.
     private func take(_ count: Int) -> [UInt8] {
         let form = form
         let told = buffer.withUnsafeMutableBytes { bytes -> (Form, [UInt8]) in
@@ -121,28 +129,33 @@ final class AskingProcess {
     }
 
     private func tell(_ bytes: [UInt8]) {
-        guard let input, !bytes.isEmpty else { return }
+        guard let input, answer == nil, !bytes.isEmpty else { return }
         let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
         let count = bytes.withUnsafeBytes { send(input, $0.baseAddress, $0.count, flags) }
-        // A line is shorter than the buffer of a socket: one that cannot be sent means that the program has ended.
+        // The commands are shorter than the socket's buffer, so a short write means that the program has exited.
         if count != bytes.count { self.input = Self.closed(input) }
+        if case .pinentry(let dialog) = form { dialog.noteSent() }
     }
 
-    /// Returns the passphrase that was typed, once the answer to such a question is yes.
+    /// Returns the passphrase that was typed; nil unless a passphrase was asked for and the answer is yes.
     func takePassphrase() -> SharedSecret? {
         if case .pinentry(let dialog) = form { dialog.takePassphrase() } else { nil }
     }
 
-    /// Notes whether the program has ended: the end of its output is not its own end, nor the other way round.
+    /// Checks whether the program has exited. A program can close its output before it exits, and its output can stay
+    /// open after it has exited.
     func noteEnd() {
+        if hasRest { hasRest = isGroupLeft }
         guard !hasEnded, vault_child_has_ended(process) != 0 else { return }
         readOutput()
-        // Ends what the program has started, unless an askpass has ended by itself: it may leave something running.
-        // Until the process is waited for, no other group has its number.
-        if isUnwanted || isPinentry { kill(-process, SIGKILL) }
+        // Kill what the program started, unless it is an askpass that exited by itself, which may leave a process
+        // running on purpose. The process id cannot be reused as a group id until the process has been waited for.
+        let isKilled = isUnwanted || isPinentry
+        if isKilled { kill(-process, SIGKILL) }
         var status: Int32 = -1
         if waitpid(process, &status, 0) != process { status = -1 }
         hasEnded = true
+        hasRest = isKilled && isGroupLeft
         (input, output) = (Self.closed(input), Self.closed(output))
         switch form {
         case .askpass(let answer): self.answer = answer.answer(endedWith: status)
@@ -153,10 +166,13 @@ final class AskingProcess {
         ended()
     }
 
-    /// Asks the program, and what it has started, to end, or kills them.
+    /// Whether a process remains in the program's group. The group's id cannot be reused while one does.
+    private var isGroupLeft: Bool { kill(-process, 0) == 0 || errno != ESRCH }
+
+    /// Sends a signal to the program and to everything it has started.
     func end(_ signal: Int32) {
         guard !hasEnded else { return }
-        // A pinentry that waits for its next command ends now.
+        // A pinentry that is waiting for its next command exits when its input is closed.
         input = Self.closed(input)
         isUnwanted = true
         kill(-process, signal)

@@ -1,16 +1,16 @@
-/// The answer of a program such as ssh-askpass, which has its question as an argument.
+/// The answer of a program such as ssh-askpass, which receives its question as an argument.
 ///
-/// It is yes if the program ends with 0 and writes nothing or `yes`: a program that only asks for a passphrase writes
-/// what was typed, `no` as well. It is no if the program ends with 1, or writes something else; a program that ends in
-/// another way has failed, and nobody need have seen the question.
+/// The answer is yes if the program exits with 0 and writes nothing or `yes`. A program that can only ask for a
+/// passphrase writes whatever was typed, even `no`. The answer is no if the program exits with 1 or writes anything
+/// else. If it ends in any other way, it has failed, and possibly nobody saw the question.
 struct AskpassAnswer {
     private var output: [UInt8] = []
     private var isTooLong = false
 
     private static let longest = "yes\r\n".utf8.count
 
-    /// Notes what the program has written. More than the longest yes is not kept: it may be a passphrase, and this
-    /// memory is not wiped.
+    /// Records what the program has written, up to the length of the longest yes. The rest is not kept, because it may
+    /// be a passphrase, and this memory is not wiped.
     mutating func receive(_ bytes: UnsafeRawBufferPointer) {
         let room = Self.longest - output.count
         if bytes.count > room { isTooLong = true }

@@ -1,13 +1,14 @@
 internal import VaultLocal
 
-/// A line of the Assuan protocol, in which pinentry gets its commands.
+/// A line of the Assuan protocol, which pinentry uses for its commands.
 enum AssuanLine {
-    /// The longest line that the protocol allows, without its end, in bytes.
+    /// The longest line that the protocol allows, in bytes, without the newline.
     static let longest = 1000
 
-    /// Returns a command with its argument as a line with its end; nil if it is longer than the protocol allows.
+    /// Returns a line with a command and its argument, including the newline; nil if it is longer than the protocol
+    /// allows.
     ///
-    /// Control characters and percent signs in the argument are escaped, so that it stays one line and is shown
+    /// Control characters and percent signs in the argument are escaped, so that it stays on one line and is displayed
     /// unchanged.
     static func command(_ name: String, _ argument: String = "") -> [UInt8]? {
         var line = Array(name.utf8)
@@ -38,18 +39,19 @@ enum AssuanLine {
     }
 }
 
-/// The texts of questions, which contain names that others have chosen.
+/// The texts of questions. They contain names chosen by other programs and people.
 package enum QuestionText {
-    /// Returns whether a question can be shown whole. One that cannot is not asked: nobody agrees to what is not shown.
+    /// Returns whether a question can be shown in full. A question that cannot is never asked, because nobody can agree
+    /// to what they cannot see.
     package static func fits(_ question: String) -> Bool { line(question) != nil }
 
-    /// Returns the line that tells pinentry the question; nil if it does not fit.
+    /// Returns the command that sets pinentry's question; nil if the question is too long.
     static func line(_ question: String) -> [UInt8]? { AssuanLine.command("SETDESC", shown(question)) }
 
-    /// Returns a text in which only its line ends have an effect on what is shown around them.
+    /// Returns a text in which only newlines affect how it is displayed.
     ///
-    /// A `<` is escaped, too: some pinentries take a text with tags for markup, in which a name could hide what
-    /// follows.
+    /// `<` is escaped too: some pinentries interpret a text with tags as markup, and a name could use that to hide what
+    /// follows it.
     static func shown(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             var shown = ""

@@ -1,16 +1,16 @@
-/// What a person has answered to a question of the agent or of its attached service.
+/// A person's answer to a question of the agent or its attached service.
 package enum PersonAnswer: Sendable, Equatable {
     case yes
     case no
-    /// None in time.
+    /// Nobody answered in time.
     case late
-    /// None, because nobody could be asked.
+    /// Nobody could be asked.
     case notAsked
-    /// None, for a reason in words: the program that asks has failed, or a person has just said no to the same
-    /// question.
+    /// There is no answer, for the given reason: the program that asks has failed, or a person has just refused the
+    /// same question.
     case failed(String)
 
-    /// Why a request is refused after this answer; nil if it is not.
+    /// The reason for refusing a request after this answer; nil if the answer is yes.
     package var refusal: String? {
         switch self {
         case .yes: nil
@@ -25,17 +25,17 @@ package enum PersonAnswer: Sendable, Equatable {
 /// A question to a person.
 struct PersonQuery: Sendable {
     enum Wanted: Sendable {
-        /// Whether something may be done.
+        /// Consent to something.
         case consent
-        /// A passphrase, after this many wrong ones.
+        /// A passphrase, after this number of wrong ones.
         case passphrase(wrong: Int)
     }
 
-    /// The question, in lines, which begins with a fixed word. Names in it are quoted and escaped.
+    /// The question, which may have several lines and begins with a fixed word. Names in it are quoted and escaped.
     let text: String
     let wanted: Wanted
 
-    /// How often a person may type a passphrase.
+    /// How many times a person may try to type the passphrase.
     static let mostTries = 3
 
     var wantsPassphrase: Bool { if case .passphrase = wanted { true } else { false } }

@@ -1,31 +1,34 @@
 internal import VaultExchange
 internal import VaultFmt
 
-/// One question to pinentry as a conversation in lines: the commands, and what the answers mean. It knows nothing of
-/// processes, and keeps what pinentry writes in wiped memory, because a passphrase may be in it.
+/// The conversation with pinentry about one question: the commands to send, and what the replies mean. It does not deal
+/// with processes. It keeps what pinentry writes in memory that is wiped, because that may include a passphrase.
 final class PinentryDialog {
     private struct Command {
         let line: [UInt8]
-        /// Whether the question can be asked without it: not every pinentry knows every command.
+        /// Whether the question can be asked even if pinentry rejects this command: not every pinentry supports every
+        /// command.
         var isOptional = false
     }
 
-    /// What pinentry has answered; nil while it has not.
+    /// The answer; nil until there is one.
     private(set) var answer: PersonAnswer?
     private let wantsPassphrase: Bool
     private var commands: ArraySlice<Command>
-    /// The command whose result is awaited; nil before pinentry has introduced itself.
+    /// The command whose result is awaited; nil until pinentry has sent its greeting.
     private var awaited: Command?
+    /// Whether this command has yet to be sent, so that nothing pinentry has written answers it.
+    private var isUnsent = false
     private var line = SecretBuffer(capacity: AssuanLine.longest)
     private var lineCount = 0
     private var typed = SecretBuffer(capacity: PinentryDialog.longestPassphrase)
 
-    /// In bytes. pinentry itself accepts at most 2047.
+    /// The longest passphrase, in bytes. pinentry itself accepts at most 2047.
     static let longestPassphrase = 2048
     private static let mostLines = 1000
     private static let longestReason = 160
 
-    /// Returns nil if the question is too long to be shown whole.
+    /// Returns nil if the question is too long to be shown in full.
     ///
     /// - `options`: Options for pinentry, each `NAME=VALUE`.
     /// - `seconds`: How long pinentry waits for an answer.
@@ -54,7 +57,8 @@ final class PinentryDialog {
         commands = all[...]
     }
 
-    /// Takes what pinentry has written, and returns the next commands.
+    /// Processes what pinentry has written, and returns the next command; the caller sends it, and then calls
+    /// ``noteSent()``. An answer that arrives earlier is an error, because a leftover answer is not a person's.
     func receive(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         var told: [UInt8] = []
         for byte in bytes where answer == nil {
@@ -68,7 +72,7 @@ final class PinentryDialog {
             }
             lineCount += 1
             guard lineCount <= Self.mostLines else {
-                fail("it says too much")
+                fail("its output is too long")
                 break
             }
             told += line.withUnsafeBytes { take($0) }
@@ -77,10 +81,13 @@ final class PinentryDialog {
         return told
     }
 
-    /// Notes that pinentry has ended.
+    /// Records that the command has been sent.
+    func noteSent() { isUnsent = false }
+
+    /// Records that pinentry has exited.
     func end() { fail("it ended without an answer") }
 
-    /// Returns the passphrase that was typed, once the answer is yes.
+    /// Returns the passphrase that was typed; nil unless the answer is yes.
     func takePassphrase() -> SharedSecret? {
         guard wantsPassphrase, answer == .yes else { return nil }
         defer { typed = SecretBuffer() }
@@ -95,17 +102,21 @@ final class PinentryDialog {
 
     // MARK: lines
 
-    /// Takes a line without its end.
+    /// Processes a line without its newline.
     private func take(_ line: UnsafeRawBufferPointer) -> [UInt8] {
         let word = line.prefix { $0 != UInt8(ascii: " ") }
         let rest = UnsafeRawBufferPointer(rebasing: line.dropFirst(word.count + 1))
+        guard !isUnsent || word.isEmpty || word.elementsEqual("S".utf8) || word.first == UInt8(ascii: "#") else {
+            fail("it answers before it is asked")
+            return []
+        }
         if word.elementsEqual("OK".utf8) { return accept() }
         if word.elementsEqual("ERR".utf8) { return refuse(rest) }
         if word.elementsEqual("D".utf8) {
             takeData(rest)
         } else if !word.isEmpty, !word.elementsEqual("S".utf8), word.first != UInt8(ascii: "#") {
-            // The others are comments and status lines.
-            fail("its answer is not of its protocol")
+            // Any other line is a comment or a status line.
+            fail("its answer does not follow the protocol")
         }
         return []
     }
@@ -117,10 +128,11 @@ final class PinentryDialog {
             return []
         }
         awaited = next
+        isUnsent = true
         return next.line
     }
 
-    /// Takes an error: the number, whose low half says which, and words.
+    /// Processes an error: a number, whose lower half is the error code, followed by a description.
     private func refuse(_ rest: UnsafeRawBufferPointer) -> [UInt8] {
         if let awaited, awaited.isOptional { return accept() }
         let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.prefix(10)
@@ -135,9 +147,9 @@ final class PinentryDialog {
         return []
     }
 
-    /// Takes part of a passphrase, percent-escaped.
+    /// Processes part of a passphrase, which is percent-escaped.
     private func takeData(_ data: UnsafeRawBufferPointer) {
-        guard wantsPassphrase, commands.isEmpty else { return fail("it answers what was not asked") }
+        guard wantsPassphrase, commands.isEmpty else { return fail("it sent data that was not requested") }
         var place = 0
         while place < data.count {
             var byte = data[place]
@@ -145,7 +157,7 @@ final class PinentryDialog {
             if byte == UInt8(ascii: "%") {
                 guard data.count - place >= 2, let high = AssuanLine.value(ofDigit: data[place]),
                     let low = AssuanLine.value(ofDigit: data[place + 1])
-                else { return fail("its answer is not of its protocol") }
+                else { return fail("its answer does not follow the protocol") }
                 byte = high << 4 | low
                 place += 2
             }
@@ -155,7 +167,7 @@ final class PinentryDialog {
     }
 }
 
-/// The errors of libgpg-error that are a person's answer.
+/// The errors of libgpg-error that represent a person's answer.
 private enum GPGError: UInt64 {
     case timeout = 62
     case canceled = 99

@@ -1,31 +1,31 @@
 internal import Glibc
 internal import VaultExchange
 
-/// The questions to a person, asked one at a time.
+/// The questions to a person, which are asked one at a time.
 final class Questions {
-    /// Who waits for an answer.
+    /// Identifies who is waiting for an answer.
     enum Asker: Hashable, Sendable {
         /// The connection with this number.
         case connection(UInt64)
-        /// The attached service, with its number of the question.
+        /// The attached service, with the number that it gave the question.
         case attached(UInt64)
     }
 
-    /// What a person has answered.
+    /// A question with a person's answer.
     struct Answered {
         let asker: Asker
         let query: PersonQuery
         let answer: PersonAnswer
-        /// What was typed, if a passphrase was asked for and the answer is yes.
+        /// The passphrase, if one was asked for and the answer is yes.
         let passphrase: SharedSecret?
     }
 
     private struct Waiting {
         let query: PersonQuery
         let asker: Asker
-        /// The process that asks; nil if that does not matter.
+        /// The process on whose behalf the question is asked; nil if it does not matter.
         var process: UInt32?
-        /// How many questions of this process came before it.
+        /// The number of questions of the same process that came before this one.
         var turn = 0
 
         var isAttached: Bool { if case .attached = asker { true } else { false } }
@@ -33,44 +33,49 @@ final class Questions {
 
     private struct Asked {
         let query: PersonQuery
-        /// Who waits; nil if it has gone, or has its answer.
+        /// Who is waiting; nil if the asker is gone or already has an answer.
         var asker: Asker?
-        /// The process of the one who waited.
+        /// The process of the original asker.
         let client: UInt32?
         let process: AskingProcess
-        /// When the next signal is sent to a program that does not end, in milliseconds of the agent's clock; nil after
-        /// the last one.
+        /// When to send the next signal to a program that does not exit, in milliseconds of the agent's clock; nil
+        /// after the last signal.
         var end: UInt64?
         var wasEnded = false
+        /// How long to wait for what remains of a program that has exited, in the same unit; nil before its exit.
+        var restEnd: UInt64?
     }
 
     let programs: AskingPrograms
     private var waiting: [Waiting] = []
     private var asked: Asked?
-    /// The answers to questions that need not be asked any longer.
+    /// Answers to questions that no longer need to be asked.
     private var settled: [Answered] = []
-    /// The questions that a person has just refused, or not answered in time; until when they are not asked again, and
-    /// what is answered until then.
+    /// Questions that a person has just refused or has not answered in time, with the answer to return without asking
+    /// again, until `end`.
     private var refused: [(text: String, answer: PersonAnswer, end: UInt64)] = []
 
-    /// How long a person may think about it, how long a program may take to end, and for how long the same question is
-    /// not asked again after a no or no answer, in milliseconds. A question names the process that asks.
+    /// In milliseconds: how long a person may take to answer, how long a program may take to exit, and how long the
+    /// same question is not repeated after a no or a missing answer. A question names the process that asks, so this
+    /// affects only that process.
     static let patience: UInt64 = 120_000
     static let grace: UInt64 = 2000
     static let quiet: UInt64 = 30_000
+    /// How often it is seen whether something is left of a program that has ended: no event tells.
+    static let restPause: UInt64 = 10
     private static let mostRefused = 64
 
     init(_ programs: AskingPrograms) { self.programs = programs }
 
-    /// The descriptor to poll; nil while there is none.
+    /// The descriptor to poll, or nil if there is none.
     var descriptor: Int32? { asked?.process.descriptor }
 
-    /// When ``takeAnswer(now:)`` has something to do even if nothing has happened.
+    /// The time by which to call ``takeAnswer(now:)``, even if nothing else has happened.
     var nextEnd: UInt64? { asked?.end }
 
-    /// Adds a question. Those of connections come before those of the attached service, whose clients may ask many. A
-    /// process with many connections, such as ssh on behalf of another host, keeps nobody waiting for more than one
-    /// question of its own.
+    /// Adds a question. Connections take precedence over the attached service, whose clients may ask many questions.
+    /// Questions of one process are spread out, so that a process with many connections, such as ssh on behalf of
+    /// another host, delays others by at most one question.
     func add(_ query: PersonQuery, from asker: Asker, of process: UInt32? = nil) {
         var new = Waiting(query: query, asker: asker, process: process)
         if let process {
@@ -83,7 +88,7 @@ final class Questions {
         waiting.insert(new, at: place)
     }
 
-    /// Asks again for a passphrase, before everything that waits; returns false if there were too many wrong ones.
+    /// Asks for the passphrase again, before all waiting questions; returns false if too many wrong ones were typed.
     func retry(_ answered: Answered, now: UInt64) -> Bool {
         guard case .passphrase(let wrong) = answered.query.wanted else { return false }
         guard wrong + 1 < PersonQuery.mostTries else {
@@ -95,7 +100,8 @@ final class Questions {
         return true
     }
 
-    /// Forgets the questions for a passphrase, which are void, of all askers or of some; returns who waits for them.
+    /// Removes the questions for a passphrase that no longer apply, of all askers or of those selected; returns the
+    /// askers that were waiting.
     func takePassphraseAskers(now: UInt64, where isMeant: (Asker) -> Bool = { _ in true }) -> [Asker] {
         var askers = waiting.filter { $0.query.wantsPassphrase && isMeant($0.asker) }.map(\.asker)
         waiting.removeAll { $0.query.wantsPassphrase && isMeant($0.asker) }
@@ -107,18 +113,19 @@ final class Questions {
         return askers
     }
 
-    /// Forgets the questions of those that have gone.
+    /// Removes the questions of askers that are gone.
     func forget(now: UInt64, where hasGone: (Asker) -> Bool) {
         waiting.removeAll { hasGone($0.asker) }
         settled.removeAll { hasGone($0.asker) }
-        // The program is not at fault: whatever the answer is, it has no effect.
+        // The program did nothing wrong, but nobody needs its answer any more.
         if asked?.asker.map(hasGone) ?? false {
             asked?.asker = nil
             endProgram(now: now)
         }
     }
 
-    /// Asks the next question, if none is being asked. Returns the answer to one that is not asked.
+    /// Asks the next question unless one is being asked. Returns the answer if the next question does not need to be
+    /// asked.
     func askNext(now: UInt64) -> Answered? {
         if !settled.isEmpty { return settled.removeFirst() }
         guard asked == nil, !waiting.isEmpty else { return nil }
@@ -141,7 +148,7 @@ final class Questions {
         }
     }
 
-    /// Returns the answer if there is one, or if the program has had its time; call it after each event.
+    /// Returns the answer once there is one or the program has run out of time; call it after each event.
     func takeAnswer(now: UInt64) -> Answered? {
         guard let asked else { return nil }
         asked.process.noteEnd()
@@ -149,7 +156,7 @@ final class Questions {
             return take(answer, of: asked, asker, now: now)
         }
         guard !asked.process.hasEnded else {
-            self.asked = nil
+            awaitRest(now: now)
             return nil
         }
         guard let end = asked.end, end <= now else { return nil }
@@ -164,20 +171,20 @@ final class Questions {
         if answer == .late { settleLate(asked.query, now: now) }
         let passphrase = asked.process.takePassphrase()
         self.asked?.asker = nil
-        if asked.process.hasEnded { self.asked = nil } else { endProgram(now: now) }
+        if asked.process.hasEnded { awaitRest(now: now) } else { endProgram(now: now) }
         return Answered(asker: asker, query: asked.query, answer: answer, passphrase: passphrase)
     }
 
-    /// What is answered to a question that a person has just refused.
-    private static let refusedBefore = PersonAnswer.failed("a person has refused it a moment ago")
+    /// The answer to a question that a person has just refused.
+    private static let refusedBefore = PersonAnswer.failed("a person refused it a moment ago")
 
     private func refuse(_ query: PersonQuery, with answer: PersonAnswer, now: UInt64) {
         if refused.count == Self.mostRefused { refused.removeFirst() }
         refused.append((query.text, answer, now + Self.quiet))
     }
 
-    /// Gives all those that wait with the same question the answer of one that nobody has answered: while nobody is
-    /// there, a client that asks it many times must not keep the others waiting each time.
+    /// Answers every waiting copy of a question that timed out. While nobody is there, a client that repeats its
+    /// question must not make others wait for the timeout each time.
     private func settleLate(_ query: PersonQuery, now: UInt64) {
         refuse(query, with: .late, now: now)
         for same in waiting where same.query.text == query.text {
@@ -189,7 +196,21 @@ final class Questions {
     /// Reads what the program has written so far.
     func readOutput() { asked?.process.readOutput() }
 
-    /// Asks the program and what it has started to end; the second time, kills them.
+    /// Lets the next question be asked once no process of the last program remains: what it started was killed, but may
+    /// hold the screen or the terminal a moment longer. A process that cannot be killed, or that is never waited for,
+    /// delays the next question no longer than a program that is asked to exit.
+    private func awaitRest(now: UInt64) {
+        guard let asked else { return }
+        let restEnd = asked.restEnd ?? now + Self.grace
+        guard asked.process.hasRest, now < restEnd else {
+            self.asked = nil
+            return
+        }
+        self.asked?.restEnd = restEnd
+        self.asked?.end = min(now + Self.restPause, restEnd)
+    }
+
+    /// Terminates the program and what it has started; kills them the second time.
     private func endProgram(now: UInt64) {
         guard let asked else { return }
         asked.process.end(asked.wasEnded ? SIGKILL : SIGTERM)

@@ -3,20 +3,21 @@ internal import VaultExchange
 package import VaultFmt
 internal import VaultLocal
 
-/// A connection to an agent, this program's or another one.
+/// A connection to an agent, which may be this program's or another one.
 package final class AgentClient {
     private let descriptor: Int32
 
-    /// For how many seconds an agent may leave a request unanswered: a person may have to confirm it.
+    /// The number of seconds to wait for a reply: a person may have to confirm the request.
     package static let patience = 120
 
-    /// Connects to an agent. Throws `unavailable` if none answers at the path, and `busy` if one does not answer in time.
+    /// Connects to an agent. Throws `unavailable` if no agent answers at the path, and `busy` if one does not answer in
+    /// time.
     ///
-    /// - `patience`: For how many seconds the agent may leave the connection or a request unanswered.
+    /// - `patience`: The number of seconds to wait for the connection and for each reply.
     package init(_ path: String, patience: Int = AgentClient.patience) throws(AgentError) {
         descriptor = try UnixSocket.make()
         let descriptor = descriptor
-        // Connecting waits as well, if many others do.
+        // Connecting also blocks while many other clients are waiting.
         var limit = timeval(tv_sec: patience, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -32,10 +33,10 @@ package final class AgentClient {
 
     deinit { close(descriptor) }
 
-    /// The number of the agent's process; nil if the system does not tell, or if it is in another namespace.
+    /// The process id of the agent; nil if the system does not report it, or if the agent is in another namespace.
     package var process: Int32? { UnixSocket.peer(of: descriptor).flatMap { $0.process > 0 ? $0.process : nil } }
 
-    /// What limits a key that is added.
+    /// The constraints for a key to be added.
     package struct Limits: Sendable {
         package var lifetime: UInt32?
         package var needsConfirmation = false
@@ -43,7 +44,7 @@ package final class AgentClient {
         package init() {}
     }
 
-    /// Adds the private key in the secret of an item, and then the same one with a certificate, as 'ssh-add' does.
+    /// Adds the private key in an item's secret, and then the same key with its certificate, as 'ssh-add' does.
     package func add(
         _ secret: borrowing Secret, certificate: Certificate?, comment: String, limits: Limits
     ) throws(AgentError) {
@@ -65,18 +66,18 @@ package final class AgentClient {
         }
         if limits.needsConfirmation { message.append(AgentMessage.constrainConfirm) }
         let reply = try message.withUnsafeBytes { (bytes) throws(AgentError) -> [UInt8] in try ask(bytes) }
-        guard reply == [AgentMessage.success] else { throw AgentError(.refused, "the agent has refused the key") }
+        guard reply == [AgentMessage.success] else { throw AgentError(.refused, "the agent refused the key") }
     }
 
-    /// Returns the state of this program's agent; the connection must be to its control socket.
+    /// Returns the state of this program's agent. Requires a connection to its control socket.
     package func status() throws(AgentError) -> AgentStatus {
         try request(AgentMessage.status) { (reader) throws(AgentError) in try AgentStatus(&reader) }
     }
 
-    /// Locks the vault of this program's agent; the connection must be to its control socket.
+    /// Locks the vault of this program's agent. Requires a connection to its control socket.
     ///
-    /// - `path`: Where the vault is, without symbolic links; nil stands for any vault.
-    /// - Returns: Whether the agent had it open.
+    /// - `path`: The vault's path without symbolic links, or nil to lock any vault.
+    /// - Returns: Whether the vault was open.
     package func lockVault(at path: String?) throws(AgentError) -> Bool {
         var argument: [UInt8] = []
         argument.append(text: path ?? "")
@@ -87,15 +88,15 @@ package final class AgentClient {
         }
     }
 
-    /// Ends this program's agent; the connection must be to its control socket. Returns when its sockets are gone.
+    /// Stops this program's agent, and returns when its sockets are gone. Requires a connection to its control socket.
     package func stop() throws(AgentError) {
         try request(AgentMessage.stop) { (reader) throws(AgentError) in try reader.end() }
-        // It closes its connections last.
+        // The agent removes its sockets before it closes its connections.
         var byte: UInt8 = 0
         while recv(descriptor, &byte, 1, 0) < 0, errno == EINTR {}
     }
 
-    /// Makes a request of the control socket, and reads the reply.
+    /// Sends a request to the control socket, and decodes the reply.
     private func request<R>(
         _ name: String, _ argument: [UInt8] = [], _ read: (inout WireReader) throws(AgentError) -> R
     ) throws(AgentError) -> R {
@@ -106,13 +107,13 @@ package final class AgentClient {
         return try reply.withRawBytes { (bytes) throws(AgentError) -> R in
             var reader = WireReader(bytes)
             guard try reader.byte() == AgentMessage.extensionResponse, try reader.text(limit: 256) == name else {
-                throw AgentError(.refused, "the agent does not answer; is it of another version?")
+                throw AgentError(.refused, "the agent does not answer; is it a different version?")
             }
             return try read(&reader)
         }
     }
 
-    /// Sends a request, and returns the reply.
+    /// Sends a request and returns the reply.
     package func ask(_ request: UnsafeRawBufferPointer) throws(AgentError) -> [UInt8] {
         var length: [UInt8] = []
         length.append(number: UInt32(clamping: request.count))

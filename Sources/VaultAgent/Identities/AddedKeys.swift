@@ -1,24 +1,24 @@
 internal import VaultExchange
 internal import VaultFmt
 
-/// The keys that were added at run time. They are only in memory, and wiped when they are removed or expire.
+/// The keys that clients added at run time. They are held in memory only, and wiped when they are removed or expire.
 struct AddedKeys {
     struct Entry {
-        /// The encoding of the key, or of its certificate.
+        /// The encoded key or certificate.
         let identity: [UInt8]
         let key: PublicKey
         let comment: String
         let constraints: KeyConstraints
-        /// The private key in the encoding in which it came, so that it is in locked memory until it signs.
+        /// The private key as it was received, so that it stays in locked memory until it is needed for a signature.
         let secret: SharedSecret
-        /// When it expires, in milliseconds of the agent's clock.
+        /// When the key expires, in milliseconds of the agent's clock.
         let end: UInt64?
     }
 
     private(set) var entries: [Entry] = []
 
-    /// Reads a key with its comment and constraints, and keeps it. A key that is there already is replaced, with its
-    /// constraints.
+    /// Reads a key with its comment and constraints, and adds it. It replaces the same key and its constraints if that
+    /// was added before.
     mutating func add(_ reader: inout WireReader, isConstrained: Bool, now: UInt64) throws(AgentError) -> Entry {
         let start = reader.remaining
         let decoded = try PrivateKey.read(&reader)
@@ -44,7 +44,7 @@ struct AddedKeys {
 
     func find(_ identity: [UInt8]) -> Entry? { entries.first { $0.identity == identity } }
 
-    /// Whether a key was added with the demand for confirmation, by itself or with a certificate.
+    /// Returns whether a key was added with the confirmation constraint, either by itself or with a certificate.
     func needsConfirmation(_ key: [UInt8]) -> Bool {
         entries.contains { $0.key.blob == key && $0.constraints.needsConfirmation }
     }

@@ -1,27 +1,28 @@
-/// A host on the way to which, or from which, a key may be used (PROTOCOL.agent in OpenSSH's sources).
+/// A host to which or from which a key may be used (PROTOCOL.agent in OpenSSH's sources).
 struct DestinationHop: Hashable, Sendable {
     struct HostKey: Hashable, Sendable {
         let key: PublicKey
-        /// Whether the key is that of an authority which certifies the host's key.
+        /// Whether this is the key of a certificate authority for the host.
         let isAuthority: Bool
     }
 
-    /// The name that certificates must have.
+    /// The host name that certificates must contain.
     let hostname: String
-    /// A pattern for the user; nil if any user will do.
+    /// A pattern for the user name; nil matches any user.
     let user: String?
-    /// The keys that can be checked; a hop without any matches no host.
+    /// The host keys of types that the agent supports; a hop without any matches no host.
     let keys: [HostKey]
 
-    /// Reads a hop; nil for the machine on which the agent runs.
+    /// Reads a hop; returns nil for the machine that the agent runs on.
     static func read(_ bytes: UnsafeRawBufferPointer) throws(AgentError) -> DestinationHop? {
         var reader = WireReader(bytes)
         let (user, hostname) = (try reader.text(), try reader.text())
         guard try reader.string().isEmpty else {
-            throw AgentError(.unsupported, "a destination has a property that is not known")
+            throw AgentError(.unsupported, "a destination has an unknown property")
         }
         guard hostname.isEmpty == reader.isAtEnd else { throw .malformed }
-        // Decided before keys are left out: a hop whose keys cannot be checked is not this machine.
+        // This is decided before unsupported keys are skipped: a hop left without keys must not be mistaken for this
+        // machine.
         guard !hostname.isEmpty else {
             guard user.isEmpty else { throw .malformed }
             return nil
@@ -29,7 +30,7 @@ struct DestinationHop: Hashable, Sendable {
         return DestinationHop(hostname: hostname, user: user.isEmpty ? nil : user, keys: try keys(&reader))
     }
 
-    /// Reads the keys of a host, without those of types that are not supported: `ssh-add -h` sends all that it knows.
+    /// Reads a host's keys, skipping unsupported types: `ssh-add -h` sends every key it knows for the host.
     private static func keys(_ reader: inout WireReader) throws(AgentError) -> [HostKey] {
         var keys: [HostKey] = []
         var count = 0
@@ -46,7 +47,7 @@ struct DestinationHop: Hashable, Sendable {
         return keys
     }
 
-    /// Returns whether a host that has proven this key is the one meant.
+    /// Returns whether this hop matches a host that has proven that it has this key.
     func matches(_ presented: PresentedKey, at time: UInt64) -> Bool {
         keys.contains { expected in
             switch presented {
@@ -59,9 +60,9 @@ struct DestinationHop: Hashable, Sendable {
     }
 }
 
-/// A step that a key may take: from one host to another.
+/// A hop that a key may be used for, from one host to another.
 struct Destination: Hashable, Sendable {
-    /// Nil for the machine on which the agent runs.
+    /// The host where the hop starts; nil for the machine that the agent runs on.
     let from: DestinationHop?
     let to: DestinationHop
 
@@ -80,7 +81,7 @@ struct Destination: Hashable, Sendable {
         var reader = WireReader(bytes)
         let (from, to) = (try reader.string(), try reader.string())
         guard try reader.string().isEmpty else {
-            throw AgentError(.unsupported, "a destination has a property that is not known")
+            throw AgentError(.unsupported, "a destination has an unknown property")
         }
         try reader.end()
         let origin = try DestinationHop.read(from)
@@ -88,11 +89,11 @@ struct Destination: Hashable, Sendable {
         return Destination(from: origin, to: target)
     }
 
-    /// Returns whether the step is from one host to another, each nil if it does not matter.
+    /// Returns whether this destination permits a hop between two hosts.
     ///
-    /// - `source`: The key of the host where the step begins; nil for the machine on which the agent runs.
-    /// - `target`: The key of the host where it ends; nil if any will do.
-    /// - `user`: The user there; nil if any will do.
+    /// - `source`: The key of the host where the hop starts; nil for the machine that the agent runs on.
+    /// - `target`: The key of the host where the hop ends; nil matches any host.
+    /// - `user`: The user name on that host; nil matches any user.
     func permits(from source: PresentedKey?, to target: PresentedKey?, user: String?, at time: UInt64) -> Bool {
         if let source {
             guard let from, from.matches(source, at: time) else { return false }

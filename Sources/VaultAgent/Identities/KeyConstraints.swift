@@ -1,14 +1,14 @@
-/// What limits the use of a key that was added at run time.
+/// The constraints of a key that was added at run time.
 struct KeyConstraints: Hashable, Sendable {
-    /// For how many seconds it is kept; nil if it is kept until it is removed.
+    /// The lifetime in seconds; nil if the key is kept until it is removed.
     var lifetime: UInt32?
     /// Whether a person must agree to each signature.
     var needsConfirmation = false
-    /// Where it may be used; nil if anywhere.
+    /// Where the key may be used; nil if it may be used anywhere.
     var destinations: [Destination]?
 
-    /// Reads the constraints that follow a key. Throws `unsupported` for one that is not known: the key would be used
-    /// without it.
+    /// Reads the constraints that follow a key. Throws `unsupported` for an unknown constraint, because ignoring it
+    /// would allow more than the client intended.
     static func read(_ reader: inout WireReader) throws(AgentError) -> KeyConstraints {
         var constraints = KeyConstraints()
         while !reader.isAtEnd {
@@ -23,11 +23,11 @@ struct KeyConstraints: Hashable, Sendable {
                 constraints.needsConfirmation = true
             case AgentMessage.constrainExtension:
                 guard try reader.text(limit: 256) == AgentMessage.restrictDestination else {
-                    throw AgentError(.unsupported, "a constraint of the key is not known")
+                    throw AgentError(.unsupported, "the key has an unknown constraint")
                 }
                 guard constraints.destinations == nil else { throw .malformed }
                 constraints.destinations = try Destination.readAll(try reader.string())
-            default: throw AgentError(.unsupported, "a constraint of the key is not known")
+            default: throw AgentError(.unsupported, "the key has an unknown constraint")
             }
         }
         return constraints

@@ -1,32 +1,33 @@
 internal import VaultExchange
 package import VaultFmt
 
-/// The attributes that make an item a key of the agent.
+/// The attributes of an item that the agent uses.
 package enum SSHAttribute {
     /// `offer`, `confirm` or `off`.
     package static let use = "ssh"
-    /// A copy of the public key, as in `authorized_keys`, for people and programs. The agent offers the key that the
-    /// secret holds, because a change of the secret need not change this.
+    /// A copy of the public key, as in `authorized_keys`, for users and other programs. The agent derives the key that
+    /// it offers from the secret instead, because this attribute may be out of date.
     package static let publicKey = "ssh-public-key"
     /// A certificate for the key, as in the file that `ssh-keygen -s` writes.
     package static let certificate = "ssh-certificate"
 }
 
-/// How an item may be used by the agent.
+/// How the agent may use an item.
 package enum KeyUse: String, Sendable, CaseIterable {
-    /// It is offered to clients.
+    /// The key is offered to clients.
     case offer
-    /// It is offered, and a person must agree to each signature.
+    /// The key is offered, and a person must confirm each signature.
     case confirm
-    /// It is not offered.
+    /// The key is not offered.
     case off
 
-    /// Returns how an item may be used: as its attribute says. Without the attribute, keys and identities in the agent's
-    /// groups are offered, and nothing else is. Throws if the attribute has another value, which offers nothing.
+    /// Returns how an item may be used, according to its attribute. Items without the attribute are offered only if
+    /// they are keys or identities in one of the agent's groups. Throws if the attribute has an invalid value; the item
+    /// is then not offered.
     package static func of(_ item: Item, groups: [String]) throws(AgentError) -> KeyUse {
         guard item.attributes.attribute(SSHAttribute.use) == nil else {
             guard let use = item.attributes.string(SSHAttribute.use).flatMap(KeyUse.init(rawValue:)) else {
-                throw AgentError(.refused, "its attribute ssh is none of offer, confirm and off")
+                throw AgentError(.refused, "its attribute ssh must be offer, confirm or off")
             }
             return use
         }
@@ -35,20 +36,20 @@ package enum KeyUse: String, Sendable, CaseIterable {
     }
 }
 
-/// A key of the vault that is offered to clients.
+/// A key in the vault that is offered to clients.
 package struct OfferedKey: Sendable {
     package let item: Item
     package let publicKey: PublicKey
     package let certificate: Certificate?
-    /// What is wrong with the item's other attributes, which does not keep the key from being offered.
+    /// Problems with the item's other attributes; the key is offered nevertheless.
     private let problems: [String]
     package let comment: String
     package let needsConfirmation: Bool
 
-    /// The encodings under which clients know it.
+    /// The encodings that clients may use to refer to the key.
     var identities: [[UInt8]] { [publicKey.blob] + (certificate.map { [$0.blob] } ?? []) }
 
-    /// Reads the key of an item, whose secret is opened to derive the public key.
+    /// Reads an item's key. This opens the item's secret to derive the public key.
     package init(_ item: Item, _ use: KeyUse, in vault: Vault) throws {
         self.item = item
         needsConfirmation = use == .confirm
@@ -66,13 +67,13 @@ package struct OfferedKey: Sendable {
         self.problems = problems
     }
 
-    /// What is wrong with the item's other attributes at a time, in seconds since 1970.
+    /// Problems with the item's other attributes at a given time, in seconds since 1970.
     package func warnings(at time: UInt64) -> [String] {
         guard let problem = certificate?.problem(at: time) else { return problems }
         return problems + ["the certificate of \(ItemText.summary(item.key, label: item.attributes.label)) \(problem)"]
     }
 
-    /// Compares a key with the item's attribute that has a copy of it.
+    /// Compares a key with the copy in the item's attribute.
     private static func compare(_ key: PublicKey, of item: Item, in vault: Vault) throws {
         guard item.attributes.attribute(SSHAttribute.publicKey) != nil else { return }
         let advice =
@@ -85,10 +86,10 @@ package struct OfferedKey: Sendable {
         do throws(AgentError) { stated = try PublicKey.read(line: line) } catch {
             throw AgentError(.malformed, "it is not a line as in authorized_keys; \(advice)")
         }
-        guard stated == key else { throw AgentError(.malformed, "it is another key than the secret; \(advice)") }
+        guard stated == key else { throw AgentError(.malformed, "it is not the public key of the secret; \(advice)") }
     }
 
-    /// Returns the certificate of an item for its key; nil if it has none. Throws if it cannot be offered.
+    /// Returns an item's certificate for its key; nil if it has none. Throws if the certificate cannot be offered.
     package static func certificate(
         for key: PublicKey, of item: Item, in vault: Vault
     ) throws -> Certificate? {
@@ -99,17 +100,19 @@ package struct OfferedKey: Sendable {
         let certificate: Certificate
         do throws(AgentError) { certificate = try Certificate.read(line: line) } catch {
             guard error == .malformed else { throw error }
-            throw AgentError(.malformed, "it is not a certificate as 'ssh-keygen -s' writes it")
+            throw AgentError(.malformed, "it is not a certificate in the format of 'ssh-keygen -s'")
         }
-        guard certificate.kind == .user else { throw AgentError(.malformed, "it is a host's, not a user's") }
-        guard certificate.key == key else { throw AgentError(.malformed, "it is for another key") }
+        guard certificate.kind == .user else {
+            throw AgentError(.malformed, "it is a host certificate, not a user certificate")
+        }
+        guard certificate.key == key else { throw AgentError(.malformed, "it belongs to a different key") }
         return certificate
     }
 
-    /// The item's label, or its name.
+    /// Returns the item's label, or its name if it has no label.
     package static func comment(_ item: Item) -> String { comment(item.key, label: item.attributes.label) }
 
-    /// The label, or the name of an item with a key.
+    /// Returns the label, or the name if there is no label.
     package static func comment(_ key: ItemKey, label: String?) -> String {
         if let label, !label.isEmpty { return KeyComment.shown(label) }
         let words = ItemText.name(key).filter { !$0.isEmpty }
@@ -129,14 +132,14 @@ package struct OfferedKey: Sendable {
     func sign(_ data: UnsafeRawBufferPointer, flags: UInt32, in vault: Vault) throws -> [UInt8] {
         let key = try StoredKey.read(try vault.open(item).takeSecret())
         guard key.publicKey == publicKey else {
-            throw AgentError(.malformed, "the item's secret is another key than the one that is offered")
+            throw AgentError(.malformed, "the item's secret is no longer the key that is offered")
         }
         return try key.sign(data, flags: flags)
     }
 }
 
 extension OfferedKey {
-    /// The key of an item that has moved within the file and has not changed otherwise.
+    /// Reuses the key of an item that has moved within the file but is otherwise unchanged.
     init(_ item: Item, like other: OfferedKey) {
         self.item = item
         publicKey = other.publicKey

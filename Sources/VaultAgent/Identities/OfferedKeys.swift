@@ -4,13 +4,14 @@ internal import VaultLocal
 
 /// The keys in one state of a vault.
 package enum OfferedKeys {
-    /// Reads all keys that are offered.
+    /// Reads all keys to offer.
     ///
-    /// Items of groups that the slot does not grant are left out: they are not meant for its holder.
+    /// Items in groups that the slot does not grant are skipped: they are not meant for the slot's holder.
     ///
-    /// - `groups`: The access groups whose keys are offered without an attribute.
-    /// - `known`: Keys that were read in an earlier state; those of items that have not changed are used again.
-    /// - Returns: The keys, in the order of the vault's items, and what could not be read, with the reason.
+    /// - `groups`: The access groups whose keys are offered even without an attribute.
+    /// - `known`: Keys read from an earlier state; they are reused for items that have not changed.
+    /// - Returns: The keys in the order of the vault's items, and a description of each item that could not be read,
+    ///   with the reason.
     package static func read(
         _ vault: Vault, groups: [String], known: [OfferedKey] = []
     ) throws -> (keys: [OfferedKey], omitted: [String]) {
@@ -19,7 +20,7 @@ package enum OfferedKeys {
         var omitted = try unusable(groups, in: vault)
         var items = try vault.items()
         while let item = try items.next() {
-            // The slot shows the attributes of all items, and opens only those of its groups.
+            // The slot shows the attributes of all items, but opens the secrets of its own groups only.
             guard vault.access.includes(item.key.group) else { continue }
             do {
                 let use = try KeyUse.of(item, groups: groups)
@@ -37,13 +38,13 @@ package enum OfferedKeys {
         return (keys, omitted)
     }
 
-    /// Names the groups that do not exist, or that the slot does not grant: one of them may be misspelt.
+    /// Describes the groups that do not exist or that the slot does not grant, because their names may be misspelled.
     package static func unusable(_ groups: [String], in vault: Vault) throws(VaultError) -> [String] {
         let known = try vault.accessGroups()
         return groups.compactMap { group in
             let name = "the access group \(TerminalText.quoted(group))"
             guard group.isEmpty || known.contains(where: { $0.utf8.elementsEqual(group.utf8) }) else {
-                return "\(name): the vault has none of this name"
+                return "\(name): the vault has no group of this name"
             }
             return vault.access.includes(group) ? nil : "\(name): the slot that opened the vault does not grant it"
         }
@@ -52,7 +53,7 @@ package enum OfferedKeys {
     private static func key(
         _ item: Item, _ use: KeyUse, in vault: Vault, before: OfferedKey?
     ) throws -> OfferedKey {
-        // The place of its secret may have changed, so that the item is always the newest.
+        // The location of the secret in the file may have changed, so use the current item.
         guard let before, before.item.revision == item.revision, before.item.key == item.key else {
             return try OfferedKey(item, use, in: vault)
         }
@@ -61,7 +62,7 @@ package enum OfferedKeys {
 }
 
 extension Access {
-    /// Whether it grants the secrets of a group.
+    /// Returns whether the access includes the secrets of a group.
     fileprivate func includes(_ group: String) -> Bool {
         switch self {
         case .owner: true

@@ -1,35 +1,35 @@
 internal import VaultFmt
 
-// The keys of a vault that are offered to clients of the ssh agent.
+// The keys in a vault that are offered to clients of the SSH agent.
 extension ServedVault {
-    /// Returns the keys that are offered now; none while the vault is locked.
+    /// Returns the keys to offer; empty while the vault is locked.
     package func offers(now: UInt64) throws -> [OfferedKey] {
         guard let vault = current(now: now) else { return [] }
         return try keys(of: vault).filter { !hidden.contains($0.publicKey.blob) }
     }
 
-    /// The keys that were offered last; none while the vault is locked. It is neither opened nor read.
+    /// The keys that were last offered; empty while the vault is locked. This neither opens nor reads the vault.
     var lastOffers: [OfferedKey] {
         guard case .open(let opened) = state else { return [] }
         return (opened.offers?.keys ?? []).filter { !hidden.contains($0.publicKey.blob) }
     }
 
-    /// Returns the keys to list now: those that are offered or, while the vault is locked, those that are remembered.
+    /// Returns the keys to list: those that are offered or, while the vault is locked, those remembered for listing.
     func listed(now: UInt64) throws -> [ListedKey] {
         let offers = try offers(now: now)
         return lockedReason == nil ? offers.map(ListedKey.init) : remembered
     }
 
-    /// The same of what was listed last. The vault is neither opened nor read.
+    /// The keys that were last listed. This neither opens nor reads the vault.
     var lastListed: [ListedKey] { lockedReason == nil ? lastOffers.map(ListedKey.init) : remembered }
 
-    /// What has the attribute and cannot be offered, with the reasons.
+    /// Descriptions of the items whose attribute offers them although that is not possible, with the reasons.
     package var omitted: [String] {
         guard case .open(let opened) = state else { return [] }
         return opened.offers?.omitted ?? []
     }
 
-    /// What is wrong with items whose keys are offered.
+    /// Problems with items whose keys are offered.
     var warnings: [String] {
         let time = AgentClock.calendarTime()
         return lastOffers.flatMap { $0.warnings(at: time) }
@@ -45,31 +45,33 @@ extension ServedVault {
         return found.keys
     }
 
-    /// How many keys are not offered because a client has removed them.
+    /// The number of keys that are not offered because a client has removed them.
     var hiddenCount: Int { hidden.count }
 
-    /// The keys for which items demanded confirmation last, also while they are hidden. The vault is not read.
+    /// The keys whose items required confirmation when the vault was last read, including hidden keys, also while the
+    /// vault is locked. This does not read the vault.
     var lastConfirmed: Set<[UInt8]> {
-        guard case .open(let opened) = state else { return [] }
+        guard case .open(let opened) = state else { return confirmedWhenLocked }
         return Set((opened.offers?.keys ?? []).filter(\.needsConfirmation).map(\.publicKey.blob))
     }
 
-    /// Whether an item demands confirmation for its key, also while it is hidden.
+    /// Returns whether an item requires confirmation for its key, even if the key is hidden. If the vault is locked or
+    /// cannot be read, the items as they were last read decide.
     func needsConfirmation(_ key: [UInt8], now: UInt64) throws -> Bool {
-        guard let vault = current(now: now) else { return false }
+        guard let vault = current(now: now) else { return lastConfirmed.contains(key) }
         return try keys(of: vault).contains { $0.publicKey.blob == key && $0.needsConfirmation }
     }
 
-    /// Returns the offers of the key of an identity. Several items may hold the same key; a certificate of one of them
-    /// identifies the key of all.
+    /// Returns the offered keys that match an identity. Several items may hold the same key, and a certificate in any
+    /// of them identifies all of them.
     func offers(of identity: [UInt8], now: UInt64) throws -> [OfferedKey] {
         let all = try offers(now: now)
         guard let known = all.first(where: { $0.identities.contains(identity) }) else { return [] }
         return all.filter { $0.publicKey == known.publicKey }
     }
 
-    /// Signs with the key of an identity, of the first item whose secret is that key. Throws `unavailable` if it is not
-    /// offered.
+    /// Signs with an identity's key, using the first item whose secret is that key. Throws `unavailable` if the key is
+    /// not offered.
     func sign(
         _ data: UnsafeRawBufferPointer, identity: [UInt8], flags: UInt32, now: UInt64
     ) throws -> [UInt8] {
@@ -89,7 +91,7 @@ extension ServedVault {
 
     private static let noKey = AgentError(.unavailable, "there is no such key")
 
-    /// Stops offering a key until the vault is opened again; returns false if it is neither offered nor listed.
+    /// Stops offering a key until the vault is opened again; returns false if the key was neither offered nor listed.
     func hide(_ identity: [UInt8], now: UInt64) throws -> Bool {
         guard let key = try offers(of: identity, now: now).first else {
             let count = remembered.count
@@ -107,7 +109,7 @@ extension ServedVault {
     }
 }
 
-/// What clients are shown of a key, and all that is remembered of it while its vault is locked.
+/// The public part of a key: everything that is remembered while its vault is locked.
 struct ListedKey: Sendable {
     let identities: [[UInt8]]
     let comment: String

@@ -2,14 +2,14 @@ internal import VaultExchange
 package import VaultFmt
 internal import VaultLocal
 
-/// A vault and its keys, for the agent and the service attached to it, as long as it is open: until a time after it was
-/// opened, or after its last use, has passed, until it is locked, or until the file is not the one that it was.
+/// A vault that the agent and its attached service use while it is open. It is locked when a time limit passes, on
+/// request, and when the file at its path no longer opens as the same vault.
 package final class ServedVault {
-    /// When the vault is locked, in milliseconds.
+    /// The limits after which the vault is locked, in milliseconds.
     package struct Limits: Sendable {
-        /// After it was opened.
+        /// The limit since the vault was opened.
         package var total: UInt64?
-        /// After its last signature, or its last use by another service of the agent.
+        /// The limit since its last signature, or since its last use by another service of the agent.
         package var idle: UInt64?
 
         package init(total: UInt64? = nil, idle: UInt64? = nil) {
@@ -20,70 +20,77 @@ package final class ServedVault {
 
     enum State {
         case open(Opened)
-        /// The reason, for people.
+        /// The vault is locked, for this reason.
         case locked(String)
     }
 
     struct Opened {
         let vault: Vault
-        /// Whether it was opened with the key that `unlock` keeps, so that `lock` ends it.
+        /// Whether the vault was opened with the key that `unlock` keeps, so that `lock` closes it as well.
         let isKept: Bool
-        /// When the key that `unlock` keeps expires, as far as it was known last.
+        /// When the key that `unlock` keeps expires, as last checked.
         var keptEnd: UInt64?
         let since: UInt64
         var lastUse: UInt64
-        /// What was read of the vault in one of its states.
+        /// What was last read from the vault, and the state it was read from.
         var offers: (state: StateID, keys: [OfferedKey], omitted: [String])?
     }
 
-    /// Its path, for people.
+    /// The path to show to users.
     package let path: String
     let groups: [String]
     private let limits: Limits
     private let reopening: Reopening?
     private let onDemand: OnDemand?
-    /// When the factors that were given are tried again after they have failed.
+    /// The earliest time to retry the given factors after they have failed.
     private var nextTry: UInt64 = 0
     private let keptEnds: KeptEnds
     var state: State
-    /// Its path without symbolic links; nil as long as it cannot be resolved.
+    /// The path without symbolic links; nil until it can be resolved.
     private var place: String?
-    /// The access of the slot that opened the vault first. A key that opens it again must not grant more.
+    /// The access granted by the slot that first opened the vault. A key that reopens the vault must not grant more.
     private var widest: Access?
-    /// The vault that was open last.
+    /// The id of the vault that was last open.
     private var known: VaultID?
-    /// The end of the key that `unlock` kept when a limit or `lock` locked the vault. This key does not open it again;
-    /// one that is kept later does.
+    /// When the vault was locked by a limit or by `lock`: the expiry of the key that `unlock` kept at the time. That
+    /// key must not reopen the vault; a key kept later may.
     private var spentEnd: UInt64?
-    /// Why somebody has locked the vault, while that lasts: what was given does not open it then, and a person's
-    /// passphrase or `vaultfmt unlock` does. Nil otherwise.
+    /// The reason why someone locked the vault, as long as that is in effect; nil otherwise. While it is set, the given
+    /// factors do not open the vault, but a typed passphrase or `vaultfmt unlock` does.
     private var hold: String?
-    /// Whether what was given has opened the vault without asking anybody.
+    /// Whether the given factors have opened the vault without asking anyone.
     private var opensUnasked = false
-    /// Keys that a client has removed: they are not offered until the vault is opened again.
+    /// Keys that a client has removed; they are not offered until the vault is opened again.
     var hidden: Set<[UInt8]> = []
-    /// Whether the keys are listed while the vault is locked.
+    /// Whether keys are listed while the vault is locked.
     private let listsLocked: Bool
-    /// The keys that were offered when the vault was locked last, if it is locked and they are listed then.
+    /// The keys to list while the vault is locked: those offered when it was last locked.
     var remembered: [ListedKey] = []
-    /// Why the open vault's file could not be read last, and since when, in seconds since 1970; nil if it could.
+    /// The public keys whose items required confirmation when the vault was last locked. If a client has added one of
+    /// these keys, it still requires confirmation, so locking the vault does not remove that protection.
+    private(set) var confirmedWhenLocked: Set<[UInt8]> = []
+    /// Why the open vault's file could not be read the last time, and since when, in seconds since 1970; nil if it
+    /// could.
     private(set) var unreadable: (reason: String, since: UInt64)?
     /// Why the vault must stay locked for now; nil if it may be opened.
     private var barrier: String?
-    /// How often the vault was locked, for those who must not miss that it was locked and opened again.
+    /// How many times the vault has been locked. Comparing it reveals whether the vault was locked and reopened in
+    /// between.
     package private(set) var lockCount: UInt64 = 0
-    /// How often somebody has asked to lock it, also while it was locked: whoever is about to open it then must not.
+    /// How many times someone has asked to lock the vault, even while it was locked. An opening that is in progress
+    /// must be abandoned if this changes.
     private(set) var lockRequests: UInt64 = 0
 
-    /// How long factors that have failed are not tried again, in milliseconds: trying them may take a second.
+    /// How long factors that have failed are not retried, in milliseconds, because trying them may take a second.
     static let pause: UInt64 = 2000
 
     /// - `path`: The vault's file.
-    /// - `groups`: The access groups whose keys are offered without an attribute.
-    /// - `vault`: The vault, if it is open already.
-    /// - `reopening`: Nil if the key that `unlock` keeps does not open it.
-    /// - `onDemand`: Nil if it is not opened because a client needs it.
-    /// - `listsLocked`: Whether its public keys and their comments are listed while it is locked, once it was open.
+    /// - `groups`: The access groups whose keys are offered even without an attribute.
+    /// - `vault`: The vault, if it is already open.
+    /// - `reopening`: Opens the vault with the key that `unlock` keeps; nil to disable this.
+    /// - `onDemand`: Opens the vault when a client needs it; nil to disable this.
+    /// - `listsLocked`: Whether to list the vault's public keys and their comments while it is locked, once it has been
+    ///   open.
     package init(
         path: String, groups: [String], limits: Limits, vault: Vault?, isKept: Bool, now: UInt64,
         keptEnds: KeptEnds = .ofKernel, reopening: Reopening?, onDemand: OnDemand? = nil, listsLocked: Bool = false
@@ -110,7 +117,8 @@ package final class ServedVault {
         spentEnd = nil
         let keptEnd = isKept ? keptEnd(vault, now: now) ?? now : nil
         state = .open(Opened(vault: vault, isKept: isKept, keptEnd: keptEnd, since: now, lastUse: now))
-        // So that the state can be told without reading the file. An error is reported to the first client.
+        // Read the keys now, so that the state can be reported without reading the file. An error is reported to the
+        // first client.
         do { _ = try keys(of: vault) } catch {}
     }
 
@@ -125,24 +133,25 @@ package final class ServedVault {
     /// Whether the vault must stay locked for now.
     package var isBarred: Bool { barrier != nil }
 
-    /// Locks the vault, and keeps it locked until `allowOpening`, whatever `vaultfmt unlock` keeps, is given or is
-    /// typed.
+    /// Locks the vault and keeps it locked until `allowOpening` is called, regardless of kept keys, given factors and
+    /// typed passphrases.
     package func bar(_ reason: String) {
-        // A key that 'unlock' keeps meanwhile opens the vault when it may be opened.
+        // A key that 'unlock' starts to keep in the meantime opens the vault once opening is allowed again.
         if barrier == nil { _ = lock(at: nil, reason) }
         barrier = reason
     }
 
-    /// Ends what `bar` has begun: the vault is locked as after any other `lock(at:_:)`.
+    /// Ends the effect of `bar`; the vault remains locked as after any other `lock(at:_:)`.
     package func allowOpening() { barrier = nil }
 
-    /// Whether it is open, and its file could not be read last.
+    /// Whether the vault is open but its file could not be read the last time.
     package var isUnreadable: Bool { unreadable != nil }
 
-    /// Forgets the vault's keys, until it is unlocked again.
+    /// Forgets the vault's keys until it is opened again.
     package func lock(_ reason: String) {
         if case .open(let opened) = state {
             if listsLocked { remembered = lastOffers.map(ListedKey.init) }
+            confirmedWhenLocked = lastConfirmed
             opened.vault.lock()
             lockCount &+= 1
         }
@@ -150,7 +159,7 @@ package final class ServedVault {
         (hidden, unreadable) = ([], nil)
     }
 
-    /// Says how a vault that was locked for a reason is opened again.
+    /// Returns a reason with advice on how the vault is opened again.
     private func advised(_ reason: String) -> String {
         if hold != nil, opensUnasked {
             return reason + "; it is opened again after 'vaultfmt unlock', or when the agent is started again"
@@ -159,17 +168,17 @@ package final class ServedVault {
         return reason + (reopening == nil ? "; start the agent again" : "; 'vaultfmt unlock' opens it again")
     }
 
-    /// Locks the vault, and does not open it again with the key that `unlock` keeps now.
+    /// Locks the vault, and does not reopen it with the key that `unlock` currently keeps.
     private func lockUntilUnlocked(_ reason: String) {
         lock(advised(reason))
         spentEnd = known.flatMap(keptEnds.any)
     }
 
-    /// Locks the vault if it may be the one at a path without symbolic links; nil stands for any. What cannot be
-    /// compared is locked: that does no harm. What opens it on demand without asking anybody does not until `vaultfmt
-    /// unlock` is run: the next request would undo the lock.
+    /// Locks the vault if it may be the one at a path without symbolic links; a nil path means any vault. If the paths
+    /// cannot be compared, the vault is locked, because that does no harm. Factors that open it on demand without
+    /// asking anyone are not used again until `vaultfmt unlock` is run; otherwise the next request would undo the lock.
     ///
-    /// - Returns: Whether it was open.
+    /// - Returns: Whether the vault was open.
     package func lock(at other: String?, _ reason: String) -> Bool {
         if let other, let place, other != place, other != path { return false }
         lockRequests &+= 1
@@ -184,12 +193,12 @@ package final class ServedVault {
         return true
     }
 
-    /// The id in the vault's file, before the vault was open; nil if it cannot be read.
+    /// The vault id read from the file, for a vault that has not been open yet; nil if it cannot be read.
     private var idOfFile: VaultID? {
         do throws(VaultError) { return try Vault.id(at: path) } catch { return nil }
     }
 
-    /// Locks the vault if its time has passed.
+    /// Locks the vault if a limit has passed.
     package func expire(now: UInt64) {
         guard let (end, reason) = ends.min(by: { $0.time < $1.time }), end <= now, case .open(var opened) = state
         else { return }
@@ -198,7 +207,8 @@ package final class ServedVault {
             opened.keptEnd = later
             state = .open(opened)
         } else {
-            // With the key that is still kept, the next request would open it again: the limit would have no effect.
+            // Otherwise the next request would reopen the vault with the key that is still kept, and the limit would
+            // have no effect.
             lockUntilUnlocked(reason)
         }
     }
@@ -206,7 +216,7 @@ package final class ServedVault {
     /// When the vault will be locked, in milliseconds of the agent's clock.
     package var nextEnd: UInt64? { ends.map(\.time).min() }
 
-    /// When the vault would be locked, and why.
+    /// The times at which the vault would be locked, with the reasons.
     private var ends: [(time: UInt64, reason: String)] {
         guard case .open(let opened) = state else { return [] }
         var ends: [(time: UInt64, reason: String)] = []
@@ -218,14 +228,15 @@ package final class ServedVault {
         return ends
     }
 
-    /// Returns the open vault in its newest state; nil if it is locked, or if its file cannot be read now.
+    /// Returns the open vault in its newest state; nil if it is locked or its file cannot be read.
     func current(now: UInt64) -> Vault? {
         compareKept(now: now)
         expire(now: now)
         if case .locked = state, !isBarred { reopen(now: now) }
         guard case .open(let opened) = state else { return nil }
         do throws(VaultError) { try opened.vault.refresh() } catch {
-            // The file may be readable again with the next request; whatever else it is, it is not the vault.
+            // After these errors, the file may be readable again for the next request. After any other error, it is no
+            // longer the vault that was open.
             guard [.io, .busy, .outOfMemory, .noSuchFile].contains(error.code) else {
                 lock(advised(error.description))
                 return error.code == .noSlotOpens ? reopened(now: now) : nil
@@ -238,34 +249,34 @@ package final class ServedVault {
         return opened.vault
     }
 
-    /// Returns the vault after its keys were replaced. `vaultfmt unlock` may keep the new ones already, and the request
-    /// that notices the change must not fail then.
+    /// Returns the vault after its keys were replaced. `vaultfmt unlock` may already keep the new key, and then the
+    /// request that discovers the change must not fail.
     private func reopened(now: UInt64) -> Vault? {
         reopen(now: now)
         guard case .open(let opened) = state else { return nil }
         return opened.vault
     }
 
-    /// Returns the open vault in its newest state, for another service of the agent; nil if it is locked, or if its
-    /// file cannot be read now. It is opened on demand if nobody has to be asked.
+    /// Returns the open vault in its newest state, for another service of the agent; nil if it is locked or its file
+    /// cannot be read. Opens the vault on demand if that requires no prompt.
     package func openVault(now: UInt64) -> Vault? { demand(now: now) == .open ? current(now: now) : nil }
 
-    /// What the slot that has opened the vault grants, and whether the vault can be changed; nil while it is locked.
-    /// The file is not read.
+    /// The access granted by the slot that opened the vault, and whether the vault can be changed; nil while it is
+    /// locked. The file is not read.
     package var openAccess: (access: Access, isWritable: Bool)? {
         guard case .open(let opened) = state else { return nil }
         return (opened.vault.access, opened.vault.isWritable)
     }
 
-    /// Notes that the vault has been used, so that its idle time begins again.
+    /// Records that the vault has been used, which restarts its idle time.
     package func noteUse(now: UInt64) {
         guard case .open(var opened) = state else { return }
         opened.lastUse = now
         state = .open(opened)
     }
 
-    /// Locks the vault if `unlock` does not keep the key that has opened it; notes the key's end, which may have
-    /// changed.
+    /// Locks the vault if `unlock` no longer keeps the key that opened it; otherwise updates the key's expiry, which
+    /// may have changed.
     private func compareKept(now: UInt64) {
         guard case .open(var opened) = state, opened.isKept else { return }
         guard let end = keptEnd(opened.vault, now: now) else {
@@ -275,14 +286,15 @@ package final class ServedVault {
         state = .open(opened)
     }
 
-    /// Opens the vault with the key that `unlock` keeps, unless that was kept already when it was locked.
+    /// Opens the vault with the key that `unlock` keeps, unless the same key was already kept when the vault was
+    /// locked.
     private func reopen(now: UInt64) {
         if let spentEnd, let known, keptEnds.any(known) == spentEnd { return }
         do {
             guard let vault = try reopening?() else { return }
             guard widest?.includes(vault.access) ?? true else {
                 vault.lock()
-                return lock("the key that 'vaultfmt unlock' keeps grants more than the one that opened it first")
+                return lock("the key that 'vaultfmt unlock' keeps grants more than the one that first opened it")
             }
             open(vault, isKept: true, now: now)
         } catch { lock(Self.text(error)) }
@@ -290,7 +302,7 @@ package final class ServedVault {
 
     // MARK: on demand
 
-    /// Opens the vault because a client needs it, if it is opened on demand and nobody has to be asked.
+    /// Opens the vault for a client, if it is opened on demand and that requires no prompt.
     package func demand(now: UInt64) -> Readiness {
         if lockedReason != nil { _ = current(now: now) }
         guard lockedReason != nil else { return .open }
@@ -309,7 +321,7 @@ package final class ServedVault {
         }
     }
 
-    /// Opens the vault with a passphrase that was typed because a client needs it.
+    /// Opens the vault with a passphrase that was typed because a client needs the vault.
     func open(typed passphrase: SharedSecret, now: UInt64) -> Typed {
         guard lockedReason != nil else { return .opened }
         guard let onDemand, !isBarred else { return .refused(barrier ?? "it is not opened on demand") }
@@ -323,17 +335,17 @@ package final class ServedVault {
         }
     }
 
-    /// Ends the hold after somebody has locked the vault, once `unlock` keeps a key that it did not keep then.
+    /// Ends the hold that a lock request imposed once `unlock` keeps a key that it did not keep at that time.
     private func noteUnlock() {
         guard hold != nil, let known, let end = keptEnds.any(known), end != spentEnd else { return }
         hold = nil
     }
 
-    /// Admits a vault that was opened without asking anybody, unless somebody has locked it.
+    /// Admits a vault that was opened without asking anyone, unless someone has locked it.
     private func admitGiven(_ vault: Vault, now: UInt64) -> Bool {
         opensUnasked = true
         known = vault.id
-        // Before it was open for the first time, nobody knew which vault's keys to look for.
+        // Until the vault was first opened, its id was unknown, so kept keys could not be looked up.
         noteUnlock()
         guard let hold else { return admit(vault, now: now) }
         vault.lock()
@@ -344,7 +356,7 @@ package final class ServedVault {
     private func admit(_ vault: Vault, now: UInt64) -> Bool {
         guard widest?.includes(vault.access) ?? true else {
             vault.lock()
-            lock("what was given grants more than what opened it first")
+            lock("the given factors grant more than those that first opened it")
             return false
         }
         open(vault, isKept: false, now: now)
@@ -352,7 +364,7 @@ package final class ServedVault {
     }
 
     /// Returns when the key that `unlock` keeps expires, in milliseconds of the agent's clock; nil if it does not keep
-    /// that of the slot that has opened the vault.
+    /// a key of the slot that opened the vault.
     private func keptEnd(_ vault: Vault, now: UInt64) -> UInt64? {
         guard let end = keptEnds.ofSlot(vault) else { return nil }
         let (left, isTooMuch) = (end - min(end, AgentClock.calendarTime())).multipliedReportingOverflow(by: 1000)
@@ -374,7 +386,7 @@ package final class ServedVault {
 }
 
 extension Access {
-    /// Whether it grants at least what another one does.
+    /// Returns whether this access grants at least what another one does.
     fileprivate func includes(_ other: Access) -> Bool {
         switch (self, other) {
         case (.owner, _): true

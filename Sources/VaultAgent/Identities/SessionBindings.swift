@@ -1,13 +1,13 @@
 internal import VaultFmt
 
-/// The ssh sessions to which a connection to the agent is bound: the way that a request came.
+/// The SSH sessions to which a connection to the agent is bound: the path along which a request came.
 ///
-/// ssh binds each connection to the session for which it asks, and one that it forwards to the session over which it
-/// forwards it (`session-bind@openssh.com`). The host's signature of the session's identifier proves its key.
+/// ssh binds each connection to the session that it authenticates for, and a forwarded connection to the session over
+/// which it is forwarded (`session-bind@openssh.com`). The host proves its key by signing the session's identifier.
 ///
-/// ssh goes on when a binding fails, and accepts hosts whose keys this agent cannot check. What follows may then come
-/// from any host, which may bind the connection as if it were here: after a failure, the connection counts as forwarded,
-/// on a way that is not known.
+/// ssh continues even if a binding fails, and accepts hosts whose keys this agent cannot check. Later requests may then
+/// come from any host, and that host may bind the connection as if it were local. Therefore, after a failure, the
+/// connection is treated as forwarded along an unknown path.
 struct SessionBindings: Sendable {
     struct Session: Sendable {
         let host: PresentedKey
@@ -16,13 +16,14 @@ struct SessionBindings: Sendable {
     }
 
     private(set) var sessions: [Session] = []
-    /// Whether a binding has failed, so that the way is not known.
+    /// Whether a binding has failed, so that the path is unknown.
     private var isBroken = false
 
     /// Whether requests come, or may come, from another host.
     var isForwarded: Bool { isBroken || sessions.contains { $0.isForwarding } }
 
-    /// Binds the connection. Throws if the host has not proven its key, or if the session cannot follow those before.
+    /// Binds the connection to a session. Throws if the host has not proven its key, or if the session cannot follow
+    /// the earlier ones.
     mutating func bind(_ reader: inout WireReader) throws(AgentError) {
         do throws(AgentError) { try record(&reader) } catch {
             isBroken = true
@@ -41,11 +42,11 @@ struct SessionBindings: Sendable {
         }
         for session in sessions {
             guard session.isForwarding else {
-                throw AgentError(.refused, "the connection is bound to a session for authentication already")
+                throw AgentError(.refused, "the connection is already bound to a session for authentication")
             }
             guard session.identifier == identifier else { continue }
             guard session.host == host else {
-                throw AgentError(.refused, "the session belongs to another host already")
+                throw AgentError(.refused, "the session already belongs to another host")
             }
             return
         }
@@ -55,7 +56,7 @@ struct SessionBindings: Sendable {
         sessions.append(Session(host: host, identifier: identifier, isForwarding: isForwarding))
     }
 
-    /// Returns whether a key may be shown to this connection, or used by it.
+    /// Returns whether this connection may see or use a key.
     ///
     /// - `user`: The user to authenticate as; nil if the key is only listed.
     func permits(_ destinations: [Destination]?, user: String?, at time: UInt64) -> Bool {
@@ -65,7 +66,7 @@ struct SessionBindings: Sendable {
         var source: PresentedKey?
         for (index, session) in sessions.enumerated() {
             let isLast = index == sessions.count - 1
-            // The last session is that of the signature, all others lead to it.
+            // The last session is the one to authenticate; all others lead to it.
             guard isLast ? !(session.isForwarding && user != nil) : session.isForwarding else { return false }
             let target = isLast ? user : nil
             guard
@@ -76,25 +77,25 @@ struct SessionBindings: Sendable {
             source = session.host
         }
         guard last.isForwarding, user == nil else { return true }
-        // Hide a key that may be used to reach the host, but not from there.
+        // Do not list a key that may be used to reach the host but not from there.
         return destinations.contains { $0.permits(from: last.host, to: nil, user: nil, at: time) }
     }
 
-    /// Checks that what is to be signed with a key bound to destinations is a request to authenticate over the session
-    /// to which this connection was bound last.
+    /// Checks that the data to sign with a key bound to destinations is an authentication request for the session to
+    /// which this connection was last bound.
     func check(_ request: AuthenticationRequest, _ destinations: [Destination], at time: UInt64) throws(AgentError) {
         guard let last = sessions.last else {
-            throw AgentError(.refused, "the key is bound to destinations, and the connection to no session")
+            throw AgentError(.refused, "the key is bound to destinations, but the connection is not bound to a session")
         }
         guard permits(destinations, user: request.user, at: time) else {
             throw AgentError(.refused, "the key must not be used for this destination")
         }
         guard request.session == last.identifier else {
-            throw AgentError(.refused, "the signature is for another session than the connection")
+            throw AgentError(.refused, "the signature is not for the session that the connection is bound to")
         }
         if let host = request.hostKey {
             guard host == last.host.blob else {
-                throw AgentError(.refused, "the signature is for another host than the connection")
+                throw AgentError(.refused, "the signature is not for the host that the connection is bound to")
             }
         } else if sessions.count > 1 {
             throw AgentError(.refused, "the signature for a forwarded connection does not name the host")
@@ -102,19 +103,19 @@ struct SessionBindings: Sendable {
     }
 }
 
-/// What a client signs to authenticate itself (RFC 4252, section 7; PROTOCOL in OpenSSH's sources).
+/// The data that a client signs to authenticate (RFC 4252, section 7; PROTOCOL in OpenSSH's sources).
 struct AuthenticationRequest {
     let session: [UInt8]
     let user: String
-    /// The host's key, in OpenSSH's form of the method.
+    /// The host's key, present only in OpenSSH's variant of the method.
     let hostKey: [UInt8]?
 
     private static let userAuthRequest: UInt8 = 50
 
-    /// Parses the data to be signed with a key, or a certificate. Throws `refused` if it is anything else.
+    /// Parses data to be signed with a key or certificate. Throws `refused` if it is not an authentication request.
     init(_ data: UnsafeRawBufferPointer, for identity: [UInt8]) throws(AgentError) {
         do throws(AgentError) { self = try Self.read(data, for: identity) } catch {
-            throw AgentError(.refused, "the key is bound to destinations, and may sign only authentication requests")
+            throw AgentError(.refused, "the key is bound to destinations, so it may sign only authentication requests")
         }
     }
 
@@ -142,7 +143,7 @@ struct AuthenticationRequest {
         return AuthenticationRequest(session: session, user: user, hostKey: hostKey)
     }
 
-    /// Returns whether an algorithm signs with the key of an identity.
+    /// Returns whether a signature algorithm belongs to an identity's key.
     private static func isAlgorithm(_ name: String, of identity: [UInt8]) -> Bool {
         do throws(AgentError) {
             let own = try identity.withRawBytes { (bytes) throws(AgentError) -> String in

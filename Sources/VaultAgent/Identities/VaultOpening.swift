@@ -2,16 +2,16 @@ package import VaultExchange
 package import VaultFmt
 internal import VaultLocal
 
-// How a vault is opened, again or when a client needs something of it.
+// How a vault is opened: with a kept key, or when a client needs it.
 extension ServedVault {
     /// Opens the vault with the key that `vaultfmt unlock` keeps; returns nil if it keeps none.
     package typealias Reopening = () throws -> Vault?
 
-    /// Until when `vaultfmt unlock` keeps a key, in seconds since 1970; nil if it keeps none.
+    /// When the key that `vaultfmt unlock` keeps expires, in seconds since 1970; nil if it keeps none.
     package struct KeptEnds {
-        /// A key of any slot of a vault.
+        /// For a key of any slot of a vault.
         let any: (VaultID) -> UInt64?
-        /// The key of the slot that has opened a vault: another one must not keep that open.
+        /// For the key of the slot that opened a vault, because the key of another slot must not keep the vault open.
         let ofSlot: (Vault) -> UInt64?
 
         package init(any: @escaping (VaultID) -> UInt64?, ofSlot: @escaping (Vault) -> UInt64?) {
@@ -19,7 +19,7 @@ extension ServedVault {
             self.ofSlot = ofSlot
         }
 
-        /// What is in the kernel's keyring. What cannot be read there is not kept.
+        /// Looks in the kernel's keyring. A key that cannot be read is treated as not kept.
         package static var ofKernel: KeptEnds {
             KeptEnds { vault in
                 do throws(VaultError) { return try Machine.unlockedUntil(vault) } catch { return nil }
@@ -29,13 +29,13 @@ extension ServedVault {
         }
     }
 
-    /// How the vault is opened when a client needs something of it.
+    /// How to open the vault when a client needs it.
     package struct OnDemand {
-        /// Opens the vault with the factors that were given; returns nil if a passphrase is needed, too. It asks
-        /// nobody. Throws `AgentError` with a reason for people.
+        /// Opens the vault with the given factors, without prompting; returns nil if a passphrase is also needed.
+        /// Throws an `AgentError` with a reason to show to the user.
         let asGiven: () throws(AgentError) -> Vault?
-        /// Opens the vault with these factors and a passphrase. Throws `AgentError`: `refused` if the passphrase is
-        /// wrong.
+        /// Opens the vault with the given factors and a passphrase. Throws an `AgentError`, which is `refused` if the
+        /// passphrase is wrong.
         let typed: (SharedSecret) throws(AgentError) -> Vault
         /// Whether there is a program that asks for passphrases.
         let canAsk: Bool
@@ -50,20 +50,20 @@ extension ServedVault {
         }
     }
 
-    /// Whether a client can have what it needs of the vault.
+    /// Whether the vault is available to a client.
     package enum Readiness: Sendable, Equatable {
         case open
-        /// It is locked, and stays so.
+        /// The vault is locked and cannot be opened now.
         case closed
-        /// A person is to be asked for a passphrase; then `open(typed:now:)` is called.
+        /// A person has to be asked for a passphrase first; then call `open(typed:now:)`.
         case needsPassphrase
     }
 
-    /// What a typed passphrase has led to.
+    /// The result of trying a typed passphrase.
     enum Typed: Sendable, Equatable {
         case opened
         case wrong
-        /// The vault is not opened, for a reason that another passphrase does not change.
+        /// The vault was not opened, for a reason that no other passphrase would change.
         case refused(String)
     }
 }

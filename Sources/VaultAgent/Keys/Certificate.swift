@@ -1,9 +1,9 @@
 internal import VaultFmt
 
-/// A certificate of OpenSSH (PROTOCOL.certkeys in its sources).
+/// An OpenSSH certificate (PROTOCOL.certkeys in OpenSSH's sources).
 ///
-/// The signature of a host's certificate is verified. That of a user's is for servers to verify: its authority may have a
-/// key of a type that the agent does not know, such as one of FIDO.
+/// The signature of a host certificate is verified. User certificates are left for servers to verify, because their
+/// authority may use a key type that the agent does not know, such as FIDO keys.
 package struct Certificate: Hashable, Sendable {
     enum Kind: UInt32, Sendable {
         case user = 1
@@ -23,8 +23,8 @@ package struct Certificate: Hashable, Sendable {
     private static let longestPart = 65_536
     private static let mostPrincipals = 256
 
-    /// Parses a certificate. Throws `malformed`, `unsupported`, and `refused` if that of a host is not signed by its
-    /// authority.
+    /// Parses a certificate. Throws `malformed` or `unsupported`, or `refused` if a host certificate is not signed by
+    /// its authority.
     package init(blob: [UInt8]) throws(AgentError) {
         self = try blob.withRawBytes { (bytes) throws(AgentError) in try Certificate(blob, bytes) }
     }
@@ -57,7 +57,8 @@ package struct Certificate: Hashable, Sendable {
         self.blob = blob
     }
 
-    /// Why servers refuse it at a time, in seconds since 1970; nil if they need not.
+    /// Returns the reason why servers would reject the certificate at a time, in seconds since 1970; nil if there is
+    /// none.
     func problem(at time: UInt64) -> String? {
         guard !validity.contains(time) else { return nil }
         return time < validity.lowerBound ? "is not valid yet" : "has expired"
@@ -73,14 +74,15 @@ package struct Certificate: Hashable, Sendable {
         return all
     }
 
-    /// Returns whether it proves the key of a host of this name at a time, in seconds since 1970. Its principals may be
-    /// patterns. A certificate with critical options proves nothing, because no option is defined for hosts.
+    /// Returns whether the certificate is valid for a host of this name at a time, in seconds since 1970. Its
+    /// principals may be patterns. A certificate with critical options is never valid, because no option is defined for
+    /// hosts.
     func isValid(forHost name: String, at time: UInt64) -> Bool {
         kind == .host && !hasCriticalOptions && validity.contains(time)
             && principals.contains { Wildcard.matches(name, pattern: $0) }
     }
 
-    /// Parses the line of a certificate's file. Throws the same errors as ``init(blob:)``.
+    /// Parses the line in a certificate file. Throws the same errors as ``init(blob:)``.
     package static func read(line: String) throws(AgentError) -> Certificate {
         let (name, blob) = try KeyLine.parts(line)
         let certificate = try Certificate(blob: blob)
@@ -89,7 +91,7 @@ package struct Certificate: Hashable, Sendable {
     }
 }
 
-/// The key with which a host, or a client, identifies itself: plain, or in a certificate.
+/// The key with which a host or a client identifies itself, either plain or in a certificate.
 enum PresentedKey: Hashable, Sendable {
     case plain(PublicKey)
     case certified(Certificate)

@@ -1,13 +1,13 @@
 internal import VaultFmt
 
-/// An ECDSA key in DER: in SEC 1 (RFC 5915), perhaps within PKCS #8 (RFC 5958).
+/// An ECDSA key in DER: SEC 1 (RFC 5915), which may be wrapped in PKCS #8 (RFC 5958).
 ///
-/// It is read in place, because swift-crypto's parser copies the private key to memory that is not wiped.
+/// The key is read in place, because swift-crypto's parser copies the private key to memory that is not wiped.
 struct CurveKeyDER {
     let type: KeyType
-    /// The private key, which may lack leading zeros. It must not outlive the encoding.
+    /// The private key, which may lack leading zeros. It must not outlive the encoded bytes.
     let number: UnsafeRawBufferPointer
-    /// The public key; nil if it is not stored, or compressed.
+    /// The public key; nil if it is missing or compressed.
     private let point: [UInt8]?
 
     private static let ecPublicKey: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01]
@@ -16,7 +16,7 @@ struct CurveKeyDER {
         ([0x2B, 0x81, 0x04, 0x00, 0x23], .p521),
     ]
 
-    /// Reads the structure of a key; returns nil for anything else.
+    /// Parses a key; returns nil for anything else.
     static func read(_ der: UnsafeRawBufferPointer) -> CurveKeyDER? {
         do throws(AgentError) { return try CurveKeyDER(der) } catch { return nil }
     }
@@ -29,7 +29,7 @@ struct CurveKeyDER {
             guard version.elementsEqual([0]) else { throw PrivateKey.damaged }
             stated = try Self.algorithm(try fields.element(DERCursor.sequence))
             let wrapped = try fields.element(DERCursor.octets)
-            // Attributes, which are about nothing here.
+            // Optional attributes, which do not matter here.
             if fields.nextTag == DERCursor.tagged0 { _ = try fields.element(DERCursor.tagged0) }
             try fields.end()
             fields = try DERCursor(sequence: wrapped)
@@ -47,7 +47,7 @@ struct CurveKeyDER {
         if let stated { type = stated } else { type = try Self.curve(ofSize: number.count) }
     }
 
-    /// Returns the curve in the contents of an identifier of an algorithm.
+    /// Returns the curve named by the contents of an AlgorithmIdentifier.
     private static func algorithm(_ contents: UnsafeRawBufferPointer) throws(AgentError) -> KeyType {
         var fields = DERCursor(contents)
         guard try fields.element(DERCursor.objectIdentifier).elementsEqual(ecPublicKey) else {
@@ -56,7 +56,7 @@ struct CurveKeyDER {
         return try curve(fields.remaining)
     }
 
-    /// Returns the curve whose identifier is encoded.
+    /// Returns the curve with an encoded object identifier.
     private static func curve(_ encoded: UnsafeRawBufferPointer) throws(AgentError) -> KeyType {
         var fields = DERCursor(encoded)
         let identifier = try fields.element(DERCursor.objectIdentifier)
@@ -67,7 +67,7 @@ struct CurveKeyDER {
         return curve.type
     }
 
-    /// SEC 1 may leave out the curve; then the key has as many bytes as a coordinate.
+    /// SEC 1 allows the curve to be omitted; it then follows from the length of the key, which is that of a coordinate.
     private static func curve(ofSize size: Int) throws(AgentError) -> KeyType {
         guard let type = curves.map(\.type).first(where: { $0.curve?.size == size }) else { throw PrivateKey.damaged }
         return type
@@ -78,12 +78,12 @@ struct CurveKeyDER {
         var tagged = DERCursor(try fields.element(DERCursor.tagged1))
         let bits = try tagged.element(DERCursor.bitString)
         try tagged.end()
-        // The number of bits that are not used, and the form of the point.
+        // The first byte is the number of unused bits, the second the form of the point.
         guard bits.first == 0 else { throw PrivateKey.damaged }
         return bits.dropFirst().first == 4 ? Array(bits.dropFirst()) : nil
     }
 
-    /// Returns the key. Throws if it is not on its curve, or not that of the public key stored with it.
+    /// Returns the key. Throws if it is not valid on its curve, or does not match the public key stored with it.
     func key() throws(AgentError) -> PrivateKey {
         let key = try PrivateKey(type, number: number)
         if let point, key.publicKey.numbers != .point(point) { throw PrivateKey.damaged }
@@ -105,7 +105,7 @@ struct DERCursor {
 
     init(_ bytes: UnsafeRawBufferPointer) { rest = bytes[...] }
 
-    /// A cursor over the contents of a sequence, which must be all that is encoded.
+    /// Makes a cursor over the contents of a sequence, which must be the only element.
     init(sequence bytes: UnsafeRawBufferPointer) throws(AgentError) {
         var outer = DERCursor(bytes)
         let contents = try outer.element(Self.sequence)
@@ -115,10 +115,10 @@ struct DERCursor {
 
     var nextTag: UInt8? { rest.first }
 
-    /// The bytes that were not read.
+    /// The bytes that have not been read.
     var remaining: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: rest) }
 
-    /// Reads the contents of the next element, which must have this tag.
+    /// Reads the contents of the next element, which must have the given tag.
     mutating func element(_ tag: UInt8) throws(AgentError) -> UnsafeRawBufferPointer {
         guard rest.popFirst() == tag, let first = rest.popFirst() else { throw PrivateKey.damaged }
         var length = Int(first)
@@ -136,7 +136,7 @@ struct DERCursor {
         return contents
     }
 
-    /// Throws if anything follows.
+    /// Throws if any bytes remain.
     func end() throws(AgentError) {
         guard rest.isEmpty else { throw PrivateKey.damaged }
     }

@@ -1,7 +1,7 @@
 internal import VaultFmt
 internal import VaultLocal
 
-/// The comments of keys, which others may have chosen: they become one line without control characters.
+/// The comments of keys. Other people may have chosen them, so they are reduced to one line without control characters.
 enum KeyComment {
     static func shown(_ text: String, limit: Int = AgentMessage.longestComment) -> String {
         let line = TerminalText.singleLine(text)
@@ -14,13 +14,13 @@ enum KeyComment {
         return short
     }
 
-    /// As `shown`, of bytes that may not be UTF-8.
+    /// The same for bytes that may not be UTF-8.
     static func shown(_ bytes: some Collection<UInt8>) -> String {
         shown(String(decoding: bytes.prefix(AgentMessage.longestComment), as: UTF8.self))
     }
 }
 
-/// Base64 (RFC 4648, with padding) of what is not secret.
+/// Base64 (RFC 4648, with padding) for data that is not secret.
 enum Base64Text {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -40,7 +40,7 @@ enum Base64Text {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes a text that is padded; nil if it is not the only encoding of its bytes.
+    /// Decodes padded Base64; returns nil if the text is not the canonical encoding.
     static func decode(_ text: String) -> [UInt8]? {
         let letters = Array(text.utf8)
         guard letters.count.isMultiple(of: 4) else { return nil }

@@ -4,10 +4,10 @@ internal import FoundationEssentials
 internal import VaultBytes
 internal import VaultCrypto
 
-/// Checks signatures in the encoding of the SSH protocol, with which hosts prove their keys and authorities sign
+/// Verifies signatures in the encoding of the SSH protocol. Hosts use them to prove their keys, and authorities to sign
 /// certificates.
 extension PublicKey {
-    /// Returns whether a signature of `data` is this key's. RSA counts only with SHA-2.
+    /// Returns whether a signature of `data` was made with this key. RSA signatures are accepted with SHA-2 only.
     func isValid(_ signature: [UInt8], of data: [UInt8]) -> Bool {
         do throws(AgentError) {
             return try signature.withRawBytes { (bytes) throws(AgentError) -> Bool in
@@ -37,7 +37,7 @@ extension PublicKey {
     private func isValidRSA(
         _ algorithm: String, _ value: [UInt8], of data: [UInt8], modulus: [UInt8], exponent: [UInt8]
     ) -> Bool {
-        // A signature may lack leading zeros.
+        // The signature may lack leading zeros.
         guard value.count <= modulus.count else { return false }
         let padded = [UInt8](repeating: 0, count: modulus.count - value.count) + value
         do {

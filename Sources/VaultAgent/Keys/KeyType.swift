@@ -1,6 +1,6 @@
 internal import VaultFmt
 
-/// The kinds of keys that the agent signs with, by their names in the SSH protocol.
+/// The types of keys that the agent can sign with, by their names in the SSH protocol.
 package enum KeyType: String, CaseIterable, Sendable {
     case ed25519 = "ssh-ed25519"
     case rsa = "ssh-rsa"
@@ -10,10 +10,10 @@ package enum KeyType: String, CaseIterable, Sendable {
 
     private static let certificateSuffix = "-cert-v01@openssh.com"
 
-    /// The name of OpenSSH's certificates for keys of this kind.
+    /// The name of OpenSSH certificates for keys of this type.
     var certificateName: String { rawValue + Self.certificateSuffix }
 
-    /// Finds the kind by its name, or by that of its certificates.
+    /// Finds a type by its name, or by the name of its certificates.
     static func named(_ name: String) throws(AgentError) -> (type: KeyType, isCertificate: Bool) {
         for type in allCases {
             if name == type.rawValue { return (type, false) }
@@ -22,7 +22,7 @@ package enum KeyType: String, CaseIterable, Sendable {
         throw AgentError(.unsupported, "keys of this type are not supported")
     }
 
-    /// The name of the curve, and the size of a coordinate in bytes; nil for a key of another kind.
+    /// The name of the curve, and the size of a coordinate in bytes; nil for other types.
     var curve: (name: String, size: Int)? {
         switch self {
         case .ed25519, .rsa: nil
@@ -32,7 +32,7 @@ package enum KeyType: String, CaseIterable, Sendable {
         }
     }
 
-    /// The name that people know it by, as `ssh-add -l` shows it.
+    /// The name shown to users, as in `ssh-add -l`.
     package var displayName: String {
         switch self {
         case .ed25519: "ED25519"

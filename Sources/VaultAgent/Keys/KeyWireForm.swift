@@ -1,9 +1,9 @@
 internal import VaultExchange
 internal import VaultFmt
 
-/// Private keys in DER, converted to the encoding of the agent protocol.
+/// Converts private keys from DER to the encoding of the agent protocol.
 enum KeyWireForm {
-    /// Converts a key in PKCS #8, PKCS #1 or SEC 1.
+    /// Converts a key from PKCS #8, PKCS #1 or SEC 1.
     static func ofDER(_ der: UnsafeRawBufferPointer) throws(AgentError) -> Secret {
         // This also checks the key.
         let publicKey = try PrivateKey(der: der).publicKey
@@ -28,7 +28,8 @@ enum KeyWireForm {
         return out.secret()
     }
 
-    /// Returns a key, in the encoding of the agent protocol, with a certificate for it.
+    /// Returns a key with its certificate. Both the given and the returned key are in the encoding of the agent
+    /// protocol.
     static func certified(
         _ key: borrowing Secret, by certificate: Certificate
     ) throws(AgentError) -> Secret {
@@ -36,7 +37,7 @@ enum KeyWireForm {
             var reader = WireReader(bytes)
             let (type, isCertified) = try KeyType.named(try reader.text(limit: 64))
             guard !isCertified, type == certificate.key.type else { throw PrivateKey.damaged }
-            // The public numbers are those of the certificate, which has to be read for them; those of Ed25519 stay.
+            // The certificate replaces the public numbers, which are read only to skip them. Ed25519 keys keep theirs.
             if type != .ed25519 { for _ in 0..<2 { _ = try reader.string() } }
             var out = SecretBuffer(capacity: bytes.count + certificate.blob.count + 64)
             out.append(text: type.certificateName)
@@ -46,21 +47,22 @@ enum KeyWireForm {
         }
     }
 
-    /// Appends the numbers of an RSA key in the order of the protocol.
+    /// Appends the numbers of an RSA key in the protocol's order.
     private static func appendRSA(_ der: UnsafeRawBufferPointer, to out: inout SecretBuffer) throws(AgentError) {
         let numbers = try rsaNumbers(der)
         // n, e, d, p, q, d mod p-1, d mod q-1, 1/q mod p
         for index in [0, 1, 2, 7, 3, 4] { out.append(magnitude: numbers[index]) }
     }
 
-    /// Whether it is an RSA key, in PKCS #1 or PKCS #8, of less than 2048 bits.
+    /// Returns whether this is an RSA key of less than 2048 bits, in PKCS #1 or PKCS #8.
     static func isSmallRSA(_ der: UnsafeRawBufferPointer) -> Bool {
         do throws(AgentError) {
             return try rsaNumbers(der)[0].drop { $0 == 0 }.count < PrivateKey.leastModulus
         } catch { return false }
     }
 
-    /// Returns the numbers of PKCS #1, perhaps within PKCS #8. They must not outlive the encoding.
+    /// Returns the numbers of an RSA key in PKCS #1, which may be wrapped in PKCS #8. They must not outlive the encoded
+    /// bytes.
     private static func rsaNumbers(_ der: UnsafeRawBufferPointer) throws(AgentError) -> [UnsafeRawBufferPointer] {
         var outer = DERCursor(der)
         var fields = DERCursor(try outer.element(DERCursor.sequence))

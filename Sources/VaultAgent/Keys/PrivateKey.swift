@@ -5,8 +5,8 @@ internal import VaultBytes
 internal import VaultCrypto
 package import VaultFmt
 
-/// A private key that signs. It lives as long as one request: its numbers are in wiped memory, or in that of BoringSSL,
-/// which wipes what it frees.
+/// A private key for signing. It exists only during one request. Its numbers are in memory that is wiped, either ours
+/// or BoringSSL's.
 package struct PrivateKey: ~Copyable {
     package let publicKey: PublicKey
     private let numbers: Numbers
@@ -19,7 +19,7 @@ package struct PrivateKey: ~Copyable {
         case p521(P521.Signing.PrivateKey)
     }
 
-    /// Makes an Ed25519 key of a seed of 32 bytes.
+    /// Makes an Ed25519 key from a 32-byte seed.
     package init(seed: consuming Secret) {
         let key = SigningKey(seed: seed)
         publicKey = PublicKey(.ed25519, .ed25519(key.publicKey.bytes))
@@ -32,7 +32,7 @@ package struct PrivateKey: ~Copyable {
         numbers = .rsa(key)
     }
 
-    /// Makes a key on a curve of its scalar, given in as many bytes as a coordinate has.
+    /// Makes a key on a curve from its scalar, which has exactly the length of a coordinate.
     private init(_ type: KeyType, scalar: UnsafeRawBufferPointer) throws(AgentError) {
         do {
             switch type {
@@ -44,7 +44,7 @@ package struct PrivateKey: ~Copyable {
         } catch { throw Self.damaged }
     }
 
-    /// Makes a key on a curve of its scalar, which may lack leading zeros.
+    /// Makes a key on a curve from its scalar, which may lack leading zeros.
     init(_ type: KeyType, number: UnsafeRawBufferPointer) throws(AgentError) {
         guard let size = type.curve?.size, number.count <= size else { throw Self.damaged }
         var scalar = Secret(count: size)
@@ -69,14 +69,14 @@ package struct PrivateKey: ~Copyable {
         numbers = .p521(key)
     }
 
-    /// Makes an RSA key of its numbers. BoringSSL checks that they belong together.
+    /// Makes an RSA key from its numbers. BoringSSL checks that they belong together.
     init(
         modulus: UnsafeRawBufferPointer, exponent: UnsafeRawBufferPointer, d: UnsafeRawBufferPointer,
         p: UnsafeRawBufferPointer, q: UnsafeRawBufferPointer
     ) throws(AgentError) {
         try PublicKey.check(modulus: Array(modulus), exponent: Array(exponent))
         guard modulus.count >= Self.leastModulus else { throw Self.small }
-        // BoringSSL checks the key as a whole, after it has computed with these numbers.
+        // BoringSSL computes with these numbers before it checks the key as a whole.
         guard d.count <= modulus.count,
             [p, q].allSatisfy({ $0.count < modulus.count && $0.count > 16 && ($0.last ?? 0) & 1 == 1 })
         else { throw Self.damaged }
@@ -95,7 +95,7 @@ package struct PrivateKey: ~Copyable {
             self = try stored.key()
             return
         }
-        // BoringSSL wipes what it copies.
+        // BoringSSL wipes its copies.
         let key: _RSA.Signing.PrivateKey
         do { key = try _RSA.Signing.PrivateKey(derRepresentation: der) } catch {
             throw KeyWireForm.isSmallRSA(der) ? Self.small : Self.damaged
@@ -103,7 +103,7 @@ package struct PrivateKey: ~Copyable {
         try self.init(key)
     }
 
-    /// The least length of an RSA modulus, in bytes.
+    /// The minimum length of an RSA modulus, in bytes.
     static let leastModulus = 2048 / 8
     private static let small = AgentError(
         .unsupported, "this RSA key has less than 2048 bits, which is too weak to be used; make a new key")
@@ -124,9 +124,9 @@ package struct PrivateKey: ~Copyable {
 
     /// Signs data, and returns the signature in the encoding of the SSH protocol.
     ///
-    /// - `flags`: The flags of a request, which choose the hash of an RSA signature. Without a flag, a client
-    ///   expects SHA-1 and gets SHA-256, which the signature names: 'ssh-add -T' accepts it, and a client that cannot use
-    ///   it refuses it.
+    /// - `flags`: The flags of the request, which choose the hash of an RSA signature. A client that sets no flag
+    ///   expects SHA-1, but gets SHA-256, as the signature states. 'ssh-add -T' accepts that; a client that does not
+    ///   support it rejects the signature.
     package borrowing func sign(_ data: UnsafeRawBufferPointer, flags: UInt32) throws(AgentError) -> [UInt8] {
         switch numbers {
         case .ed25519(let key):
@@ -170,12 +170,12 @@ package struct PrivateKey: ~Copyable {
         return out
     }
 
-    private static let cannotSign = AgentError(.malformed, "the key does not sign")
+    private static let cannotSign = AgentError(.malformed, "the key cannot sign")
 }
 
 /// Ed25519 keys in PKCS #8, which swift-crypto does not read.
 enum PrivateKeyDER {
-    /// Version 0 or 1, and the identifier of the algorithm (RFC 8410 and 5958).
+    /// Version 0 or 1, followed by the algorithm identifier (RFC 8410 and 5958).
     private static let ed25519: [[UInt8]] = [0, 1].map { [0x02, 0x01, $0, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70] }
 
     /// Returns the seed of an Ed25519 key; nil for anything else.

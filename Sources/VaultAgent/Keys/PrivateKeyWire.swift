@@ -1,14 +1,14 @@
 internal import VaultFmt
 
-/// Private keys in the encoding that the agent protocol and OpenSSH's key files share.
+/// Private keys in the encoding that the agent protocol shares with OpenSSH's key files.
 extension PrivateKey {
-    /// A private key, perhaps with a certificate.
+    /// A private key with an optional certificate.
     struct Decoded: ~Copyable {
         let key: PrivateKey
         let certificate: Certificate?
     }
 
-    /// Reads a key with its type; what follows it is left to the caller.
+    /// Reads a key's type and the key; what follows is left for the caller.
     static func read(_ reader: inout WireReader) throws(AgentError) -> Decoded {
         let (type, isCertificate) = try KeyType.named(try reader.text(limit: 64))
         var certificate: Certificate?
@@ -22,7 +22,7 @@ extension PrivateKey {
         return Decoded(key: key, certificate: certificate)
     }
 
-    /// - `certified`: The key of a certificate, which already has the public numbers.
+    /// - `certified`: The key of a certificate, which already provides the public numbers.
     private static func read(
         _ type: KeyType, _ reader: inout WireReader, certified: PublicKey?
     ) throws(AgentError) -> PrivateKey {
@@ -49,7 +49,7 @@ extension PrivateKey {
             numbers = (Array(try reader.magnitude()), Array(try reader.magnitude()))
         }
         let d = try reader.magnitude()
-        // BoringSSL computes it from p and q.
+        // Skip 1/q mod p, which BoringSSL computes from p and q.
         _ = try reader.magnitude()
         let (p, q) = (try reader.magnitude(), try reader.magnitude())
         return try numbers.modulus.withRawBytes { (modulus) throws(AgentError) -> PrivateKey in
@@ -70,12 +70,12 @@ extension PrivateKey {
     }
 }
 
-/// Keys in the files of OpenSSH (PROTOCOL.key in its sources), not encrypted: the vault encrypts them.
+/// OpenSSH key files (PROTOCOL.key in its sources). They must be unencrypted, because the vault encrypts them.
 enum OpenSSHFile {
     static let label = "OPENSSH PRIVATE KEY"
     private static let magic = Array("openssh-key-v1\0".utf8)
 
-    /// Reads the decoded contents of a block. Throws `refused` if it is encrypted.
+    /// Reads the decoded contents of a key file. Throws `refused` if the key is encrypted.
     static func read(_ bytes: UnsafeRawBufferPointer) throws(AgentError) -> PrivateKey {
         var section = try section(bytes)
         let decoded = try PrivateKey.read(&section)
@@ -83,7 +83,7 @@ enum OpenSSHFile {
         return decoded.takeKey()
     }
 
-    /// Returns the key in the decoded contents of a block in the encoding of the agent protocol, which is the same.
+    /// Returns the key in the decoded contents of a key file. The agent protocol uses the same encoding.
     static func wire(_ bytes: UnsafeRawBufferPointer) throws(AgentError) -> Secret {
         var section = try section(bytes)
         let start = section.remaining
@@ -91,7 +91,7 @@ enum OpenSSHFile {
         return Secret(copying: UnsafeRawBufferPointer(rebasing: start.dropLast(section.remaining.count)))
     }
 
-    /// Returns a cursor at the private key.
+    /// Returns a cursor positioned at the private key.
     private static func section(_ bytes: UnsafeRawBufferPointer) throws(AgentError) -> WireReader {
         guard bytes.starts(with: magic) else { throw PrivateKey.damaged }
         var reader = WireReader(UnsafeRawBufferPointer(rebasing: bytes[magic.count...]))
@@ -104,7 +104,7 @@ enum OpenSSHFile {
         _ = try reader.string()
         guard cipher == "none" else {
             throw AgentError(
-                .refused, "the key has a passphrase of its own; store it without, because the vault encrypts it")
+                .refused, "the key has its own passphrase; store it without one, because the vault encrypts it")
         }
         var section = WireReader(try reader.string())
         guard try section.number() == section.number() else { throw PrivateKey.damaged }

@@ -4,7 +4,7 @@ internal import VaultFmt
 /// A public key in the encoding of the SSH protocol (RFC 4253, 5656 and 8709).
 package struct PublicKey: Hashable, Sendable {
     package let type: KeyType
-    /// The key's only encoding.
+    /// The canonical encoding of the key.
     package let blob: [UInt8]
     let numbers: Numbers
 
@@ -37,7 +37,7 @@ package struct PublicKey: Hashable, Sendable {
         self.blob = blob
     }
 
-    /// Parses an encoded key. Throws `malformed`, also for an encoding other than the only one, and `unsupported`.
+    /// Parses an encoded key. Throws `unsupported`, or `malformed`, including for an encoding that is not canonical.
     package init(blob: [UInt8]) throws(AgentError) {
         self = try blob.withRawBytes { (bytes) throws(AgentError) -> PublicKey in
             var reader = WireReader(bytes)
@@ -76,7 +76,7 @@ package struct PublicKey: Hashable, Sendable {
         guard let last = modulus.last, let low = exponent.last, last & low & 1 == 1 else { throw .malformed }
     }
 
-    /// The size in bits, as `ssh-add -l` shows it.
+    /// The size in bits, as in `ssh-add -l`.
     package var bits: Int {
         switch numbers {
         case .ed25519: 256
@@ -85,14 +85,14 @@ package struct PublicKey: Hashable, Sendable {
         }
     }
 
-    /// `SHA256:` and the hash of the key in Base64 without padding, as OpenSSH shows it.
+    /// `SHA256:` followed by the hash of the key in Base64 without padding, as in OpenSSH.
     package var fingerprint: String { Self.fingerprint(of: blob) }
 
     static func fingerprint(of blob: [UInt8]) -> String {
         "SHA256:" + String(Base64Text.encode(Array(SHA256.hash(data: blob))).prefix { $0 != "=" })
     }
 
-    /// The line of `authorized_keys`. The comment is escaped, so that it stays on the line.
+    /// Returns the key's line for `authorized_keys`. The comment is escaped, so that it cannot contain a newline.
     package func line(comment: String) -> String { Self.line(type.rawValue, blob, comment: comment) }
 
     static func line(_ name: String, _ blob: [UInt8], comment: String) -> String {
@@ -100,7 +100,7 @@ package struct PublicKey: Hashable, Sendable {
         return "\(name) \(Base64Text.encode(blob))" + (comment.isEmpty ? "" : " \(comment)")
     }
 
-    /// Parses the line of a public key: its type, the key in Base64, and perhaps a comment. Throws `malformed`,
+    /// Parses the line of a public key: its type, the key in Base64, and an optional comment. Throws `malformed` or
     /// `unsupported`.
     package static func read(line: String) throws(AgentError) -> PublicKey {
         let (name, blob) = try KeyLine.parts(line)
@@ -110,7 +110,7 @@ package struct PublicKey: Hashable, Sendable {
     }
 }
 
-/// A line as in `authorized_keys`, without options.
+/// A line of `authorized_keys` without options.
 enum KeyLine {
     static func parts(_ line: String) throws(AgentError) -> (name: String, blob: [UInt8]) {
         guard line.utf8.count <= AgentMessage.longest else { throw .malformed }

@@ -1,15 +1,15 @@
 internal import VaultExchange
 package import VaultFmt
 
-/// The private key in the secret of an item.
+/// The private key stored in an item's secret.
 ///
-/// Items of class `key` hold DER, as imports store it; identities hold a certificate and a key in PEM; items of any other
-/// class may hold the text of a key file, of OpenSSH or in PEM.
+/// Items of class `key` hold DER, as written by imports. Identities hold a certificate and a key in PEM. Items of any
+/// other class may hold the text of a key file, in OpenSSH's format or in PEM.
 package enum StoredKey {
-    /// The longest secret that is searched for a key.
+    /// The maximum size of a secret that is searched for a key.
     private static let longest = 1 << 20
 
-    /// Reads a key. Throws `malformed`, `unsupported`, and `refused` if it is encrypted.
+    /// Reads a key. Throws `malformed` or `unsupported`, or `refused` if the key is encrypted.
     package static func read(_ secret: borrowing Secret) throws(AgentError) -> PrivateKey {
         let stored = try decoded(secret)
         return try stored.bytes.withUnsafeBytes { (bytes) throws(AgentError) in
@@ -17,7 +17,7 @@ package enum StoredKey {
         }
     }
 
-    /// Returns the key in the encoding of the agent protocol, to be added to an agent.
+    /// Returns the key in the encoding of the agent protocol, for adding it to an agent.
     static func wire(_ secret: borrowing Secret) throws(AgentError) -> Secret {
         let stored = try decoded(secret)
         return try stored.bytes.withUnsafeBytes { (bytes) throws(AgentError) in
@@ -25,7 +25,7 @@ package enum StoredKey {
         }
     }
 
-    /// The contents of a secret: DER, or what an OpenSSH key file holds in Base64.
+    /// The decoded contents of a secret: DER, or the Base64 part of an OpenSSH key file.
     private struct Decoded: ~Copyable {
         let bytes: Secret
         let isOpenSSH: Bool
@@ -43,7 +43,7 @@ package enum StoredKey {
         case .some(let block):
             guard !block.isEncrypted else {
                 throw AgentError(
-                    .refused, "the key has a passphrase of its own; store it without, because the vault encrypts it")
+                    .refused, "the key has its own passphrase; store it without one, because the vault encrypts it")
             }
             let isOpenSSH = block.label == OpenSSHFile.label
             return Decoded(bytes: block.contents.copy(), isOpenSSH: isOpenSSH)

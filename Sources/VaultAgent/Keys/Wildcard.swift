@@ -1,14 +1,14 @@
-/// Patterns of OpenSSH, in which `*` stands for any characters and `?` for one.
+/// OpenSSH patterns, in which `*` matches any characters and `?` matches one.
 enum Wildcard {
-    /// The longest text and pattern that are compared.
+    /// The maximum length of a text or pattern to compare.
     private static let longest = 1024
 
-    /// Returns whether a text matches a pattern as a whole. It takes time proportional to the product of their lengths.
+    /// Returns whether a pattern matches an entire text. The time is proportional to the product of their lengths.
     static func matches(_ text: String, pattern: String) -> Bool {
         let (text, pattern) = (Array(text.utf8), Array(pattern.utf8))
         guard text.count <= longest, pattern.count <= longest else { return false }
         var (position, place) = (0, 0)
-        // Where to go on if the rest does not match: after the last star, one character further.
+        // Where to resume on a mismatch: after the last star, one character further into the text.
         var retry: (position: Int, place: Int)?
         while position < text.count {
             if place < pattern.count, pattern[place] == UInt8(ascii: "*") {

@@ -1,25 +1,25 @@
 internal import VaultFmt
 internal import VaultLocal
 
-/// What was asked of the agent, kept in memory: names only.
+/// Something that a client asked of the agent. Events are kept in memory and contain names only.
 package struct AgentEvent: Sendable, Equatable {
-    /// In seconds since 1970.
+    /// The time, in seconds since 1970.
     package let time: UInt64
-    /// The process that asked.
+    /// The process id of the client.
     package let process: UInt32
-    /// The name of its program, as the process states it.
+    /// The name of the client's program, as the process reports it.
     package let program: String
-    /// What was done, in words.
+    /// A description of what was done.
     package let action: String
 }
 
-/// The newest events. The agent and the attached service have a list each, so that a desktop program that reads its
-/// passwords again and again does not crowd out who has signed, nor the other way round.
+/// The newest events. The agent and the attached service have separate lists, so that a desktop program that reads its
+/// passwords again and again does not push out the signatures, or the other way round.
 struct AgentActivity {
-    /// How a request came.
+    /// How a request reached the agent.
     enum Way: CaseIterable {
         case agent
-        /// By the attached service.
+        /// Through the attached service.
         case attached
     }
 
@@ -28,12 +28,13 @@ struct AgentActivity {
     private var lists: [Way: [Numbered]] = [:]
     private var last: UInt64 = 0
 
-    /// How many events each list has. All of them, with texts of the greatest length, are told in one message.
+    /// The maximum number of events in each list. All of them fit in one message, even at the maximum length of their
+    /// texts.
     static let most = 100
     static let longestProgram = 64
     static let longestAction = 512
 
-    /// The events of all lists, the newest last.
+    /// The events of all lists, oldest first.
     var events: [AgentEvent] { lists.values.joined().sorted { $0.number < $1.number }.map(\.event) }
 
     mutating func note(_ action: String, by peer: AgentPeer, way: Way = .agent) {
@@ -54,7 +55,7 @@ struct AgentActivity {
 package struct AgentPeer: Sendable, Hashable {
     let process: UInt32
     let program: String
-    /// Whether its request came, or may have come, from another host.
+    /// Whether its request came from another host, or may have.
     var isForwarded = false
 
     package init(process: UInt32, program: String) {
@@ -64,8 +65,8 @@ package struct AgentPeer: Sendable, Hashable {
 }
 
 extension AgentPeer {
-    /// The question for the passphrase of a vault, because this process needs something of it. A path is shortened, or
-    /// left out, until the question can be shown whole: otherwise nobody could open the vault.
+    /// Returns a question for a vault's passphrase on behalf of this process. The path is shortened or left out if the
+    /// question would otherwise be too long to be shown, because then nobody could open the vault.
     package func passphraseQuestion(vault path: String) -> String {
         let way = isForwarded ? ", for another host" : ""
         let process = "\(TerminalText.quoted(program)) (process \(self.process))"

@@ -3,12 +3,12 @@ internal import VaultCrypto
 internal import VaultExchange
 internal import VaultFmt
 
-/// The lock that `ssh-add -x` puts on the agent, with a password of its own. Only a hash of it is kept.
+/// The lock that `ssh-add -x` puts on the agent, with its own password. Only a hash of the password is kept.
 struct AgentLock {
     private var salt: [UInt8] = []
     private var hash: SharedSecret?
     private var failures: UInt64 = 0
-    /// Before this time, no password is tried.
+    /// No password is tried before this time.
     private var nextTry: UInt64 = 0
 
     private static let longestPassword = 1024
@@ -18,16 +18,16 @@ struct AgentLock {
 
     var isLocked: Bool { hash != nil }
 
-    /// Locks the agent. Throws if it is locked already.
+    /// Locks the agent. Throws if it is already locked.
     mutating func lock(_ password: UnsafeRawBufferPointer) throws(AgentError) {
-        guard hash == nil else { throw AgentError(.refused, "the agent is locked already") }
+        guard hash == nil else { throw AgentError(.refused, "the agent is already locked") }
         let salt = Randomness.system.bytes(16)
         hash = SharedSecret(try Self.stretched(password, salt))
         self.salt = salt
         (failures, nextTry) = (0, 0)
     }
 
-    /// Unlocks the agent. Throws if the password is wrong, or was tried too soon after a wrong one.
+    /// Unlocks the agent. Throws if the password is wrong, or if it comes too soon after a wrong one.
     mutating func unlock(_ password: UnsafeRawBufferPointer, now: UInt64) throws(AgentError) {
         guard let hash else { throw AgentError(.refused, "the agent is not locked") }
         guard now >= nextTry else { throw AgentError(.refused, "a wrong password was given a moment ago") }
@@ -41,7 +41,7 @@ struct AgentLock {
     }
 
     private static func stretched(_ password: UnsafeRawBufferPointer, _ salt: [UInt8]) throws(AgentError) -> Secret {
-        // As OpenSSH does: an empty password locks nothing.
+        // As in OpenSSH, an empty password is not allowed.
         guard !password.isEmpty else { throw AgentError(.refused, "the password is empty") }
         guard password.count <= longestPassword else { throw AgentError(.refused, "the password is too long") }
         var digest = Blake2b()

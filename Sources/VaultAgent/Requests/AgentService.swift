@@ -2,23 +2,23 @@ internal import VaultExchange
 internal import VaultFmt
 internal import VaultLocal
 
-/// Answers the requests of clients (RFC 9987). It knows nothing of sockets, and never waits.
+/// Answers the requests of clients (RFC 9987). It does not use sockets, and it never blocks.
 package final class AgentService {
-    /// What a client gets.
+    /// The result of a request.
     package enum Answer: Sendable {
         case reply([UInt8])
-        /// Nothing until a person has answered this question; then ``answer(_:from:isConfirmed:now:)`` is called again
-        /// with the same request, or ``failure`` is the reply.
+        /// There is no reply until a person has answered this question. Then call ``answer(_:from:isConfirmed:now:)``
+        /// again with the same request, or reply with ``failure``.
         case confirm(String)
-        /// Nothing until the vault is open, for which this question asks a person for its passphrase. Then the same
-        /// method is called again; or, if it is not opened, with `mayOpen` false.
+        /// There is no reply until the vault is open. Opening it requires asking a person this question for its
+        /// passphrase. Then call the same method again, with `mayOpen` false if the vault was not opened.
         case open(String)
     }
 
-    /// What is known of a client.
+    /// What the service knows about a client.
     package struct Client: Sendable {
         private let process: AgentPeer
-        /// Whether it came through the control socket, which ssh never forwards.
+        /// Whether the client is connected to the control socket, which ssh never forwards.
         package let isControl: Bool
         var bindings = SessionBindings()
 
@@ -34,21 +34,21 @@ package final class AgentService {
         }
     }
 
-    /// The reply to whatever was refused.
+    /// The reply to every refused request.
     package static let failure: [UInt8] = [AgentMessage.failure]
     private static let success: [UInt8] = [AgentMessage.success]
 
     private let vault: ServedVault
-    /// Whether there is a way to ask a person.
+    /// Whether a person can be asked for confirmation.
     private let canConfirm: Bool
-    /// Which programs those are, for people; empty if there is none.
+    /// The names of the programs that ask, for display; empty if there are none.
     private let asking: String
     private var added = AddedKeys()
     private var lock = AgentLock()
     private var activity = AgentActivity()
-    /// The state of another service of the agent; empty if there is none.
+    /// The state of the attached service; empty if there is none.
     var attachedState = ""
-    /// Whether a client has asked that the agent ends.
+    /// Whether a client has asked the agent to stop.
     package private(set) var isStopped = false
 
     package init(_ vault: ServedVault, canConfirm: Bool, asking: String = "") {
@@ -59,21 +59,21 @@ package final class AgentService {
 
     // MARK: time
 
-    /// Forgets what has expired.
+    /// Removes what has expired.
     package func expire(now: UInt64) {
         added.expire(now: now)
         vault.expire(now: now)
     }
 
-    /// When ``expire(now:)`` is to be called next, in milliseconds of the agent's clock.
+    /// When to call ``expire(now:)`` next, in milliseconds of the agent's clock.
     package var nextEnd: UInt64? { [added.nextEnd, vault.nextEnd].compactMap { $0 }.min() }
 
     // MARK: requests
 
-    /// Answers a request, without its length.
+    /// Answers a request, which is passed without its length.
     ///
-    /// - `isConfirmed`: Whether a person has agreed to it.
-    /// - `mayOpen`: Whether the vault may be opened for it.
+    /// - `isConfirmed`: Whether a person has confirmed the request.
+    /// - `mayOpen`: Whether the request may open the vault.
     package func answer(
         _ request: UnsafeRawBufferPointer, from client: inout Client, isConfirmed: Bool = false, mayOpen: Bool = true,
         now: UInt64
@@ -83,7 +83,7 @@ package final class AgentService {
         do {
             let type = try reader.byte()
             if type == AgentMessage.extension { return .reply(extend(&reader, &client, now: now)) }
-            if client.isControl { throw AgentError(.unsupported, "keys are not served at the control socket") }
+            if client.isControl { throw AgentError(.unsupported, "the control socket does not serve keys") }
             if mayOpen, let question = passphraseQuestion(request, client, now: now) { return .open(question) }
             if type == AgentMessage.signRequest {
                 return try sign(&reader, client, isConfirmed: isConfirmed, now: now)
@@ -95,7 +95,7 @@ package final class AgentService {
         }
     }
 
-    /// Opens the vault if a request needs it. Returns a question if that needs a passphrase.
+    /// Opens the vault if a request needs it. Returns a question if a passphrase is required.
     private func passphraseQuestion(_ request: UnsafeRawBufferPointer, _ client: Client, now: UInt64) -> String? {
         guard !lock.isLocked, vault.lockedReason != nil, needsVault(request) else { return nil }
         guard vault.demand(now: now) == .needsPassphrase else { return nil }
@@ -109,7 +109,7 @@ package final class AgentService {
         return added.find(identity) == nil
     }
 
-    /// Answers a request. Each is read to its end before anything is done, so that one that fails has done nothing.
+    /// Answers a request. Every request is fully decoded before anything is done, so a malformed request has no effect.
     private func reply(
         to type: UInt8, _ reader: inout WireReader, _ client: Client, now: UInt64
     ) throws -> [UInt8] {
@@ -152,7 +152,7 @@ package final class AgentService {
     private static let noKey = AgentError(.unavailable, "the agent has no such key")
     private static let isLocked = AgentError(.unavailable, "the agent is locked with a password")
 
-    /// Refuses a request that another host must not make over a forwarded connection, or one that may be.
+    /// Throws if the request comes, or may come, from another host over a forwarded connection.
     private func requireLocal(_ client: Client) throws {
         guard !client.bindings.isForwarded else {
             throw AgentError(.refused, "keys are not managed over a forwarded connection")
@@ -160,7 +160,7 @@ package final class AgentService {
     }
 
     private func remove(_ identity: [UInt8], _ client: Client, now: UInt64) throws {
-        // Both: else the vault's key would take the place of one that was added with constraints.
+        // Remove it from both places: otherwise the vault's key would replace one that was added with constraints.
         let wasAdded = added.remove(identity)
         let wasOffered = try vault.hide(identity, now: now)
         guard wasAdded || wasOffered else { throw Self.noKey }
@@ -171,7 +171,7 @@ package final class AgentService {
         let count = try added.entries.count + vault.listed(now: now).count
         added.removeAll()
         try vault.hideAll(now: now)
-        // 'ssh-add -D' sends two requests, of which the second one finds nothing.
+        // 'ssh-add -D' sends two requests, and the second one finds nothing left to remove.
         if count > 0 { activity.note("removed all keys", by: client.peer) }
     }
 
@@ -186,7 +186,8 @@ package final class AgentService {
                 all.append((entry.identity, entry.comment))
             }
             for key in try vault.listed(now: now) {
-                // A key that was added hides the same one of the vault, also where its destinations hide it.
+                // An added key hides the same key in the vault, even where the added key is itself hidden by its
+                // destinations.
                 for identity in key.identities
                 where added.find(identity) == nil && !all.contains(where: { $0.identity == identity }) {
                     all.append((identity, key.comment))
@@ -196,7 +197,7 @@ package final class AgentService {
         }
         var list: [UInt8] = []
         var count: UInt32 = 0
-        // Keys of the greatest size with long comments can be more than a message holds.
+        // Very large keys with long comments may not all fit in one message.
         for (identity, comment) in all
         where list.count + identity.count + comment.utf8.count + 64 < AgentMessage.longest {
             list.append(string: identity)
@@ -218,7 +219,7 @@ package final class AgentService {
         }
     }
 
-    /// The comment of a key, or its fingerprint if it is not known.
+    /// Returns the comment of a key, or its fingerprint if the key is unknown.
     private func name(of identity: [UInt8]) -> String {
         added.find(identity)?.comment ?? vault.lastListed.first { $0.identities.contains(identity) }?.comment
             ?? PublicKey.fingerprint(of: identity)
@@ -239,14 +240,14 @@ package final class AgentService {
             try client.bindings.check(request, destinations, at: AgentClock.calendarTime())
             purpose = " to log in as \(TerminalText.quoted(request.user))"
         }
-        // Another item with the same key, or adding it, must not be a way around the question.
+        // The question must not be avoidable by storing the same key in another item, or by adding it to the agent.
         if try !isConfirmed && (added.needsConfirmation(key) || vault.needsConfirmation(key, now: now)) {
             guard canConfirm else {
                 throw AgentError(
                     .refused,
                     "it needs confirmation, but no program can ask for it; set SSH_ASKPASS, or name a pinentry")
             }
-            return .confirm(question(comment, identity, purpose, client))
+            return .confirm(question(comment, key, purpose, client))
         }
         let signature =
             try entry?.sign(data, flags: request.flags)
@@ -258,40 +259,41 @@ package final class AgentService {
         return .reply(reply)
     }
 
-    /// Why a key that is listed cannot sign while the vault is locked; nil if it is not listed.
+    /// Returns why a listed key cannot sign while the vault is locked; nil if the key is not listed.
     private func lockedKey(_ identity: [UInt8]) -> AgentError? {
         guard let reason = vault.lockedReason, vault.remembered.contains(where: { $0.identities.contains(identity) })
         else { return nil }
         return AgentError(.unavailable, "the vault is locked: \(reason)")
     }
 
-    private func question(_ comment: String, _ identity: [UInt8], _ purpose: String, _ client: Client) -> String {
+    private func question(_ comment: String, _ key: [UInt8], _ purpose: String, _ client: Client) -> String {
         let program = TerminalText.quoted(client.peer.program)
         let way = client.bindings.isForwarded ? ", for another host," : ""
-        return "Allow \(program) (process \(client.peer.process))\(way) to use the key \(TerminalText.quoted(comment))"
-            + "\(purpose)?\n\(PublicKey.fingerprint(of: identity))"
+        let name = TerminalText.quoted(comment, limit: .max)
+        return "Allow \(program) (process \(client.peer.process))\(way) to use the key \(name)\(purpose)?\n"
+            + PublicKey.fingerprint(of: key)
     }
 
-    /// Notes what another service of the agent has done.
+    /// Records what the attached service has done.
     func noteAttached(_ action: String, by peer: AgentPeer) { activity.note(action, by: peer, way: .attached) }
 
-    /// Whether a request to sign, which waits for an answer, is for a key that is still served.
+    /// Returns whether the key of a pending sign request is still available.
     ///
-    /// - `count`: How often the vault was locked before the person was asked. If it was locked since, its keys are not
-    ///   those that the question was about.
+    /// - `count`: The vault's lock count before the person was asked. If the vault has been locked since, its keys are
+    ///   not the ones that the question was about.
     func isServed(_ request: UnsafeRawBufferPointer, sinceLock count: UInt64) -> Bool {
         guard !lock.isLocked, let identity = SignRequest.identity(in: request) else { return false }
         if added.find(identity) != nil { return true }
         return vault.lockCount == count && vault.lastOffers.contains { $0.identities.contains(identity) }
     }
 
-    /// Notes that a request to sign is refused after a question, and why.
+    /// Records that a sign request was refused after a question, and why.
     func noteRefusal(_ request: UnsafeRawBufferPointer, of client: Client, because reason: String) {
         let name = SignRequest.identity(in: request).map(name) ?? "a signature"
         activity.note("refused: \(name): \(reason)", by: client.peer)
     }
 
-    /// Notes that a request of a client is refused, and why.
+    /// Records that a client's request was refused, and why.
     func noteRefusal(of client: Client, because reason: String) {
         activity.note("refused: \(reason)", by: client.peer)
     }
@@ -303,10 +305,11 @@ package final class AgentService {
     /// Whether a client has locked the agent with a password.
     var isClientLocked: Bool { lock.isLocked }
 
-    /// How often somebody has asked to lock the vault.
+    /// How many times someone has asked to lock the vault.
     var lockRequests: UInt64 { vault.lockRequests }
 
-    /// Opens the vault with a passphrase that was typed for a client; nil stands for one of the attached service.
+    /// Opens the vault with a passphrase that was typed for a client; a nil peer means a client of the attached
+    /// service.
     func open(typed passphrase: SharedSecret, for peer: AgentPeer?, now: UInt64) -> ServedVault.Typed {
         let result = vault.open(typed: passphrase, now: now)
         if result == .opened, let peer { activity.note("opened the vault with a typed passphrase", by: peer) }
@@ -315,8 +318,8 @@ package final class AgentService {
 
     // MARK: extensions
 
-    /// Answers an extension. One that is not known fails like an unknown request, as RFC 9987 demands, so that a client
-    /// can tell it from one that failed.
+    /// Answers an extension request. An unknown extension fails like an unknown request, as RFC 9987 requires, so that
+    /// a client can distinguish it from an extension that failed.
     private func extend(_ reader: inout WireReader, _ client: inout Client, now: UInt64) -> [UInt8] {
         do {
             let name = try reader.text(limit: 256)
@@ -352,8 +355,8 @@ package final class AgentService {
         }
     }
 
-    /// Locks the vault if it may be the one at the path of the request, which has no symbolic links; an empty one
-    /// stands for any. The reply tells whether the vault was open.
+    /// Locks the vault if it may be the one at the path in the request, which has no symbolic links; an empty path
+    /// means any vault. The reply tells whether the vault was open.
     private func lockVault(_ reader: inout WireReader, _ name: String, _ client: Client) throws -> [UInt8] {
         let path = try reader.text()
         try reader.end()
@@ -364,7 +367,7 @@ package final class AgentService {
         return reply + [wasOpen ? 1 : 0]
     }
 
-    /// The state, which is told without opening or reading the vault: whatever is wrong with the file.
+    /// Returns the state without opening or reading the vault, so that it is available even if the file is damaged.
     private func status(now: UInt64) -> AgentStatus {
         let offered = AgentStatus.Key.all(vault.lastOffers)
         let twins = vault.lastConfirmed

@@ -1,6 +1,6 @@
-/// The state of an agent. It must fit in a message, whoever chose the names in it.
+/// The state of an agent. It must fit in one message, however long the names in it are.
 package struct AgentStatus: Sendable, Equatable {
-    /// A key that is served.
+    /// A key that the agent offers.
     package struct Key: Sendable, Equatable {
         package let comment: String
         /// The type, as `ssh-add -l` shows it.
@@ -10,45 +10,46 @@ package struct AgentStatus: Sendable, Equatable {
         package let isAdded: Bool
         package let hasCertificate: Bool
         package let needsConfirmation: Bool
-        /// Whether it is bound to destinations.
+        /// Whether the key is restricted to destinations.
         package let isBound: Bool
-        /// For how many seconds the agent keeps it; nil if that is not limited.
+        /// The remaining lifetime in seconds; nil if it is unlimited.
         package let remaining: UInt64?
     }
 
     package let vault: String
     /// The reason why the vault is locked; empty if it is open.
     package let locked: String
-    /// Why the vault's file could not be read last, and since when, in seconds since 1970; empty if it could.
+    /// Why the vault's file could not be read the last time, and since when, in seconds since 1970; empty if it could.
     package let unreadable: String
     package let unreadableSince: UInt64
     /// The state of the attached service; empty if there is none.
     package let attached: String
-    /// The programs that ask a person; empty if there is none.
+    /// The programs that ask a person; empty if there are none.
     package let asking: String
     /// Whether a client has locked the agent with a password.
     package let isClientLocked: Bool
-    /// For how many seconds the vault stays open; nil if that is not limited.
+    /// The number of seconds until the vault is locked; nil if that is not limited.
     package let remaining: UInt64?
-    /// How many keys of the vault are offered, were added, and are hidden because a client has removed them.
+    /// The number of the vault's keys that are offered, of keys that clients have added, and of the vault's keys that
+    /// are hidden because a client has removed them.
     package let offered: UInt32
     package let added: UInt32
     package let hidden: UInt32
-    /// How many keys of the vault are listed although it is locked.
+    /// The number of the vault's keys that are listed although the vault is locked.
     package let listed: UInt32
-    /// The keys, at most `mostKeys` of them.
+    /// The keys, at most `mostKeys`.
     package let keys: [Key]
-    /// What cannot be offered; the last line may be the number of those that are not named.
+    /// Descriptions of what cannot be offered; if there are too many, the last line gives the number of the others.
     package let omitted: [String]
-    /// What is wrong with items whose keys are offered, in the same way.
+    /// Problems with items whose keys are offered, limited in the same way.
     package let warnings: [String]
-    /// The newest last.
+    /// The events, oldest first.
     package let events: [AgentEvent]
 
     private static let mostTexts: UInt32 = 512
     static let mostKeys = 200
     fileprivate static let longestComment = 128
-    /// How much is told of what cannot be offered, and of what is wrong.
+    /// The maximum number of lines about what cannot be offered, and about problems.
     private static let mostOmitted = 64
     private static let mostWarnings = 32
     private static let longestText = 512
@@ -169,7 +170,7 @@ extension AgentStatus.Key {
             remaining: entry.end.map { ($0 - min($0, now)) / 1000 })
     }
 
-    /// Describes a key that an item of the vault holds, or several.
+    /// Describes a key that is stored in one or more items of the vault.
     init(_ offers: [OfferedKey], of first: OfferedKey) {
         self.init(
             comment: KeyComment.shown(first.comment, limit: AgentStatus.longestComment),
@@ -178,7 +179,7 @@ extension AgentStatus.Key {
             needsConfirmation: offers.contains(where: \.needsConfirmation), isBound: false, remaining: nil)
     }
 
-    /// Describes the keys of a vault, each once.
+    /// Describes the keys of a vault, each one only once.
     static func all(_ offers: [OfferedKey]) -> [Self] {
         var known: Set<[UInt8]> = []
         return offers.filter { known.insert($0.publicKey.blob).inserted }.map { first in

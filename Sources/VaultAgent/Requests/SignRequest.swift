@@ -1,16 +1,16 @@
-/// A request to sign. It must not outlive the message.
+/// A sign request. It must not outlive the message.
 struct SignRequest {
     let identity: [UInt8]
     let data: UnsafeRawBufferPointer
     let flags: UInt32
 
-    /// Reads what follows the request's type.
+    /// Decodes the request after its type.
     init(_ reader: inout WireReader) throws(AgentError) {
         (identity, data, flags) = (try reader.bytes(), try reader.string(), try reader.number())
         try reader.end()
     }
 
-    /// The identity in a whole request; nil if it is malformed.
+    /// Returns the identity in a complete request; nil if the request is malformed.
     static func identity(in request: UnsafeRawBufferPointer) -> [UInt8]? {
         var reader = WireReader(request)
         do throws(AgentError) {

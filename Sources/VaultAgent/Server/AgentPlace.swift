@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Where an agent serves: its folder, which no other agent uses as long as this exists, and the socket that systemd has
-/// passed, if any. Both are checked before anybody is asked for a passphrase.
+/// Where an agent serves: its folder, which no other agent can use while this object exists, and the socket passed by
+/// systemd, if any. Both are checked before anyone is asked for a passphrase.
 package final class AgentPlace {
     let folder: SocketFolder
     let activated: ListeningSocket?
@@ -20,7 +20,7 @@ package final class AgentPlace {
 
     deinit { release() }
 
-    /// Lets other agents use the folder.
+    /// Allows other agents to use the folder.
     func release() {
         if lock >= 0 { close(lock) }
         lock = -1

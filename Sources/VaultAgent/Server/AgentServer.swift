@@ -2,8 +2,8 @@ internal import CVaultShim
 internal import Glibc
 internal import VaultFmt
 
-/// Serves an agent at its sockets, in one thread. A slow client holds up nobody, and while nothing is asked and nothing
-/// expires, it does not wake up.
+/// Serves an agent at its sockets in a single thread. A slow client does not delay the others, and the thread sleeps
+/// until there is a request or something expires.
 package final class AgentServer {
     private let place: AgentPlace
     private let service: AgentService
@@ -16,23 +16,24 @@ package final class AgentServer {
     private let watch: (any LockWatch)?
     private var clients: [ClientConnection] = []
     private var lastNumber: UInt64 = 0
-    /// The requests to lock the vault that are known.
+    /// The number of requests to lock the vault that have been dealt with.
     private var lockRequests: UInt64
     private var chunk = Secret(count: ClientConnection.chunkSize)
-    /// Until when no connection is accepted, because there was no descriptor for the last one.
+    /// When to start accepting connections again, after running out of file descriptors.
     private var pauseEnd: UInt64?
 
-    /// More connections wait until others end. OpenSSH's clients use one for each session. Those of the control socket
-    /// are counted apart: a host to which the agent is forwarded must not keep `vaultfmt lock` out.
+    /// Further connections wait until others have ended. OpenSSH's clients open one connection for each session.
+    /// Connections to the control socket are counted separately, so that a host to which the agent is forwarded cannot
+    /// lock out `vaultfmt lock`.
     static let mostClients = 240
     static let mostControls = 16
     private static let pause: UInt64 = 1000
 
-    /// Makes the sockets, or takes over the one that systemd has made.
+    /// Creates the sockets, or takes over the one created by systemd.
     ///
     /// - `asking`: The programs that ask a person.
-    /// - `attached`: Another service in the same process and thread.
-    /// - `watch`: What locks the vault.
+    /// - `attached`: Another service that shares this process and thread.
+    /// - `watch`: Tells the server when to lock the vault.
     /// - Throws: `system`, `busy`.
     package init(
         _ vault: ServedVault, at place: AgentPlace, asking: AskingPrograms, attached: (any AttachedService)? = nil,
@@ -45,6 +46,8 @@ package final class AgentServer {
         service = AgentService(vault, canConfirm: asking.canAskForConsent, asking: asking.names)
         questions = Questions(asking)
         lockRequests = vault.lockRequests
+        // Opening the vault may have needed much, and each password of a lock needs 8 MiB for a moment.
+        vault_keep_little_memory()
         timer = try BootTimer()
         if let activated = place.activated {
             agent = activated
@@ -58,23 +61,24 @@ package final class AgentServer {
         attached?.end()
         agent.end()
         control.end()
-        // Not before: another agent makes sockets of the same names. And not later: whoever sees them gone may start
-        // it.
+        // Not earlier, because another agent could create sockets of the same names. Not later, because a program that
+        // sees the sockets gone may start another agent.
         place.release()
     }
 
-    /// The path of the socket to give to clients; nil if systemd has made it, and has told them.
+    /// The path of the socket to pass on to clients; nil if systemd created the socket and announces it.
     package var socketPath: String? { agent.path }
 
-    /// Serves until it is over. The sockets are gone when the server is.
+    /// Serves clients until `isOver` returns true. The sockets exist as long as the server does.
     ///
-    /// - `signals`: A descriptor that can be read when it may be over, or when a program that asks has ended.
-    /// - `isOver`: Tells whether it is.
-    /// - Throws: `system` if it cannot wait for clients.
+    /// - `signals`: A descriptor that becomes readable when `isOver` may have changed, or when a program that asks has
+    ///   exited.
+    /// - `isOver`: Returns whether to stop serving.
+    /// - Throws: `system` if waiting for clients fails.
     package func run(wakenBy signals: Int32, until isOver: () -> Bool) throws(AgentError) {
         while true {
             try settle()
-            // Clients may go meanwhile.
+            // Clients may disconnect in the meantime.
             let known = clients
             var polled = [signals, timer.descriptor, questions.descriptor ?? -1].map(Self.reading)
             polled += [listening(agent, isControl: false), listening(control, isControl: true)]
@@ -91,7 +95,7 @@ package final class AgentServer {
                 _ = read(signals, &noted, noted.count)
                 if isOver() { return }
             }
-            // Before a request that has come since.
+            // Before any request that has arrived since.
             watch?.serve(vault, now: AgentClock.now())
             if polled[2].revents != 0 { questions.readOutput() }
             for (client, state) in zip(known, polled.dropFirst(others)) where state.revents != 0 {
@@ -103,13 +107,13 @@ package final class AgentServer {
         }
     }
 
-    /// Does what time, or the end of a program that asks, has brought, and sets the timer for the next time.
+    /// Handles everything that has expired and every program that has exited, and sets the timer for the next event.
     private func settle() throws(AgentError) {
         let now = AgentClock.now()
         service.expire(now: now)
         watch?.serve(vault, now: now)
         refuseVoid(now: now)
-        // First: what was typed before somebody has locked the vault must not open it.
+        // First, because a passphrase that was typed before someone locked the vault must not open it.
         settleOpening(now: now)
         if let answered = questions.takeAnswer(now: now) { take(answered, now: now) }
         serveAttached(now: now)
@@ -139,7 +143,7 @@ package final class AgentServer {
     private func accept(_ listening: ListeningSocket, isControl: Bool) {
         let descriptor = Glibc.accept(listening.descriptor, nil, nil)
         guard descriptor >= 0 else {
-            // Without a free descriptor, the connection waits, and would wake the agent at once.
+            // If no file descriptor is free, the connection stays pending and would wake the agent again immediately.
             if ![EAGAIN, EINTR, ECONNABORTED].contains(errno) { pauseEnd = AgentClock.now() + Self.pause }
             return
         }
@@ -158,7 +162,7 @@ package final class AgentServer {
             return
         }
         guard events & POLLIN != 0, !client.isWaiting else {
-            // It has gone while it waited, or without a word.
+            // The client disconnected, either while it was waiting or without sending a request.
             return remove(client)
         }
         switch client.read(by: &chunk) {
@@ -196,14 +200,15 @@ package final class AgentServer {
 
     // MARK: questions and the attached service
 
-    /// Refuses requests that wait for a person although their keys are not served any longer, perhaps because the vault
-    /// was locked: nobody should be asked in vain, and no answer outlives a lock, whatever has opened the vault since.
+    /// Refuses requests that wait for a person although their keys are no longer available, perhaps because the vault
+    /// was locked. Nobody should be asked in vain, and no answer remains valid after a lock, even if the vault has been
+    /// reopened since.
     private func refuseVoid(now: UInt64) {
         for client in clients where client.isWaiting && !client.awaitsVault {
             let isServed = client.withRequest { service.isServed($0, sinceLock: client.lockCount) }
             guard !isServed else { continue }
             forgetQuestions(of: client, now: now)
-            refuse(client, because: "it is not offered any longer")
+            refuse(client, because: "it is no longer offered")
         }
     }
 
@@ -224,7 +229,7 @@ package final class AgentServer {
         questions.forget(now: now) { $0 == .connection(client.number) }
     }
 
-    /// Tells those who wait for the vault that it is open, or that somebody has locked it or the agent meanwhile.
+    /// Tells everyone waiting for the vault that it is open, or that someone has locked the vault or the agent.
     private func settleOpening(now: UInt64) {
         let isLocked = lockRequests != service.lockRequests
         lockRequests = service.lockRequests
@@ -233,7 +238,7 @@ package final class AgentServer {
             let askers = questions.takePassphraseAskers(now: now)
             for asker in askers { tell(answer, to: asker, opensVault: true, now: now) }
         } else if service.isClientLocked {
-            // The attached service does not know this lock.
+            // The attached service is not affected by this lock.
             let askers = questions.takePassphraseAskers(now: now) { asker in
                 if case .connection = asker { true } else { false }
             }
@@ -242,7 +247,8 @@ package final class AgentServer {
         }
     }
 
-    /// Takes a person's answer: opens the vault with what was typed, or tells the asker.
+    /// Handles a person's answer: opens the vault with the passphrase that was typed, or passes the answer to the
+    /// asker.
     private func take(_ answered: Questions.Answered, now: UInt64) {
         func tell(_ answer: PersonAnswer) {
             self.tell(answer, to: answered.asker, opensVault: answered.query.wantsPassphrase, now: now)
@@ -257,15 +263,15 @@ package final class AgentServer {
         }
     }
 
-    /// The process that asks; nil for the attached service, which tells itself who that is.
+    /// Returns the process that asks; nil for the attached service, which reports its clients itself.
     private func peer(of asker: Questions.Asker) -> AgentPeer? {
         guard case .connection(let number) = asker else { return nil }
         return clients.first { $0.number == number }?.client.peer
     }
 
-    /// Tells an asker a person's answer.
+    /// Passes a person's answer to an asker.
     ///
-    /// - `opensVault`: Whether the question was one for a passphrase, to which a yes is no consent to sign.
+    /// - `opensVault`: Whether the question was for a passphrase; a yes to that is not consent to sign.
     private func tell(_ answer: PersonAnswer, to asker: Questions.Asker, opensVault: Bool, now: UInt64) {
         switch asker {
         case .attached(let number): attached?.take(answer, to: number, now: now)
@@ -273,7 +279,7 @@ package final class AgentServer {
             guard let client = clients.first(where: { $0.number == number }) else { return }
             switch (answer.refusal, client.awaitsVault) {
             case (nil, let awaitsVault):
-                // A limit may lock the vault at this moment: a consent does not open it again.
+                // A time limit may lock the vault at this very moment, and consent must not reopen it.
                 let isConsent = !awaitsVault && !opensVault
                 self.answer(client, isConfirmed: isConsent, mayOpen: !isConsent)
             case (let refusal?, false): refuse(client, because: refusal)
@@ -284,7 +290,7 @@ package final class AgentServer {
         }
     }
 
-    /// Refuses a signature after a question.
+    /// Refuses a sign request after a question.
     private func refuse(_ client: ClientConnection, because reason: String) {
         client.withRequest { service.noteRefusal($0, of: client.client, because: reason) }
         finish(client, with: AgentService.failure)

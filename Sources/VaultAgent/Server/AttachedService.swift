@@ -1,13 +1,13 @@
 internal import CVaultShim
 internal import Glibc
 
-/// A question to a person that an attached service has.
+/// A question that an attached service wants to ask a person.
 package struct AttachedQuestion: Sendable, Equatable {
-    /// The service's number of it.
+    /// The number that the service gave the question.
     package let number: UInt64
-    /// It begins with a fixed word.
+    /// The text, which begins with a fixed word.
     package let text: String
-    /// Whether it asks for the vault's passphrase: the answer is yes when the vault is open.
+    /// Whether the question is for the vault's passphrase; the answer is yes once the vault is open.
     package let opensVault: Bool
 
     package init(number: UInt64, text: String, opensVault: Bool = false) {
@@ -15,33 +15,34 @@ package struct AttachedQuestion: Sendable, Equatable {
     }
 }
 
-/// Another service in the process and the thread of the agent, such as the Secret Service.
+/// Another service that shares the agent's process and thread, such as the Secret Service.
 package protocol AttachedService: AnyObject {
-    /// What to wait for, as for poll(2); nil if for nothing.
+    /// The descriptor and events to wait for, as for poll(2); nil if there are none.
     var wait: (descriptor: Int32, events: Int16)? { get }
-    /// When to serve at the latest, in milliseconds of the agent's clock; nil if nothing expires.
+    /// When to call `serve` at the latest, in milliseconds of the agent's clock; nil if nothing expires.
     var nextEnd: UInt64? { get }
-    /// Serves what there is, without waiting for any client, and for a bounded time. It is called before each wait.
+    /// Serves pending requests for a bounded time, without waiting for any client. It is called before each wait.
     func serve(now: UInt64)
-    /// Whether clients are served, in words for `agent status`.
+    /// The service's state, as shown by `agent status`.
     var state: String { get }
-    /// Returns what has been done for whom since the last call, for `agent status`.
+    /// Returns the actions since the last call and the clients they were for, for `agent status`.
     func takeEvents() -> [(action: String, peer: AgentPeer)]
 
-    /// Takes the next question to put to a person.
+    /// Returns the next question to ask a person, and forgets it.
     func nextQuestion(now: UInt64) -> AttachedQuestion?
-    /// Returns whether somebody still waits for the answer to a question.
+    /// Returns whether anyone is still waiting for the answer to a question.
     func isAwaited(_ question: UInt64) -> Bool
-    /// Takes a person's answer.
+    /// Handles a person's answer.
     func take(_ answer: PersonAnswer, to question: UInt64, now: UInt64)
 
-    /// Ends its connections. It is called before the agent's sockets are gone: whoever sees that may start another
-    /// agent.
+    /// Closes its connections. It is called before the agent's sockets are removed, because a program that sees them
+    /// gone may start another agent.
     func end()
 }
 
 extension AgentPeer {
-    /// The name of a process's program, as the process states it: for people, and never to decide anything.
+    /// Returns the name of a process's program, as the process reports it. It is only for display, and must never
+    /// decide anything.
     package static func program(of process: Int32) -> String {
         let descriptor = vault_open("/proc/\(process)/comm", O_RDONLY, 0)
         guard descriptor >= 0 else { return "?" }

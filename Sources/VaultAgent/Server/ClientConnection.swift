@@ -2,26 +2,26 @@ internal import Glibc
 internal import VaultExchange
 internal import VaultFmt
 
-/// A connection of a client: what it has sent, and what it has not read yet. Both are bounded: no further request is
-/// read before the reply to the last one was.
+/// A client's connection: the request being received, and the part of the reply not yet sent. Both are bounded, because
+/// no further request is read before the last reply has been sent.
 final class ClientConnection {
     let descriptor: Int32
-    /// The number under which it asks questions.
+    /// The number that identifies the connection when it asks questions.
     let number: UInt64
     var client: AgentService.Client
-    /// Whether the reply to a request waits for a person.
+    /// Whether a request is waiting for a person.
     var isWaiting = false
-    /// Whether it waits because the vault is to be opened first.
+    /// Whether it is waiting for the vault to be opened.
     var awaitsVault = false
-    /// How often the vault was locked before its question was added.
+    /// The vault's lock count before the connection's question was added.
     var lockCount: UInt64 = 0
     private var header: [UInt8] = []
     private var length = 0
-    /// The request, which may contain a private key; it is wiped when it was answered.
+    /// The request, which may contain a private key. It is wiped after it has been answered.
     private var body = SecretBuffer(capacity: 1)
     private var output: ArraySlice<UInt8> = []
 
-    /// The most that is read at once.
+    /// The maximum number of bytes to read at once.
     static let chunkSize = 16_384
 
     init(_ descriptor: Int32, _ number: UInt64, _ client: AgentService.Client) {
@@ -33,23 +33,23 @@ final class ClientConnection {
 
     deinit { close(descriptor) }
 
-    /// What to poll for.
+    /// The events to poll for.
     var events: Int16 {
         if !output.isEmpty { return Int16(POLLOUT) }
         return isWaiting ? 0 : Int16(POLLIN)
     }
 
-    /// What reading has led to.
+    /// The result of reading.
     enum Progress {
         case incomplete
         case request
-        /// The client has gone, or sent what is no message.
+        /// The client disconnected, or sent something that is not a message.
         case closed
     }
 
-    /// Reads what there is of the next request.
+    /// Reads what is available of the next request.
     ///
-    /// - `chunk`: A buffer of `chunkSize` bytes for all connections, which is wiped again.
+    /// - `chunk`: A buffer of `chunkSize` bytes shared by all connections, which is wiped again.
     func read(by chunk: inout Secret) -> Progress {
         if header.count < 4 {
             var bytes = [UInt8](repeating: 0, count: 4 - header.count)
@@ -59,7 +59,7 @@ final class ClientConnection {
             guard header.count == 4 else { return .incomplete }
             length = Int(header.reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
             guard (1...AgentMessage.longest).contains(length) else { return .closed }
-            // It grows with what has arrived, so that an announced length costs nothing.
+            // The buffer grows with the data received, so announcing a large request allocates nothing.
             body = SecretBuffer(capacity: min(length, 4096))
         }
         let wanted = min(length - body.count, Self.chunkSize)
@@ -78,7 +78,7 @@ final class ClientConnection {
     /// Passes the request to a closure.
     func withRequest<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R { self.body.withUnsafeBytes(body) }
 
-    /// Queues the reply to the request, and forgets the request.
+    /// Queues the reply to the request, and wipes the request.
     func reply(_ message: [UInt8]) {
         (isWaiting, awaitsVault) = (false, false)
         header = []
@@ -88,7 +88,7 @@ final class ClientConnection {
         output = framed[...]
     }
 
-    /// Writes as much of the reply as the client reads; returns false if it has gone.
+    /// Sends as much of the reply as the client accepts; returns false if it has disconnected.
     func write() -> Bool {
         while !output.isEmpty {
             let count = output.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }

@@ -1,9 +1,10 @@
-/// What tells the agent when its vault is to be locked, in the agent's thread: such as logind, when the session is locked.
+/// Tells the agent when to lock its vault, in the agent's thread. For example, logind reports that the session is
+/// locked.
 package protocol LockWatch: AnyObject {
-    /// What to wait for, as for poll(2); nil if for nothing.
+    /// The descriptor and events to wait for, as for poll(2); nil if there are none.
     var wait: (descriptor: Int32, events: Int16)? { get }
-    /// When to serve at the latest, in milliseconds of the agent's clock; nil if nothing expires.
+    /// When to call `serve` at the latest, in milliseconds of the agent's clock; nil if nothing expires.
     var nextEnd: UInt64? { get }
-    /// Takes what it has been told, without waiting, and locks the vault if it must be. It is called before each wait.
+    /// Processes incoming events without waiting, and locks the vault if necessary. It is called before each wait.
     func serve(_ vault: ServedVault, now: UInt64)
 }

@@ -2,20 +2,21 @@ internal import CVaultShim
 internal import Glibc
 internal import VaultLocal
 
-/// The service manager that has started this process and waits to be told that it is ready, as systemd does for a unit of
+/// The service manager that started this process and is waiting to hear that it is ready, as systemd does for units of
 /// `Type=notify` (sd_notify(3)).
 package struct ServiceManager: Sendable {
     private let socket: String
 
-    /// Finds the manager; nil if there is none. Programs that this one starts do not find it.
+    /// Finds the service manager; returns nil if there is none. The variable is removed, so that child processes do not
+    /// find it.
     package init?() {
         guard let name = Environment.nonEmpty("NOTIFY_SOCKET") else { return nil }
         socket = name
         unsetenv("NOTIFY_SOCKET")
     }
 
-    /// Tells that clients are served. Throws `system` if that fails. A manager would then end this process after a while,
-    /// and nobody would know why; but the name may also be left from a service that this process is not.
+    /// Reports that clients can be served. Throws `system` if that fails, because the manager would otherwise kill this
+    /// process after a while for no apparent reason. The variable may also be a leftover from a different service.
     package func tellReady() throws(AgentError) {
         let result = vault_notify(socket, "READY=1")
         guard result == 0 else {
@@ -24,6 +25,6 @@ package struct ServiceManager: Sendable {
         }
     }
 
-    /// Tells that this process ends. Whether the manager hears it makes no difference.
+    /// Reports that this process is about to exit. It does not matter whether the manager receives this.
     package func tellStopping() { _ = vault_notify(socket, "STOPPING=1") }
 }

@@ -2,7 +2,7 @@ internal import CVaultShim
 internal import Glibc
 internal import VaultLocal
 
-/// The folder of the agent's sockets: `vaultfmt` in the user's runtime folder. Nobody else can enter it.
+/// The folder for the agent's sockets: `vaultfmt` in the user's runtime folder. No other user can enter it.
 package struct SocketFolder: Sendable {
     package let path: String
 
@@ -11,10 +11,10 @@ package struct SocketFolder: Sendable {
     /// The socket of `vaultfmt agent status` and `vaultfmt lock`, which ssh never forwards.
     package var controlSocket: String { path + "/agent-control.sock" }
 
-    /// The folder at a path, which may not exist.
+    /// The folder at a path. It need not exist.
     init(path: String) { self.path = path }
 
-    /// Finds the folder, which may not exist. Throws `system` if the user has no runtime folder.
+    /// Finds the folder, which need not exist. Throws `system` if the user has no runtime folder.
     package init() throws(AgentError) {
         let standard = "/run/user/\(geteuid())"
         guard let base = Environment.nonEmpty("XDG_RUNTIME_DIR") ?? Self.ifFolder(standard), base.hasPrefix("/") else {
@@ -30,10 +30,10 @@ package struct SocketFolder: Sendable {
         return vault_status_of(path, false, &status) == 0 && status.mode & S_IFMT == S_IFDIR ? path : nil
     }
 
-    /// Makes the folder if it does not exist, and checks it. The returned descriptor has its lock, which only one agent can
-    /// hold.
+    /// Creates the folder if it does not exist, and checks it. The returned descriptor holds the folder's lock, which
+    /// only one agent can hold at a time.
     ///
-    /// Throws `busy` if another agent has it.
+    /// Throws `busy` if another agent holds it.
     func prepare() throws(AgentError) -> Int32 {
         try Self.check(Places.parent(of: path), isParent: true)
         if mkdir(path, 0o700) != 0, errno != EEXIST {
@@ -56,11 +56,11 @@ package struct SocketFolder: Sendable {
         return descriptor
     }
 
-    /// Throws `system` unless the folder is this user's and nobody else can enter it.
+    /// Throws `system` unless the folder belongs to this user and no other user can enter it.
     package func check() throws(AgentError) { try Self.check(path, isParent: false) }
 
-    /// - `isParent`: Whether it is the folder in which the sockets' folder is. Others may list that one, and it is not ours
-    ///   to remove or change: the advice is to name another.
+    /// - `isParent`: Whether this is the parent of the sockets' folder. Other users may list the parent, and it is not
+    ///   ours to remove or change, so the advice is to choose a different one.
     private static func check(_ path: String, isParent: Bool) throws(AgentError) {
         let elsewhere = isParent ? "set XDG_RUNTIME_DIR to a folder of your own" : nil
         var status = vault_status()
@@ -86,7 +86,7 @@ package struct SocketFolder: Sendable {
     }
 }
 
-/// What the system says of an error.
+/// Error descriptions of the system.
 enum SystemText {
     static func error(_ number: Int32) -> String {
         guard let text = strerror(number) else { return "error \(number)" }

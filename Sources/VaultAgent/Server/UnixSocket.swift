@@ -4,7 +4,7 @@ internal import VaultLocal
 
 /// Sockets in the file system.
 enum UnixSocket {
-    /// Calls `body` with the address of a path. Throws `system` if the path is too long for one.
+    /// Calls `body` with the socket address for a path. Throws `system` if the path is too long.
     static func withAddress<R>(
         _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R
     ) throws(AgentError) -> R {
@@ -30,13 +30,13 @@ enum UnixSocket {
         return descriptor
     }
 
-    /// Makes the descriptor non-blocking, and closes it when other programs are started.
+    /// Makes a descriptor non-blocking, and keeps child processes from inheriting it.
     static func prepare(_ descriptor: Int32) {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     }
 
-    /// The user and the process at the other end; nil if the system does not tell.
+    /// Returns the user and the process at the other end; nil if the system does not report them.
     static func peer(of descriptor: Int32) -> (user: uid_t, process: pid_t)? {
         // `struct ucred`: the process, the user and the group.
         var credentials: (pid_t, uid_t, gid_t) = (0, 0, 0)
@@ -45,7 +45,7 @@ enum UnixSocket {
         return (credentials.1, credentials.0)
     }
 
-    /// The process that waits for connections at a path; nil if there is none, or if it is in another namespace.
+    /// Returns the process that is listening at a path; nil if there is none, or if it is in another namespace.
     static func owner(of path: String) -> pid_t? {
         do throws(AgentError) {
             let descriptor = try make()
@@ -56,8 +56,8 @@ enum UnixSocket {
         } catch { return nil }
     }
 
-    /// Returns the path of a stream socket that waits for connections; nil if the descriptor is not such a socket of the file
-    /// system.
+    /// Returns the path of a listening stream socket; nil if the descriptor is anything other than such a socket in the
+    /// file system.
     static func listeningPath(_ descriptor: Int32) -> String? {
         var isListening: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
@@ -76,27 +76,27 @@ enum UnixSocket {
         }
         guard result == 0, address.sun_family == sa_family_t(AF_UNIX) else { return nil }
         return withUnsafeBytes(of: address.sun_path) { path in
-            // An abstract name begins with 0, and is in no folder that could be checked.
+            // An abstract name begins with a zero byte, and is not in any folder that could be checked.
             guard path.first != 0 else { return nil }
             return String(decoding: path.prefix { $0 != 0 }, as: UTF8.self)
         }
     }
 }
 
-/// A socket that waits for connections. One that this process has made is removed when it is closed.
+/// A listening socket. It is removed when it is closed if this process created it.
 final class ListeningSocket {
     let descriptor: Int32
-    /// The path to remove; nil for a socket of systemd.
+    /// The path to remove; nil for a socket from systemd.
     let path: String?
-    /// The identity of the file, so that no other's is removed.
+    /// Identifies the file, so that another process's socket is not removed.
     private let file: (device: UInt64, number: UInt64)?
     private var isOver = false
 
     private static let backlog: Int32 = 64
 
-    /// Makes a socket at a path in a checked folder. A socket that nobody answers at is replaced.
+    /// Creates a socket at a path in a checked folder, replacing a socket that no process is listening at.
     ///
-    /// Throws `busy` if another process answers at it.
+    /// Throws `busy` if another process is listening there.
     init(at path: String) throws(AgentError) {
         try Self.removeStale(path)
         let descriptor = try UnixSocket.make()
@@ -116,7 +116,7 @@ final class ListeningSocket {
         file = Self.identity(path)
     }
 
-    /// Takes over a socket that systemd has made.
+    /// Takes over a socket created by systemd.
     private init(activated descriptor: Int32) {
         UnixSocket.prepare(descriptor)
         self.descriptor = descriptor
@@ -126,7 +126,8 @@ final class ListeningSocket {
 
     deinit { end() }
 
-    /// Removes the socket, and then closes it: whoever finds it is answered, or told that nobody is there.
+    /// Removes the socket, and then closes it: a client that finds the socket is either answered or told that nobody is
+    /// listening.
     func end() {
         guard !isOver else { return }
         isOver = true
@@ -139,19 +140,19 @@ final class ListeningSocket {
         Environment.value("LISTEN_PID") == String(getpid()) && Environment.value("LISTEN_FDS") != nil
     }
 
-    /// Returns the socket that systemd has passed; nil if it has passed none.
+    /// Returns the socket passed by systemd; nil if there is none.
     ///
-    /// Throws `system` if it has passed anything but the socket of this path, which is the user's alone.
+    /// Throws `system` if systemd passed anything other than the socket at this path, or if other users can access it.
     static func activated(at path: String) throws(AgentError) -> ListeningSocket? {
         guard isActivated else { return nil }
         guard Environment.value("LISTEN_FDS") == "1" else { throw notPassed(path) }
         try checkPassed(3, path)
-        // Programs that this one starts must not take it for theirs.
+        // Child processes must not mistake the socket for theirs.
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID"] { unsetenv(name) }
         return ListeningSocket(activated: 3)
     }
 
-    /// Throws `system` unless a descriptor is the socket of this path, and the user's alone.
+    /// Throws `system` unless a descriptor is the socket at this path, and only this user can access it.
     static func checkPassed(_ descriptor: Int32, _ path: String) throws(AgentError) {
         guard let passed = UnixSocket.listeningPath(descriptor), let found = identity(passed),
             let expected = identity(path), found == expected

@@ -1,11 +1,12 @@
-/// Why a key, a message or an agent cannot be used, in one line without a line end that holds no secret.
+/// Why a key, a message or an agent cannot be used. The message is a single line without a newline, and contains no
+/// secrets.
 package struct AgentError: Error, Equatable, Sendable {
     package enum Code: Sendable {
-        /// Bytes that are not what they should be.
+        /// The bytes do not have the expected form.
         case malformed
-        /// A key or a request of a kind that this version does not know.
+        /// The type of key or request is unknown to this version.
         case unsupported
-        /// A request that the rules for its key or its connection forbid.
+        /// The rules for the key or the connection forbid the request.
         case refused
         /// There is no such key, or the agent is locked.
         case unavailable

@@ -1,7 +1,8 @@
 /// The numbers and limits of the agent protocol (RFC 9987 and PROTOCOL.agent in OpenSSH's sources).
 package enum AgentMessage {
     // Requests.
-    /// Removes all keys of version 1 of the SSH protocol. ssh-agent, which has none either, removes all keys.
+    /// Removes all keys for version 1 of the SSH protocol. ssh-agent does not support such keys either, and removes all
+    /// keys.
     static let removeAllIdentitiesOfVersion1: UInt8 = 9
     static let requestIdentities: UInt8 = 11
     static let signRequest: UInt8 = 13
@@ -36,20 +37,21 @@ package enum AgentMessage {
     static let stop = "stop@vaultfmt"
 
     // Flags of a signature.
-    /// That is what RSA keys use in any case.
+    /// RSA keys use this in any case.
     static let rsaSHA256: UInt32 = 2
     static let rsaSHA512: UInt32 = 4
 
-    /// The longest message, without its length: the same as OpenSSH's.
+    /// The maximum length of a message, not counting its length field, as in OpenSSH.
     package static let longest = 256 << 10
-    /// The most keys that are kept or offered.
+    /// The maximum number of keys to keep or to offer.
     package static let mostKeys = 256
-    /// The longest comment of a key.
+    /// The maximum length of a key's comment.
     static let longestComment = 1024
-    /// The most sessions to which a connection is bound, and the longest identifier of one: the same as OpenSSH's.
+    /// The maximum number of sessions that a connection can be bound to, and the maximum length of a session
+    /// identifier, as in OpenSSH.
     static let mostSessions = 16
     static let longestSession = 128
-    /// The most destinations of a key, and the most host keys of a destination.
+    /// The maximum number of destinations of a key, and of host keys of a destination.
     static let mostDestinations = 1024
     static let mostHostKeys = 1024
 }

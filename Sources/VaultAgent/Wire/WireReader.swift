@@ -1,5 +1,5 @@
-/// A cursor over the encodings of the SSH protocol (RFC 4251, section 5). Every length is checked against the bytes that
-/// remain. It must not outlive the bytes.
+/// A cursor over the encodings of the SSH protocol (RFC 4251, section 5). Every length is checked against the remaining
+/// bytes. The cursor must not outlive the bytes.
 package struct WireReader {
     private var rest: UnsafeRawBufferPointer
 
@@ -7,7 +7,7 @@ package struct WireReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// The bytes that were not read.
+    /// The bytes that have not been read.
     var remaining: UnsafeRawBufferPointer { rest }
 
     mutating func byte() throws(AgentError) -> UInt8 {
@@ -30,14 +30,14 @@ package struct WireReader {
         return try take(count)
     }
 
-    /// Reads a string that is not secret, at most `limit` bytes long.
+    /// Reads a string that is not secret and has at most `limit` bytes.
     mutating func bytes(limit: Int = AgentMessage.longest) throws(AgentError) -> [UInt8] {
         let bytes = try string()
         guard bytes.count <= limit else { throw .malformed }
         return Array(bytes)
     }
 
-    /// Reads a string that must be UTF-8, at most `limit` bytes long.
+    /// Reads a string that must be UTF-8 and has at most `limit` bytes.
     mutating func text(limit: Int = 4096) throws(AgentError) -> String {
         let bytes = try string()
         guard bytes.count <= limit,
@@ -46,7 +46,7 @@ package struct WireReader {
         return text
     }
 
-    /// Reads a number that is greater than zero, without its leading zeros.
+    /// Reads a number greater than zero, without its leading zeros.
     mutating func magnitude() throws(AgentError) -> UnsafeRawBufferPointer {
         let bytes = try string()
         guard let first = bytes.first, first < 0x80 else { throw .malformed }
@@ -55,7 +55,7 @@ package struct WireReader {
         return UnsafeRawBufferPointer(rebasing: significant)
     }
 
-    /// Throws if anything follows.
+    /// Throws if any bytes remain.
     func end() throws(AgentError) {
         guard rest.isEmpty else { throw .malformed }
     }
@@ -69,7 +69,7 @@ package struct WireReader {
 }
 
 extension [UInt8] {
-    /// Passes the bytes to a function. Unlike `withUnsafeBytes`, it keeps the type of the errors.
+    /// Passes the bytes to a closure. Unlike `withUnsafeBytes`, this preserves the type of thrown errors.
     func withRawBytes<R: ~Copyable>(_ body: (UnsafeRawBufferPointer) throws(AgentError) -> R) throws(AgentError) -> R {
         try span.withUnsafeBytes(body)
     }

@@ -21,7 +21,7 @@ package enum NewSSHKey {
 
     /// Adds the attributes that the agent needs for an item with a new key: the public key and the use, unless a use is
     /// given or the item already has a use.
-    /// - Returns: The public key, as a note for people.
+    /// - Returns: A note with the public key, to show to the user.
     static func describe(
         _ secret: borrowing Secret, in values: inout Attributes, of key: ItemKey, _ item: Item?
     ) throws -> String {

@@ -113,9 +113,10 @@ package struct AccessOptions: ParsableArguments {
     /// - `name`: The vault's name in the question, if it is not its path.
     /// - `unlessKept`: The result if the vault was unlocked while this process waited for its turn to ask.
     /// - `asks`: If false, throws `PassphraseMissing` instead of asking.
+    /// - `source`: Where the slots are read, which determine the factors that are needed.
     package func withFactors<R: ~Copyable>(
-        _ path: String, called name: String? = nil, asks: Bool = true, unlessKept: () throws -> R? = { nil },
-        _ body: (borrowing GivenFactors) throws -> R
+        _ path: String, called name: String? = nil, asks: Bool = true, in source: SlotSource = .header,
+        unlessKept: () throws -> R? = { nil }, _ body: (borrowing GivenFactors) throws -> R
     ) throws -> R {
         guard try UserFiles.exists(path) else {
             throw CommandFailure(
@@ -125,12 +126,14 @@ package struct AccessOptions: ParsableArguments {
         }
         let sources = factors.sources
         var given = try factors.read(mayAsk: !noInput)
-        guard let spare = factors.spareIdentity(for: path, beside: given) else {
-            return try asking(sources, path, name, given, asks: asks, unlessKept, body)
+        guard let spare = factors.spareIdentity(for: path, beside: given, in: source) else {
+            return try asking(sources, path, name, given, asks: asks, in: source, unlessKept, body)
         }
         if !given.isEmpty {
             // The user is not prompted as long as the identity may open the vault.
-            do { return try asking(sources, path, name, given.copy(), asks: false, unlessKept, body) } catch {
+            do {
+                return try asking(sources, path, name, given.copy(), asks: false, in: source, unlessKept, body)
+            } catch {
                 guard error is PassphraseMissing || CommandFailure(error).code == .noSlotOpens else { throw error }
             }
         }
@@ -138,22 +141,23 @@ package struct AccessOptions: ParsableArguments {
             guard !asks, CommandFailure(error).status == .noAccess else { throw error }
             throw PassphraseMissing()
         }
-        return try asking(sources, path, name, given, asks: asks, unlessKept, body)
+        return try asking(sources, path, name, given, asks: asks, in: source, unlessKept, body)
     }
 
     /// Calls `body` with the given factors, and prompts for a passphrase if a slot needs it and the user has not given
     /// it.
     private func asking<R: ~Copyable>(
         _ sources: FactorSources, _ path: String, _ name: String? = nil, _ given: consuming GivenFactors,
-        asks: Bool = true, _ unlessKept: () throws -> R? = { nil }, _ body: (borrowing GivenFactors) throws -> R
+        asks: Bool = true, in source: SlotSource = .header, _ unlessKept: () throws -> R? = { nil },
+        _ body: (borrowing GivenFactors) throws -> R
     ) throws -> R {
         let external = given.external
-        let need = try sources.passphraseNeed(path, beside: given)
+        let need = try sources.passphraseNeed(path, beside: given, in: source)
         if need != .yes {
             do { return try AgeKeys.reporting(external) { try body(given) } } catch {
                 let failure = CommandFailure(error)
                 let mayGoOn = need == .ifNothingElseOpens && failure.code == .noSlotOpens && asks && !noInput
-                guard mayGoOn && Prompt.isPossible else { throw SlotAdvice.added(to: failure, path) }
+                guard mayGoOn && Prompt.isPossible else { throw SlotAdvice.added(to: failure, path, in: source) }
             }
         }
         guard asks else { throw PassphraseMissing() }
@@ -163,11 +167,11 @@ package struct AccessOptions: ParsableArguments {
         let isAlone = given.isEmpty
         var tries = 1
         while true {
-            given.passphrase = try sources.ask(path, called: name, isAlone: isAlone, mayAsk: !noInput)
+            given.passphrase = try sources.ask(path, called: name, isAlone: isAlone, mayAsk: !noInput, in: source)
             do { return try AgeKeys.reporting(external) { try body(given) } } catch {
                 let failure = CommandFailure(error)
                 guard failure.code == .noSlotOpens, tries < Self.mostTries else {
-                    throw SlotAdvice.added(to: failure, path)
+                    throw SlotAdvice.added(to: failure, path, in: source)
                 }
             }
             tries += 1

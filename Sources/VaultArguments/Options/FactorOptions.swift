@@ -51,12 +51,15 @@ package struct FactorOptions: ParsableArguments {
 
     /// The identity file that the environment names, if a slot of the vault may need it. The variable applies to all
     /// vaults, so the file is read and used only if no other given factor opens this vault.
-    package func spareIdentity(for path: String, beside given: borrowing GivenFactors) -> String? {
+    /// - `source`: Where the slots are read.
+    package func spareIdentity(
+        for path: String, beside given: borrowing GivenFactors, in source: SlotSource = .header
+    ) -> String? {
         guard given.rawKey == nil, identity.isEmpty, let file = Environment.nonEmpty(Self.identityVariable) else {
             return nil
         }
-        do throws(VaultError) {
-            let isOfUse = try Vault.slots(at: path).contains { $0.isKnown && $0.factors.contains(.externalKey) }
+        do {
+            let isOfUse = try source.slots(at: path).contains { $0.isKnown && $0.factors.contains(.externalKey) }
             return isOfUse ? file : nil
         } catch {
             // The slots of a damaged vault may be found when it is opened.

@@ -12,19 +12,22 @@ package enum PassphraseNeed {
 extension FactorSources {
     /// Returns whether a slot needs a passphrase that neither the options nor the environment provide.
     /// - `given`: The factors that the options and the environment provide.
-    package func passphraseNeed(_ path: String, beside given: borrowing GivenFactors) throws -> PassphraseNeed {
+    /// - `source`: Where the slots are read.
+    package func passphraseNeed(
+        _ path: String, beside given: borrowing GivenFactors, in source: SlotSource = .header
+    ) throws -> PassphraseNeed {
         if given.rawKey != nil || given.passphrase != nil { return .no }
         var kinds: [FactorKinds] = given.external == nil ? [] : [.externalKey]
         if let kind = try whileOpening({ try given.keyFileKind() }) { kinds.append(kind) }
         guard !kinds.isEmpty else { return .yes }
-        let slots = try Vault.slots(at: path).filter(\.isKnown).map(\.factors)
+        let slots = try source.slots(at: path).filter(\.isKnown).map(\.factors)
         guard kinds.contains(where: { slots.contains([$0, .passphrase]) }) else { return .no }
         return kinds.contains(where: { slots.contains($0) }) ? .ifNothingElseOpens : .yes
     }
 
     /// Throws if no slot of the vault needs only a passphrase.
-    package func requirePassphraseSlot(_ path: String) throws {
-        let slots = try Vault.slots(at: path)
+    package func requirePassphraseSlot(_ path: String, in source: SlotSource = .header) throws {
+        let slots = try source.slots(at: path)
         guard slots.contains(where: { $0.isKnown && $0.factors == .passphrase }) else {
             throw CommandFailure(
                 .noAccess,
@@ -79,8 +82,11 @@ extension FactorSources {
     /// - `name`: The vault's name in the question, if it is not its path.
     /// - `isAlone`: Whether no other factor is given. The vault must then have a slot that needs only a passphrase.
     /// - `mayAsk`: False with `--no-input`.
-    func ask(_ path: String, called name: String? = nil, isAlone: Bool, mayAsk: Bool) throws -> Secret {
-        if isAlone { try requirePassphraseSlot(path) }
+    /// - `source`: Where the slots are read.
+    func ask(
+        _ path: String, called name: String? = nil, isAlone: Bool, mayAsk: Bool, in source: SlotSource
+    ) throws -> Secret {
+        if isAlone { try requirePassphraseSlot(path, in: source) }
         guard mayAsk else {
             throw CommandFailure(.noAccess, "no passphrase is given, and --no-input forbids prompting; \(instead)")
         }

@@ -8,10 +8,10 @@ import VaultLocal
 /// The source of the seed of one-time codes: a hidden prompt, a pipe, a file, or an image of a QR code, but never an
 /// argument.
 package struct OneTimeSource: ParsableArguments {
-    @Flag(help: "Store one-time codes: ask for the key or otpauth: address, or read it from a pipe.")
+    @Flag(help: "Store one-time codes: prompt for the key or an otpauth: address, or read it from a pipe.")
     var otp = false
 
-    @Option("Read the key or otpauth: address from a file.", isFile: true)
+    @Option("Read the key, or an otpauth: address, from a file.", isFile: true)
     var otpFile: String?
 
     @Option("Read the key from a QR code image (needs zbarimg).", isFile: true)

@@ -98,7 +98,7 @@ package struct SecretSource: ParsableArguments {
     }
 
     /// Reads or generates the secret; an empty secret is rejected unless it is allowed.
-    /// - `item`: A description of the item for people.
+    /// - `item`: A description of the item, for messages.
     package func read(for item: String) throws -> Secret {
         let secret = try readAny(for: item)
         guard secret.count > 0 || allowEmpty else {

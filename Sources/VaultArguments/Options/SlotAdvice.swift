@@ -5,11 +5,12 @@ package import VaultFmt
 /// Advice for when the factors do not open any slot: which factors the slots need, and how to provide them.
 package enum SlotAdvice {
     /// If a failure means that no slot opens, adds advice on which factors to provide.
-    static func added(to failure: CommandFailure, _ path: String) -> CommandFailure {
+    /// - `source`: Where the slots are read.
+    static func added(to failure: CommandFailure, _ path: String, in source: SlotSource) -> CommandFailure {
         guard failure.code == .noSlotOpens else { return failure }
         let reason = failure.message.prefix { $0 != ";" }
-        do throws(VaultError) {
-            let slots = try Vault.slots(at: path)
+        do {
+            let slots = try source.slots(at: path)
             // A user whose passphrase was just rejected does not need to be told that a passphrase is needed.
             let needsOnlyThat = slots.allSatisfy { $0.factors == .passphrase && $0.isKnown }
             let advice = reason == "wrong passphrase" && needsOnlyThat ? "" : "; \(text(slots))"

@@ -85,7 +85,7 @@ package struct ItemEntry: Equatable, Sendable {
             further = try FieldDots.list(bytes, &cursor, dot, attributes: attributes)
             created = try cursor.time(created, after: least)
             guard !lacksSecret || !further.contains(where: { $0.fields.contains(FieldSet.secret) }) else {
-                throw cursor.error("a secret that an item lacks has a dot")
+                throw cursor.error("an item without a secret has a dot for it")
             }
         }
         try cursor.finish()

@@ -66,7 +66,7 @@ extension Past {
         guard found == shown.count else { throw refuse("a past lacks a field of the item's entry") }
         guard greatest.dot == entry.dot, siblings.map(\.created).min() == entry.created,
             siblings.map(\.modified).max() == entry.modified
-        else { throw refuse("a past's siblings do not match the item's entry") }
+        else { throw refuse("the siblings in a past do not match the item's entry") }
         guard !isPlain(greatest) else { throw refuse("a past lists an unnecessary sibling") }
     }
 

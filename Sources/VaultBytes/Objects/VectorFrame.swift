@@ -105,7 +105,8 @@ package struct VectorFrame: Equatable, Sendable {
             let old = rows[change.position - 1]
             let new = Vector.Row(old.id, change.revision, isSplit: change.isSplit)
             guard new != old, new.revision >= old.revision, new.isSplit || !old.isSplit else {
-                throw FormatError(.structureInvalid, "a vector does not continue its base", at: offset)
+                throw FormatError(
+                    .structureInvalid, "a changed row of a vector is inconsistent with its base", at: offset)
             }
             rows[change.position - 1] = new
         }

@@ -194,7 +194,8 @@ struct BackupRestore {
         defer { close(today) }
         // The file keeps its permissions, so access to it does not change.
         try Machine.copyAttributes(from: today, path, to: new.descriptor, path)
-        // This can take a long time, and a second name keeps the vault from being rewritten.
+        // Sync before giving the old file a second name: syncing can take long, and other programs cannot rewrite a
+        // vault that has two names.
         try new.sync()
         try keepToday(as: kept)
         do { try new.finish(isPrivate: false) } catch {

@@ -48,7 +48,7 @@ struct Salvage: ParsableCommand {
                 .outputExists, "\(TerminalText.path(output)) already exists; choose another name or move it away")
         }
         let file = try VaultPath.resolve(damaged.given)
-        let report = try access.withFactors(file) { given in
+        let report = try access.withFactors(file, in: .salvage) { given in
             guard newFactors.sources.isAnyGiven else { return try salvage(file, given, to: given) }
             let new = try newFactors.sources.creating(
                 "New passphrase for \(TerminalText.escaped(output))", mayAsk: !access.noInput)
@@ -58,13 +58,12 @@ struct Salvage: ParsableCommand {
         let values = report.recoveredEarlierValues
         let items = "\(report.recovered) \(report.recovered == 1 ? "item" : "items")"
         let earlier = values == 0 ? "" : " and \(values) earlier \(values == 1 ? "value" : "values")"
-        let lost = UInt64(report.lost.count) + report.unnamed
         let lesser = [
             (report.partial.count, "in part"), (report.older.count, "with an older secret"),
             (report.withoutIndex.count, "without attributes"),
         ].filter { $0.0 > 0 }.map { "\($0) \($1)" }
         let apart = lesser.isEmpty ? "" : " (\(lesser.joined(separator: ", ")))"
-        Terminal.note("recovered \(items)\(apart)\(earlier) into \(TerminalText.path(output)), lost \(lost)")
+        Terminal.note("recovered \(items)\(apart)\(earlier) into \(TerminalText.path(output)), \(Self.lost(report))")
         let isNothingLeft = report.recovered == 0 && report.unproven.isEmpty
         if isNothingLeft, !report.lost.isEmpty || report.unnamed > 0 || report.generation == nil {
             throw CommandFailure(
@@ -75,6 +74,15 @@ struct Salvage: ParsableCommand {
             .incomplete,
             "\(TerminalText.path(output)) was created, but something is missing or not proven (see above); look for an intact copy"
         )
+    }
+
+    /// Returns text such as "lost 2"; if the number is not known, the reason.
+    private static func lost(_ report: SalvageReport) -> String {
+        let known = UInt64(report.lost.count) + report.unnamed
+        let obstacles = report.countingObstacles
+        guard !obstacles.isEmpty else { return "lost \(known)" }
+        let number = known == 0 ? "lost: unknown number" : "lost: at least \(known), but an unknown number"
+        return "\(number), because \(obstacles.joined(separator: ", and "))"
     }
 
     /// Reports the contents that the new vault lacks, and the contents that are not proven.

@@ -7,7 +7,7 @@ import VaultFmt
 import VaultLocal
 import VaultSync
 
-/// `set`: stores a secret, whether or not the item exists.
+/// `set`: stores a secret in a new or an existing item.
 struct SetItem: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",

@@ -125,7 +125,7 @@ struct StatusView {
         }
     }
 
-    // MARK: for people
+    // MARK: text
 
     var lines: [String] {
         var lines = ["vault: \(TerminalText.escaped(path))", "state: \(state)"]

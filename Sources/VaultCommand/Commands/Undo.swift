@@ -171,6 +171,7 @@ enum UndoText {
         case (nil, let back?): return "back: \(ItemText.summary(back))"
         case (let before?, let after?):
             var what = change.fields.map(MergeText.field)
+            if change.hasOtherConflicts, what.isEmpty { what.append("values to settle") }
             if change.hasOtherEarlierValues, what.isEmpty { what.append("earlier values") }
             let moved = before == after ? "" : " (now \(ItemText.summary(before)))"
             return "as before: \(ItemText.summary(after))\(moved): \(what.joined(separator: ", "))"

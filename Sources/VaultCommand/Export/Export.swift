@@ -37,7 +37,7 @@ struct Export: ParsableCommand {
               vaultfmt export work.vault --class internet-password --format csv --output passwords.csv
             """)
 
-    @Option(help: "json, csv, kdbx, pem or html; otherwise json.")
+    @Option(help: "The format: json (the default), csv, kdbx, pem or html.")
     var format: ExportFormat?
 
     @Option(
@@ -122,7 +122,7 @@ struct Export: ParsableCommand {
             )
         }
         guard file != nil || !Terminal.outputIsTerminal else {
-            throw CommandFailure(.usage, "a page is not shown on a terminal; use --output, or pipe the output")
+            throw CommandFailure(.usage, "a page is not written to a terminal; use --output or a pipe")
         }
         let path = withVault ? try vault.path : nil
         let hash: String

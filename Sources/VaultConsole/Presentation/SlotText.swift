@@ -2,7 +2,7 @@ import VaultExchange
 package import VaultFmt
 import VaultLocal
 
-/// Descriptions of slots for people.
+/// Human-readable descriptions of slots.
 package enum SlotText {
     /// Describes a slot completely in one line.
     static func line(_ slot: SlotInfo) -> String {

@@ -104,7 +104,7 @@ extension CommandFailure {
             "a newer vaultfmt is needed"
         case .damagedTail: "examine it first: it may be a change made by someone else"
         case .headerInvalid:
-            "restore a backup, or try another copy; without one, 'vaultfmt salvage' tries the copy of the header at the end of the file"
+            "restore a backup, or try another copy; without one, 'vaultfmt salvage' tries the header's copy, which follows the header"
         case .authenticationFailed, .structureInvalid:
             "restore a backup; without one, 'vaultfmt salvage' recovers data that still authenticates, and reports data that is not proven"
         case .limitExceeded: "remove unneeded data, store less, or split it"

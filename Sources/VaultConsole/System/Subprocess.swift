@@ -109,9 +109,8 @@ package enum Subprocess {
         return try spawn(path, arguments, &actions, &attributes, settings: settings)
     }
 
-    /// Starts a program that asks a person. It leads a session of its own, without a controlling terminal, inherits no
-    /// descriptors but its standard ones, and is asked to end when the calling thread ends, even if this process is
-    /// killed.
+    /// Starts a program that asks a person. It leads its own session, without a controlling terminal, inherits only its
+    /// standard descriptors, and is terminated when the calling thread ends, even if this process is killed.
     /// - `input`, `output` and `error`: Its standard descriptors; nil means /dev/null.
     /// - `settings`: As for `start`.
     /// - `withholding`: Whether an environment variable is kept from it, by its name.

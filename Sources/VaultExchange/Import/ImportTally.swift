@@ -22,7 +22,7 @@ package struct ImportTally {
     package var seen: Int { counts.values.reduce(0, +) }
     package var duplicates: Int { counts[.duplicate] ?? 0 }
 
-    /// Counts the outcome of an item, and stores its name if it already existed.
+    /// Counts an item's outcome. Unless the item was added or is unchanged, also adds it to the list of named items.
     mutating func note(
         _ decision: ImportSession.Decision, _ record: borrowing ImportRecord, _ remarks: String
     ) {

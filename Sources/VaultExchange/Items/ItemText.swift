@@ -2,7 +2,7 @@ import VaultBytes
 package import VaultFmt
 import VaultLocal
 
-/// Descriptions of an item for people.
+/// Human-readable descriptions of an item.
 package enum ItemText {
     /// Returns a description such as "internet-password 'server' 'account'", with the other fields that distinguish the
     /// item; it is escaped.

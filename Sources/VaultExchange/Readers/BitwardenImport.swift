@@ -95,8 +95,8 @@ struct BitwardenImport: ~Copyable, EntrySource {
         return unknown + inTrash.omission("item", "items", "in the trash", isInRecycleBin: true)
     }
 
-    /// Counts the names of an entry's folder and collections. Throws if there are more than a file of this size has,
-    /// unless it is malicious.
+    /// Counts the names of an entry's folder and collections. Throws if there are more than a genuine
+    /// file of this size can have.
     private mutating func countNames(of entry: borrowing ImportedEntry) throws {
         named += entry.folder.reduce(0) { $0 + $1.utf8.count }
         named += entry.properties.reduce(0) { $0 + ($1.name == Self.collections ? $1.value.utf8.count : 0) }

@@ -1,4 +1,5 @@
 import VaultFmt
+import VaultLocal
 
 /// A folder or a collection.
 struct BitwardenNamed: Decodable {
@@ -171,7 +172,7 @@ extension BitwardenItem {
                     ImportedEntry.Field(
                         name: field.name ?? "field", value: SharedSecret(text: value),
                         isConcealed: field.type == 1
-                            || field.linkedId == nil && ImportedEntry.Field.isSecret(field.name ?? "")))
+                            || field.linkedId == nil && SecretName.isSecret(field.name ?? "")))
             } else if let value = field.value {
                 putFurther(value, field.name ?? "field", &entry)
             }
@@ -195,9 +196,17 @@ extension BitwardenItem {
         for (name, body) in others.sorted(by: { $0.key < $1.key }) {
             // The objects of an item of unknown type are its contents.
             if !isKnown, case .object = body { continue }
+            if name == "attachments" { loseAttachments(body, &entry) }
             putFurther(body, name, &entry)
         }
         for former in passwordHistory ?? [] { putFurther(.object(former.others), "passwordHistory", &entry) }
+    }
+
+    /// Records attachments as lost: a JSON export describes them, but their contents are in other files.
+    private func loseAttachments(_ value: JSONValue, _ entry: inout ImportedEntry) {
+        for leaf in value.leaves("attachments") where leaf.name.hasSuffix("fileName") {
+            entry.lose("the contents of the attachment \(TerminalText.quoted(leaf.text)) are not in the file")
+        }
     }
 
     private func putFurther(_ value: JSONValue, _ name: String, _ entry: inout ImportedEntry) {

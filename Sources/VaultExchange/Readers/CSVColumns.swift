@@ -63,7 +63,7 @@ struct CSVColumns {
                 indices[meaning] = index
             } else {
                 let trimmed = String(name.trimmed)
-                let isSecret = meaning?.isSecret ?? ImportedEntry.Field.isSecret(trimmed)
+                let isSecret = meaning?.isSecret ?? SecretName.isSecret(trimmed)
                 unknown.append((trimmed.isEmpty ? "column \(index + 1)" : trimmed, index, isSecret))
             }
         }
@@ -131,7 +131,7 @@ struct CSVColumns {
     /// The columns of lists in other languages, under the names that KeePass, related programs and users give them.
     private static let foreign: [String: Meaning] = {
         let words: [(Meaning, [String])] = [
-            (.password, ImportedEntry.Field.passwordWords),
+            (.password, SecretName.passwordWords),
             (
                 .username,
                 [

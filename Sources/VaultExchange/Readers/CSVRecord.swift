@@ -92,7 +92,7 @@ struct CSVRecord {
             guard let name = field["label"]?.text, let value = field["value"]?.text else { return nil }
             return ImportedEntry.Field(
                 name: name, value: SharedSecret(text: value),
-                isConcealed: field["type"]?.text == "hidden" || ImportedEntry.Field.isSecret(name))
+                isConcealed: field["type"]?.text == "hidden" || SecretName.isSecret(name))
         }
         guard named.count < list.count || list.isEmpty else { return named }
         let lines = self[.customFields].split(separator: "\n").map { Self.field($0) }
@@ -122,7 +122,7 @@ struct CSVRecord {
             default:
                 // Only custom fields record whether they are hidden.
                 let isConcealed =
-                    leaf.isHidden || Self.hidden.contains(leaf.name) || ImportedEntry.Field.isSecret(leaf.name)
+                    leaf.isHidden || Self.hidden.contains(leaf.name) || SecretName.isSecret(leaf.name)
                 entry.fields.append(
                     ImportedEntry.Field(
                         name: leaf.name, value: SharedSecret(text: leaf.text), isConcealed: isConcealed))

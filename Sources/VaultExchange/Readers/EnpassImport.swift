@@ -71,7 +71,7 @@ struct EnpassImport: ~Copyable, EntrySource {
                     ImportedEntry.Field(
                         name: label, value: SharedSecret(row.secret(index + 1)),
                         isConcealed: isStarred || Self.secret.contains(label.lowercased())
-                            || ImportedEntry.Field.isSecret(label)))
+                            || SecretName.isSecret(label)))
             }
         }
         if entry.userName.isEmpty {

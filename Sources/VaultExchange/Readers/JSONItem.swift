@@ -129,7 +129,7 @@ struct JSONBytes: Decodable {
             members = 0
             return
         } catch DecodingError.typeMismatch {
-            // The value must have the other form.
+            // Not a string, so it must be an object with Base64.
         }
         let object = try JSONObject(decoder)
         try object.allow(["base64"])

@@ -91,7 +91,7 @@ struct KDBXConversion {
             entry.fields.append(
                 ImportedEntry.Field(
                     name: string.name, value: string.value,
-                    isConcealed: string.isProtected || isSecret || ImportedEntry.Field.isSecret(string.name),
+                    isConcealed: string.isProtected || isSecret || SecretName.isSecret(string.name),
                     isFurther: !isFirst))
         }
         for (key, value) in source.customData

@@ -41,15 +41,25 @@ package enum SourceFormat: String, CaseIterable {
         OpenedSource(MappedSource(try KDBXImport(contents: contents)))
     }
 
+    /// Returns the name of the encoding that a byte order mark indicates; nil if there is none, or UTF-8's.
+    private static func encoding(_ start: UnsafeRawBufferPointer) -> String? {
+        let marks: [([UInt8], String)] = [
+            ([0xFF, 0xFE, 0, 0], "UTF-32"), ([0, 0, 0xFE, 0xFF], "UTF-32"), ([0xFF, 0xFE], "UTF-16"),
+            ([0xFE, 0xFF], "UTF-16"),
+        ]
+        return marks.first { start.starts(with: $0.0) }?.1
+    }
+
     /// Detects the format from the first bytes of a source.
     package init(detecting reader: inout SourceReader) throws {
-        var (isArchive, isFrom1Password, isVault, isUTF16) = (false, false, false, false)
+        var (isArchive, isFrom1Password, isVault) = (false, false, false)
+        var encoding: String?
         let found = try reader.withStart { start -> SourceFormat? in
             var text = start[...]
             if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
             text = text.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
             let rest = UnsafeRawBufferPointer(rebasing: text)
-            isUTF16 = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
+            encoding = Self.encoding(start)
             isVault = start.starts(with: [0x89, 0x56, 0x41, 0x55, 0x4C, 0x54, 0x0D, 0x0A])
             if start.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
                 isArchive = true
@@ -59,10 +69,11 @@ package enum SourceFormat: String, CaseIterable {
             return [.kdbx, .bitwarden, .json, .enpass, .csv, .pem].first { $0.recognizes(start, rest) }
         }
         guard let found else {
-            guard !isUTF16 else {
+            if let encoding {
                 throw ExchangeError(
                     .damaged,
-                    "\(reader.name) is UTF-16 text; convert it to UTF-8 first: 'iconv -f UTF-16 -t UTF-8 FILE'")
+                    "\(reader.name) is \(encoding) text; convert it to UTF-8 first: 'iconv -f \(encoding) -t UTF-8 FILE'"
+                )
             }
             guard !isVault else {
                 throw ExchangeError(

@@ -68,8 +68,9 @@ package struct WebAddress {
             rebuilt.utf8.elementsEqual(text.utf8) || (path.isEmpty && (rebuilt + "/").utf8.elementsEqual(text.utf8))
     }
 
-    /// Returns whether a text contains an address with a password, such as `https://user:password@host`, or with a
-    /// token in its place, such as `https://ghp_0123456789@host`.
+    /// Returns whether a text contains an address with a password, such as `https://user:password@host`; with a token in
+    /// its place, such as `https://ghp_0123456789@host`; or with a parameter whose name indicates a secret value, such
+    /// as `https://host/?access_token=0123456789`.
     package static func hasPassword(_ text: UnsafeRawBufferPointer, isAddress: Bool = false) -> Bool {
         let mark = Array("://".utf8)
         var index = 0
@@ -102,9 +103,11 @@ package struct WebAddress {
     /// `word`: the text after the scheme.
     private static func hasPassword(after word: Slice<UnsafeRawBufferPointer>) -> Bool {
         let authority = word.prefix { !ends.contains($0) }
+        if hasSecretParameter(word[authority.endIndex...]) { return true }
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
             guard let colon = authority[..<at].firstIndex(of: UInt8(ascii: ":")) else {
-                return isToken(authority[..<at])
+                let name = String(decoding: authority[..<at], as: UTF8.self)
+                return isToken(authority[..<at]) || name.lowercased().contains("%3a")
             }
             // After a token, the password is empty or a word such as "x-oauth-basic".
             return colon + 1 < at || isToken(authority[..<colon])
@@ -116,6 +119,26 @@ package struct WebAddress {
         let isPort = authority[(colon + 1)...].allSatisfy { (0x30...0x39).contains($0) }
         return !isPort && !authority.contains(UInt8(ascii: "]")) && word.contains(UInt8(ascii: "@"))
     }
+
+    /// Returns whether a query or a fragment has a parameter with a value and with a name that indicates a secret.
+    private static func hasSecretParameter(_ rest: Slice<UnsafeRawBufferPointer>) -> Bool {
+        guard let start = rest.firstIndex(where: { parameterStarts.contains($0) }) else { return false }
+        return rest[start...].split(whereSeparator: { parameterEnds.contains($0) }).contains { parameter in
+            guard let sign = parameter.firstIndex(of: UInt8(ascii: "=")), sign + 1 < parameter.endIndex else {
+                return false
+            }
+            let name = String(decoding: parameter[..<sign], as: UTF8.self)
+            return secretParameters.contains(name.lowercased()) || SecretName.isSecret(name)
+        }
+    }
+
+    /// Names of parameters with secret values, in addition to those that indicate one in any field.
+    private static let secretParameters: Set<String> = [
+        "key", "auth", "authorization", "credential", "credentials", "sig", "signature", "sid", "session", "sessionid",
+        "ticket", "jwt", "code",
+    ]
+    private static let parameterStarts = ASCIISet("?#")
+    private static let parameterEnds = ASCIISet("?#&;")
 
     /// Returns whether a user name has enough characters and digits to be a token.
     private static func isToken(_ name: Slice<UnsafeRawBufferPointer>) -> Bool {

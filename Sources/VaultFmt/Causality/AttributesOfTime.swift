@@ -13,8 +13,8 @@ extension ItemState {
         }
     }
 
-    /// Returns the attributes of the greatest sibling that has a secret, each with the name of its value; nil if no
-    /// sibling has the secret.
+    /// Returns the attributes of the greatest sibling with the given secret, each with the name of its value; nil if no
+    /// sibling has that secret.
     func attributesOfTime(_ secret: Dot) -> [(attribute: PageAttribute, name: ValueName)]? {
         guard let (_, sibling) = siblings.filter({ $1.fields[.secret] == secret }).max(by: { $0.key < $1.key }) else {
             return nil

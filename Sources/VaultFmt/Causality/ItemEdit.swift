@@ -15,8 +15,8 @@ package struct ItemEdit: Sendable {
     /// Values to be settled again, for example after an undo; their dots belong to the commit.
     package var reopened: [ValueName: HeldValue] = [:]
     /// Fields that are rewritten with the value that they show. The dot that this value had does not become an earlier
-    /// value: it was made in the same transaction and never committed. The rewrite gives the value a dot greater than
-    /// those of the added values, which are older.
+    /// value: it has the same bytes. The rewrite gives the value a dot greater than those of the added values, which are
+    /// older, or one that another copy has not seen.
     package var renewed: Set<FieldName> = []
     /// The times of creation and change given by the caller; nil to keep the known creation time or use the time of the
     /// change.

@@ -56,7 +56,7 @@ final class CompartmentKeys {
         }
     }
 
-    /// Unwraps the keys that a locked vault keeps, as far as they can be opened, and discards all others.
+    /// Unwraps the keys that a locked vault keeps, if they can be opened, and discards all others.
     func lock(_ view: KeyringView, _ context: borrowing Context) {
         var kept: [UInt64: SecretBox] = [:]
         for info in view.keyring.compartments {

@@ -55,6 +55,14 @@ extension Vault {
         return header.slots.map { SlotInfo($0, dots: nil) }
     }
 
+    /// Reads the slots from the headers that salvage tries: the header and its copy, in so far as they can be read. A
+    /// slot that both contain is listed twice. Nothing is authenticated. Throws the same errors as `slots(at:)`.
+    package static func slots(salvaging path: String) throws(VaultError) -> [SlotInfo] {
+        let place = Store.Place()
+        let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
+        return try SalvageHeader.candidates(file).flatMap { $0.header.slots }.map { SlotInfo($0, dots: nil) }
+    }
+
     /// Reads the bytes of each slot in a file's header that determine its factors and, unless it is a full slot, the
     /// keys that it grants. The result is indexed by slot id.
     package static func slotContents(at path: String) throws(VaultError) -> [SlotID: [UInt8]] {

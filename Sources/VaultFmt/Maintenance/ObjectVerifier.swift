@@ -9,7 +9,7 @@ struct ObjectVerifier: Sendable {
         /// The number of objects whose keys are not available.
         var unopened = 0
         var problems: [VaultError] = []
-        /// The offsets of commits; checking those requires more than their bytes.
+        /// The offsets of commits. Checking a commit requires other objects as well.
         var commits: [UInt64] = []
         var hashes: [Bytes32] = []
     }

@@ -174,7 +174,7 @@ struct StateVerifier: ~Copyable {
         }
     }
 
-    /// Opens the records of a value, as far as their keys are available.
+    /// Opens those records of a value whose keys are available.
     private mutating func checkKept(_ name: ValueName, _ value: HeldValue, of item: Item) throws(VaultError) {
         let end = max(item.entry.past?.offset ?? 0, item.referrer)
         try attempt(.earlierValue, of: item) { (this) throws(VaultError) in

@@ -144,8 +144,8 @@ extension RecordReading {
         return values.isEmpty ? nil : Conflict(key: item.key, item: item.id, place: place, values: values)
     }
 
-    /// Returns the place in which a record was sealed, as far as it is known, if the item's current place has other
-    /// readers.
+    /// Returns the place in which a record was sealed, with the details that are known, if the item's current place has
+    /// other readers.
     private func other(_ sealed: ItemKey, _ held: HeldValue, than place: Conflict.Place) -> Conflict.Place? {
         let info = held.record.flatMap { entryCheck.view.compartment($0.compartment) }?.info
         let device = info.flatMap { $0.isDeviceBound ? DeviceID($0.device) : nil }

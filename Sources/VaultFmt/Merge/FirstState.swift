@@ -47,11 +47,11 @@ struct FirstState {
 
     /// Chooses between the files of two sides with equal contents.
     ///
-    /// However many copies there are, they come to rest unless their newest states are damaged. "Contains nothing that
-    /// was erased from the other" is a transitive relation, which orders the files, and the generation and the chain
-    /// order files that it makes equal. A copy only ever goes up in this order. A compacted file is at its top, so each
-    /// copy is compacted once at most, and the number of files is limited. All copies end with one file, which contains
-    /// nothing that was erased from any of those that they had.
+    /// Any number of copies converge to one file, unless their newest states are damaged. "Contains nothing that was
+    /// erased from the other" is a transitive relation that orders the files; files that it considers equal are ordered
+    /// by their generation and chain. A copy only ever moves up in this order. A compacted file is at the top, so each
+    /// copy is compacted at most once, and the number of files is limited. The file that all copies end up with
+    /// contains nothing that was erased from any of their earlier files.
     static func kept(_ mine: MergeSide, _ its: MergeSide) throws(VaultError) -> Kept {
         let (own, others) = (try find(mine), try find(its))
         switch (continues(own, others), continues(others, own)) {

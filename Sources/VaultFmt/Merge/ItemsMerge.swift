@@ -44,6 +44,18 @@ struct ItemsMerge {
         return MergedItem(id, left, right, ours, theirs, forgotten: forgotten)
     }
 
+    /// Returns the items of ours that would lose what they show to something older, with the fields that would,
+    /// in a fixed order.
+    func regressed() throws(VaultError) -> [(item: Item, fields: Set<FieldName>)] {
+        var found: [(item: Item, fields: Set<FieldName>)] = []
+        for id in ids {
+            // Without a past, an item has a single sibling, which remains or goes as a whole.
+            guard let item = mine[id], its[id] != nil || item.hasPast else { continue }
+            if let fields = try merged(id).regressedFields(ours, forgotten) { found.append((item, fields)) }
+        }
+        return found
+    }
+
     // MARK: report
 
     /// Adds notes about a merged item to the report. `key` is the key under which it is listed now.
@@ -57,6 +69,8 @@ struct ItemsMerge {
             if view.shown.fields[.secret] == nil, !old.item.lacksSecret { report.notes.append(.withoutSecret(key)) }
         } else {
             report.added.append(key)
+            let hadSecret = !(item.theirs?.item.lacksSecret ?? true)
+            if view.shown.fields[.secret] == nil, hadSecret { report.notes.append(.withoutSecret(key)) }
         }
         if !view.marks.isEmpty {
             let fields = Set(view.marks.map(\.field)).sorted().map { ConflictField($0) }

@@ -139,7 +139,12 @@ private struct Merging {
         let split = try ours.store.replicas.splitIDs(ours.store.vault, try theirs.store.vector())
         let sides = try MergeSide.both(ours, theirs, alsoSplit: split)
         switch try RelatedKeys(ours.store, theirs.store) {
-        case .same: return try underOneKey(sides.ours, sides.theirs, split: split)
+        case .same:
+            guard try keepNewerValues(sides.ours, sides.theirs) else {
+                return try underOneKey(sides.ours, sides.theirs, split: split)
+            }
+            let changed = try MergeSide.both(ours, theirs, alsoSplit: split)
+            return try underOneKey(changed.ours, changed.theirs, split: split)
         case .theirsIsBranch: return try takeIn(sides.theirs, into: sides.ours)
         case .oursIsBranch: return try followRotation(sides.ours, to: sides.theirs)
         case .foreign:
@@ -169,6 +174,46 @@ private struct Merging {
             }
             return try unite(mine, its, split: split)
         }
+    }
+
+    /// Changes the items that would otherwise lose what they show to something older, so that theirs has not
+    /// seen their newest change. Returns whether there were any.
+    private func keepNewerValues(_ mine: MergeSide, _ its: MergeSide) throws(VaultError) -> Bool {
+        guard options.keepsNewerValues, !options.isRehearsal else { return false }
+        let items: [(item: Item, fields: Set<FieldName>)]
+        do throws(VaultError) { items = try ItemsMerge(mine, its).regressed() } catch {
+            // The merge itself reports damage, or gets intact data from the other copy.
+            guard [.authenticationFailed, .structureInvalid].contains(error.code) else { throw error }
+            return false
+        }
+        guard !items.isEmpty else { return false }
+        let transaction = try Transaction(ours)
+        do throws(VaultError) {
+            for (item, fields) in items { try renew(fields, of: item, transaction) }
+            try transaction.commit()
+        } catch {
+            transaction.end()
+            throw error
+        }
+        return true
+    }
+
+    /// Changes an item so that it shows what it does, with these fields under the change's dot unless they are left to
+    /// settle.
+    private func renew(
+        _ fields: Set<FieldName>, of item: Item, _ transaction: Transaction
+    ) throws(VaultError) {
+        var change = ItemChange(item)
+        (change.created, change.modified) = (item.created, item.modified)
+        let state = try transaction.state(of: item)
+        let view = try transaction.view(of: item, state)
+        for field in fields where !view.marks.contains(where: { $0.field == field }) {
+            guard let dot = view.shown.fields[field], var value = state.values[ValueName(field, dot)] else { continue }
+            value.replaced = 0
+            change.edit.written[field] = value
+            change.edit.renewed.insert(field)
+        }
+        try transaction.apply(change)
     }
 
     private func unite(_ mine: MergeSide, _ its: MergeSide, split: [ReplicaID]) throws(VaultError) -> MergeReport {
@@ -210,6 +255,10 @@ private struct Merging {
         let changes = try Comparing(StateReader(ours), StateReader(theirs)).changes()
         report.note(changes)
         try noteSharedKeys(changes, &report)
+        for change in changes.items where change.before != nil && change.fields.contains(.secret) {
+            guard let listed = change.after, let item = try theirs.find(listed), item.lacksSecret else { continue }
+            report.notes.append(.withoutSecret(listed))
+        }
         if !options.isRehearsal {
             try ours.store.replace(byCopyOf: theirs.store)
             ours.stateChanged()

@@ -5,6 +5,11 @@ public struct MergeOptions: Sendable {
     public var acceptsOldKeys = false
     /// True if the merge is a dry run: nothing is written, and the lock is not acquired.
     public var isRehearsal = false
+    /// True if our copy is to keep what it shows where the result would show something older that it has replaced. This
+    /// happens if one copy removed an item without having seen another copy's change of it, so that the item comes back
+    /// as it was in that other copy. The items concerned are first changed in our copy, without changing any field
+    /// a dry run does not do that, and reports them as changed. `Machine.merge` sets this option.
+    public var keepsNewerValues = false
     /// True if two files with equal contents are to become one: theirs replaces ours, ours is kept or, if each contains
     /// what was erased from the other, ours is compacted, which is reported as `merged`.
     package var unifiesFiles = false

@@ -116,6 +116,37 @@ struct MergedItem {
         return changed.sorted()
     }
 
+    /// Returns the fields that would lose what our copy shows; nil if the merge does our copy no such harm.
+    ///
+    /// It does if the result would show a value that our copy has seen and replaced or dropped, or none, while our copy's
+    /// newer value would be lost: neither left to settle, nor an earlier value, nor forgotten. Nobody has asked for that:
+    /// what our copy shows was removed with the item, which remains because of a change to it that the remover had not
+    /// seen.
+    func regressedFields(_ mine: MergeSide, _ forgotten: Set<ForgottenValue>) throws(VaultError) -> Set<FieldName>? {
+        guard let before = ours?.state, let state else { return nil }
+        let (then, now) = (before.shown().fields, state.shown().fields)
+        let isPartOfOurs = state.siblings.keys.allSatisfy { before.siblings[$0] != nil }
+        func isLost(_ field: FieldName, _ dot: Dot) -> Bool {
+            let name = ValueName(field, dot)
+            return state.values[name] == nil && before.values[name]?.isForgotten == false
+                && !forgotten.contains(ForgottenValue(name))
+        }
+        var (older, hasReturned) = (Set<FieldName>(), false)
+        for (field, dot) in now where then[field] != dot && mine.hasSeen(dot) {
+            guard let old = then[field] else {
+                // Another sibling of ours has dropped it.
+                if isPartOfOurs, before.values[ValueName(field, dot)]?.isForgotten == false { hasReturned = true }
+                continue
+            }
+            guard dot < old, isLost(field, old) else { continue }
+            if try classOf(ValueName(field, old)) != classOf(ValueName(field, dot)) { older.insert(field) }
+        }
+        // If our copy has seen all that the result consists of, or if that is older, no change has dropped the field.
+        let isOlder = !older.isEmpty || state.siblings.keys.allSatisfy { mine.hasSeen($0) }
+        if isOlder { for (field, dot) in then where now[field] == nil && isLost(field, dot) { older.insert(field) } }
+        return older.isEmpty && !hasReturned ? nil : older
+    }
+
     /// Returns whether the item is kept although one copy has removed it.
     func isKept(against other: MergeSide, _ held: Held?, _ missing: Held?) -> Bool {
         guard let held, missing == nil, state != nil else { return false }

@@ -104,7 +104,7 @@ struct MergedItemWriter {
     }
 
     private static let noPlace = VaultError(
-        .deviceBound, "an item that is bound to another device has parts of several records")
+        .deviceBound, "an item that is bound to another device combines several records")
 
     /// An attribute that the item shows, and the name of its value.
     private typealias Shown = (name: ValueName, attribute: PageAttribute)

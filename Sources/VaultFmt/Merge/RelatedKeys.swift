@@ -77,7 +77,8 @@ struct KnownDots {
         return covered.contains { $0.hasSeen(dot) } || shared.contains { $0.hasSeen(dot) && $1.hasSeen(dot) }
     }
 
-    /// True if a hand-over from the branch's key covers each row of the branch, so there are no new values.
+    /// True if every row of the branch is covered by a hand-over from the branch's key, so that the branch has no new
+    /// values.
     var coversBranch: Bool {
         branch.vector.rows.allSatisfy { row in
             covered.contains { $0.hasSeen(Dot(revision: row.revision, replica: row.id)) }

@@ -156,5 +156,5 @@ extension VaultError {
 
     /// The same error if another program has removed the slot from our copy since it was opened.
     fileprivate static let ownSlotGone = VaultError(
-        .noSlotOpens, "the slot that opened this copy has been removed from it meanwhile: open it with another slot")
+        .noSlotOpens, "the slot that opened this copy has since been removed from it: open it with another slot")
 }

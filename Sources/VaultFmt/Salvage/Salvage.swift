@@ -60,6 +60,26 @@ public struct SalvageReport: Sendable {
             && generation != nil && !hasOtherOwners
     }
 
+    /// The reasons why the number of lost items is not known, each a clause; empty if `lost` and `unnamed` name and
+    /// count all of them.
+    public var countingObstacles: [String] {
+        var reasons: [String] = []
+        if hasOtherOwners { reasons.append("this machine has seen the vault under other owners") }
+        if let missingUpTo {
+            reasons.append("changes up to generation \(missingUpTo), which this machine has seen, are missing")
+        }
+        if generation == nil {
+            reasons.append("no commit, which counts the items, could be recovered")
+        } else if !isHeaderProven {
+            reasons.append("no commit belongs to the header")
+        } else if bytesAfterNewest > 0 {
+            reasons.append("a change after the newest commit is incomplete or damaged")
+        }
+        // The newest commit's count does not show whether one of them was removed and another one is lost.
+        if !withoutIndex.isEmpty { reasons.append("parts of the index are lost") }
+        return reasons
+    }
+
     /// The new vault's id, the temporary path of its file, and its final path.
     package internal(set) var made: (vault: VaultID, path: String, target: String)?
     /// The contents of the newest commit that was found; nil if unknown.
@@ -140,7 +160,7 @@ extension Vault {
     }
 }
 
-/// A damaged vault, as far as it can be opened.
+/// The parts of a damaged vault that can be opened.
 struct SalvageSource: ~Copyable {
     private let file: any FileHandle
     private let store: SalvageStore
@@ -156,7 +176,7 @@ struct SalvageSource: ~Copyable {
         report.otherSlots = store.otherSlots(known: true)
         scan = try Self.opened(found, store)
         self.store = store
-        self.file = file
+        self.file = store.file
     }
 
     /// Opens records with the best keyring until nothing more is found.

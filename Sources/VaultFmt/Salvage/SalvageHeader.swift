@@ -12,8 +12,9 @@ struct SalvageHeader {
     /// Returns the headers to try, in this order: the file's header, its copy, and either of them if damaged.
     ///
     /// The copy's position follows from the header's length. If that cannot be read, the copy is at the first multiple
-    /// of 4096 that equals the length of the header found there. If there are no candidates, throws the error of the
-    /// first header.
+    /// of 4096 that equals the length of the header found there. If neither is intact, bytes may have been inserted or
+    /// removed in front of the copy: the first intact header within twice the largest length is then a candidate too.
+    /// If there are no candidates, throws the error of the first header.
     static func candidates(_ file: any FileHandle) throws(VaultError) -> [SalvageHeader] {
         var found: [SalvageHeader] = []
         var failure: VaultError?
@@ -22,6 +23,7 @@ struct SalvageHeader {
             failure = error
         }
         if let copy = try copy(file, after: found.first), copy.bytes != found.first?.bytes { found.append(copy) }
+        if !found.contains(where: \.isWhole), let moved = try moved(file) { found.append(moved) }
         guard !found.isEmpty else {
             throw failure ?? VaultError(.headerInvalid, "neither the header nor its copy can be read")
         }
@@ -43,6 +45,21 @@ struct SalvageHeader {
         }
         return nil
     }
+
+    /// Returns the first intact header at any offset near the start of the file.
+    private static func moved(_ file: any FileHandle) throws(VaultError) -> SalvageHeader? {
+        let bytes = try file.bytes(Int(min(try file.size(), ShiftedFile.most)), at: 0)
+        for index in ShiftedFile.indices(of: Format.magic, in: bytes).prefix(mostMoved) {
+            do throws(VaultError) {
+                let header = try read(file, at: UInt64(index))
+                if header.isWhole { return header }
+            } catch { guard error.code != .io else { throw error } }
+        }
+        return nil
+    }
+
+    /// How many apparent headers are read at most; anyone can write their first bytes.
+    private static let mostMoved = 16
 
     private static func read(_ file: any FileHandle, at offset: UInt64) throws(VaultError) -> SalvageHeader {
         let size = try file.size()

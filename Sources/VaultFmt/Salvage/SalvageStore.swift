@@ -4,7 +4,8 @@ internal import VaultStore
 
 /// The keys and readers of a damaged vault: like a `Store`, but tolerant of missing parts.
 final class SalvageStore: RecordReading {
-    private let file: any FileHandle
+    /// The file that is read, with the objects at the offsets for which they were sealed.
+    let file: any FileHandle
     let header: Header
     let sealing: Sealing
     let pages: PageSource
@@ -66,12 +67,7 @@ final class SalvageStore: RecordReading {
         var failure: VaultError?
         for found in try SalvageHeader.candidates(file) {
             do throws(VaultError) {
-                let slot = try SlotOpener.open(
-                    found.header, found.bytes, factors.keys, limits, external: factors.provider,
-                    checkingHeader: found.isWhole)
-                try Store.requireOwner(slot, owners?.value)
-                let store = try SalvageStore(file, found, slot, deviceID, secret)
-                let scan = try SalvageScan(file, store, workers)
+                let (store, scan) = try opened(file, found, factors, limits, deviceID, secret, owners, workers)
                 if first == nil { first = (found, store, scan) }
                 guard scan.provesHeader else { continue }
                 if found.offset > 0 { report.notes.append("the header is damaged: its copy was used") }
@@ -84,12 +80,34 @@ final class SalvageStore: RecordReading {
         guard let first else {
             throw failure ?? VaultError(.headerInvalid, "neither the header nor its copy can be read")
         }
+        if first.found.isWhole, let shifted = try ShiftedFile.find(file, first.found, first.store.finder.codec) {
+            let (store, scan) = try opened(
+                shifted, first.found, factors, limits, deviceID, secret, owners, workers)
+            if scan.provesHeader {
+                if first.found.offset > 0 { report.notes.append("the header is damaged: its copy was used") }
+                report.notes.append(
+                    "\(shifted.difference) in front of the first object: the objects were read at their former offsets")
+                return (store, scan)
+            }
+        }
         report.isHeaderProven = false
         report.notes.append(
             "no commit authenticates the header that was used: it was damaged or altered, or the change that wrote it was cut off"
         )
         first.store.distrust()
         return (first.store, first.scan)
+    }
+
+    /// Opens a header with the factors, and searches the file for everything that its keys authenticate.
+    private static func opened(
+        _ file: any FileHandle, _ found: SalvageHeader, _ factors: borrowing Factors, _ limits: ReaderLimits,
+        _ deviceID: Bytes16, _ device: SecretBox?, _ owners: OwnersPublicKey?, _ workers: Workers
+    ) throws(VaultError) -> (store: SalvageStore, scan: SalvageScan) {
+        let slot = try SlotOpener.open(
+            found.header, found.bytes, factors.keys, limits, external: factors.provider, checkingHeader: found.isWhole)
+        try Store.requireOwner(slot, owners?.value)
+        let store = try SalvageStore(file, found, slot, deviceID, device)
+        return (store, try SalvageScan(file, store, workers))
     }
 
     private static func parts(_ device: consuming Device?) -> (Bytes16, SecretBox?) {

@@ -173,7 +173,7 @@ extension Vault {
     ///
     /// Throws `busy` if another program has replaced or removed the slot in the meantime: for the slot that opened this
     /// vault, since the vault was opened or this handle last changed the slot; for any other slot, since this handle
-    /// last read the file. This protects a concurrent change of a factor that this change would otherwise restore.
+    /// last read the file. Otherwise, this change could bring back a factor that the other program has just replaced.
     /// Throws `invalidArgument` for factors that open another slot, or for a slot that this version does not know;
     /// otherwise the same errors as `addSlot`.
     @discardableResult

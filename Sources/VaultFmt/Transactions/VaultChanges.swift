@@ -138,7 +138,7 @@ extension VaultCore {
         }
     }
 
-    /// Ends a transaction, whether its changes became durable or not.
+    /// Ends a transaction, regardless of whether its changes became durable.
     func commit(_ transaction: Transaction) throws(VaultError) {
         defer { store.endWriting() }
         do throws(VaultError) { try transaction.commit() } catch {

@@ -34,8 +34,8 @@ extension Vault {
 
     /// Restores an earlier state like `undo(to:from:)`.
     ///
-    /// `settles`: Whether conflicts that did not exist in the earlier state are settled, as a redo of a settlement
-    /// does.
+    /// `settles`: Whether conflicts that did not exist in the earlier state are settled, as by the redo of a settlement
+    /// and the undo of a merge.
     package func undo(to earlier: StateID, from expected: StateID, settles: Bool) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in
             let core = transaction.core

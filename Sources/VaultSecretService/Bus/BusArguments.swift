@@ -1,6 +1,6 @@
 internal import VaultExchange
 
-/// The arguments of a call, consumed one by one. Whatever does not fit the method throws `InvalidArgs`.
+/// The arguments of a call, consumed one by one. Throws `InvalidArgs` for anything that does not fit the method.
 struct BusArguments {
     private var rest: ArraySlice<BusValue>
 
@@ -11,7 +11,7 @@ struct BusArguments {
         return value
     }
 
-    /// Throws if there is another argument.
+    /// Throws if any argument remains.
     func end() throws(BusError) { guard rest.isEmpty else { throw Self.mismatch } }
 
     mutating func text() throws(BusError) -> String {
@@ -59,7 +59,7 @@ struct BusArguments {
         return ServiceSecret(session: session, parameters: parameters, value: value, contentType: type)
     }
 
-    /// Returns the attributes in a dictionary of text.
+    /// Returns the attributes in a dictionary of strings.
     static func attributes(in value: BusValue) throws(BusError) -> LookupAttributes {
         guard case .array("{ss}", let entries) = value else { throw mismatch }
         let pairs = try entries.map { (entry) throws(BusError) -> (name: String, value: String) in
@@ -72,11 +72,11 @@ struct BusArguments {
     private static let mismatch = BusError.arguments("the arguments are not those of the method")
 }
 
-/// A secret as it is transferred: in the clear, or encrypted for a session.
+/// A secret in transit: either in the clear, or encrypted for a session.
 struct ServiceSecret: Sendable {
     /// The path of the session.
     let session: String
-    /// The initialisation vector; empty without encryption.
+    /// The initialization vector; empty if the secret is not encrypted.
     let parameters: SharedSecret
     let value: SharedSecret
     let contentType: String
@@ -88,14 +88,14 @@ struct ServiceSecret: Sendable {
     static let signature = "(oayays)"
 }
 
-/// The attributes by which clients find an item: names and values, sorted by the bytes of the names. Text is compared
-/// by its bytes.
+/// The attributes by which clients find an item: names and values, sorted by the bytes of the names. Strings are
+/// compared by their bytes.
 struct LookupAttributes: Sendable, Equatable {
     private(set) var all: [(name: String, value: String)] = []
 
     init() {}
 
-    /// Throws `LimitsExceeded` beyond the limits, and `InvalidArgs` for an empty or repeated name.
+    /// Throws `LimitsExceeded` if a limit is exceeded, and `InvalidArgs` for an empty or repeated name.
     init(_ pairs: [(name: String, value: String)]) throws(BusError) {
         guard pairs.count <= BusLimits.attributes else {
             throw .limit("an item can have at most \(BusLimits.attributes) attributes")
@@ -114,15 +114,15 @@ struct LookupAttributes: Sendable, Equatable {
         }
     }
 
-    /// Makes the attributes of an item of the vault, whose names are unique.
+    /// Makes the attributes of an item in the vault, whose names are unique.
     init(listed pairs: [(name: String, value: String)]) {
         all = pairs.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    /// Returns the value of the attribute with a name.
+    /// Returns the value of an attribute, given its name.
     subscript(name: String) -> String? { all.first { $0.name.isSame(as: name) }?.value }
 
-    /// Returns whether these attributes include all of the others.
+    /// Returns whether these attributes include all of the given ones.
     func include(_ others: LookupAttributes) -> Bool {
         others.all.allSatisfy { (name, value) in self[name]?.isSame(as: value) ?? false }
     }

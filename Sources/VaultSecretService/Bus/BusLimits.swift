@@ -1,59 +1,61 @@
-/// The bounds on what a client may send, and on what is kept for it.
+/// The limits on what a client may send, and on what is kept for it.
 package enum BusLimits {
-    /// The bytes of a secret, and of its encrypted form.
+    /// The size of a secret in bytes, and that of its encrypted form: with a block of parameters, and up to a block of
+    /// padding.
     package static let secret = 1 << 20
-    package static let encryptedSecret = secret + 16
-    /// The bytes of all secrets in an answer.
+    package static let encryptedSecret = secret + 2 * 16
+    /// The total size of the secrets in one reply, in bytes.
     static let secretsAtOnce = 4 << 20
-    /// The values in a call, counting those within others; the bytes of all of its text; the depth of its containers. A
-    /// secret counts as one value, and not as text.
+    /// The number of values in a call, including nested ones; the total size of its text in bytes; and how deeply its
+    /// containers are nested. A secret counts as one value, and not as text.
     package static let values = 4096
     package static let text = 262_144
     package static let depth = 8
 
-    /// An item's lookup attributes, and the bytes of a name and of a value.
+    /// The number of an item's lookup attributes, and the size of a name and of a value in bytes.
     static let attributes = 48
     static let attributeName = 240
     static let attributeValue = 4096
-    /// The bytes of a label, of a content type, of a collection's name and of an alias.
+    /// The size of a label, a content type, a collection's name and an alias, in bytes.
     static let label = 1024
     static let contentType = 255
     static let collectionName = 255
     static let alias = 64
 
-    /// Sessions of a client, and of all: some clients open one for each item, and close none.
+    /// The number of sessions of one client, and of all clients. Some clients open a session for each item and never
+    /// close it.
     static let clientSessions = 4096
     static let sessions = 16_384
-    /// Prompts and waiting calls of a client, and of all.
+    /// The number of prompts and waiting calls of one client, and of all clients.
     static let clientPrompts = 16
     static let prompts = 256
-    /// The items that a prompt asks a person about, and those in one question.
+    /// The number of items that one prompt can ask a person about, and the number in a single question.
     static let promptItems = 20
     static let questionItems = 5
-    /// Prompts that keep a secret until a person has answered: of a process, and of all.
+    /// The number of prompts that hold a secret while they wait for a person: of one process, and of all processes.
     static let processSecrets = 2
     static let waitingSecrets = 8
     package static let clients = 512
     static let aliases = 32
-    /// The items whose change of `Locked` is signalled, and the events that are kept until they are taken.
+    /// The number of items whose change of `Locked` is signalled, and of events that are kept until they are collected.
     static let lockSignals = 512
     static let events = 100
-    /// Failures of the bus in a row after which its connection counts as broken.
+    /// The number of consecutive bus failures after which a connection is considered broken.
     static let busFailures = 16
-    /// The bytes that wait to be sent to the bus.
+    /// The number of bytes that may be waiting to be sent to the bus.
     static let unsent = 8 << 20
-    /// About the bytes of a message without its values.
+    /// The approximate size of a message without its values, in bytes.
     static let overhead = 256
-    /// For how many milliseconds calls are served before other clients of the agent.
+    /// How long calls are served before other clients of the agent get their turn, in milliseconds.
     static let roundTime: UInt64 = 50
 }
 
-/// The bounds on what is listed.
+/// The limits on what is listed.
 package struct ListingLimits: Sendable {
-    /// Items that are shown, and with how many of them clients can store no more.
+    /// The number of items that are shown, and the number from which clients can no longer store new ones.
     var items = 16_384
     var itemsToStore = 8192
-    /// Collections that are shown, and those without items that a client can make.
+    /// The number of collections that are shown, and of collections without items that a client can create.
     var collections = 256
     var emptyCollections = 32
 

@@ -1,9 +1,10 @@
-/// A connection to the bus that calls this service.
+/// A client's connection to the bus.
 package struct BusClient: Hashable, Sendable {
-    /// The unique name, which the bus never gives to another connection.
+    /// The unique name, which the bus never reuses for another connection.
     package let name: String
     package let process: UInt32
-    /// The name of its program, as the process states it: for people, and never to decide anything.
+    /// The name of the client's program, as the process reports it. It is only for display, and must never decide
+    /// anything.
     package let program: String
 
     package init(name: String, process: UInt32, program: String) {
@@ -13,11 +14,11 @@ package struct BusClient: Hashable, Sendable {
     }
 }
 
-/// A call of a method.
+/// A method call.
 package struct BusCall: Sendable {
     package let client: BusClient
     package let path: String
-    /// Empty if the call names none.
+    /// Empty if the call does not specify one.
     package let interface: String
     package let member: String
     package let arguments: [BusValue]
@@ -31,13 +32,13 @@ package struct BusCall: Sendable {
     }
 }
 
-/// A signal to every client that listens, or to one.
+/// A signal to all listening clients, or to a single one.
 package struct BusSignal: Sendable {
     package let path: String
     package let interface: String
     package let member: String
     package let arguments: [BusValue]
-    /// The unique name of the only receiver.
+    /// The unique name of the only receiver; nil if all clients receive the signal.
     package let receiver: String?
 
     init(_ path: String, _ interface: String, _ member: String, _ arguments: [BusValue], to receiver: String? = nil) {
@@ -49,7 +50,8 @@ package struct BusSignal: Sendable {
     }
 }
 
-/// The reason why a call fails: an error of D-Bus or of the Secret Service, with one line that holds no secret.
+/// The reason why a call fails: an error of D-Bus or of the Secret Service, with a one-line message that contains no
+/// secrets.
 package struct BusError: Error, Equatable, Sendable {
     package let name: String
     package let message: String

@@ -1,6 +1,6 @@
 package import VaultExchange
 
-/// A value of a D-Bus message. An array of bytes may be a secret, so it is kept in memory that is wiped.
+/// A value in a D-Bus message. A byte array may be a secret, so it is kept in memory that is wiped.
 package indirect enum BusValue: Sendable {
     case boolean(Bool)
     /// `t`.
@@ -10,15 +10,15 @@ package indirect enum BusValue: Sendable {
     case path(String)
     case bytes(SharedSecret)
     case structure([BusValue])
-    /// The signature of its elements, and these.
+    /// The signature of the elements, and the elements.
     case array(String, [BusValue])
-    /// An entry of a dictionary, which is an array of entries.
+    /// An entry of a dictionary; a dictionary is an array of entries.
     case entry(BusValue, BusValue)
     case variant(BusValue)
-    /// A value of a type that no request of this service has.
+    /// A value of a type that this service does not use.
     case other
 
-    /// The type, as in D-Bus's signatures.
+    /// The type signature, as defined by D-Bus.
     package var signature: String {
         switch self {
         case .boolean: "b"
@@ -36,7 +36,7 @@ package indirect enum BusValue: Sendable {
 }
 
 extension BusValue {
-    /// About how many bytes it takes in a message.
+    /// The approximate size of the value in a message, in bytes.
     var size: Int {
         switch self {
         case .boolean, .number, .other: 8
@@ -48,19 +48,19 @@ extension BusValue {
         }
     }
 
-    /// Makes an array of objects' paths.
+    /// Makes an array of object paths.
     package static func paths(_ paths: [String]) -> BusValue { .array("o", paths.map { .path($0) }) }
 
-    /// Makes a dictionary of names and values of any type.
+    /// Makes a dictionary that maps names to values of any type.
     package static func properties(_ all: [(name: String, value: BusValue)]) -> BusValue {
         .array("{sv}", all.map { .entry(.text($0.name), .variant($0.value)) })
     }
 
-    /// Makes a dictionary of text.
+    /// Makes a dictionary of strings.
     static func texts(_ all: [(name: String, value: String)]) -> BusValue {
         .array("{ss}", all.map { .entry(.text($0.name), .text($0.value)) })
     }
 
-    /// The path of no object, which stands for no prompt and for no collection.
+    /// The path that represents no object: no prompt, or no collection.
     static let noPath = BusValue.path("/")
 }

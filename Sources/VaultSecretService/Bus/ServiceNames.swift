@@ -16,14 +16,14 @@ package enum ServiceName {
 
     static let plain = "plain"
     static let encrypted = "dh-ietf1024-sha256-aes128-cbc-pkcs7"
-    /// The alias of the collection that clients use unless they are told another.
+    /// The alias of the collection that clients use by default.
     static let defaultAlias = "default"
 }
 
-/// An object of the service, as its path names it. Whether there is such an object is another question.
+/// An object of the service, as named by a path. The object need not exist.
 enum ServiceObject: Hashable, Sendable {
     case service
-    /// The parents of the collections and of the aliases, which only introspection knows.
+    /// The parents of the collections and of the aliases; they exist for introspection only.
     case collections
     case aliases
     /// An access group.
@@ -34,7 +34,8 @@ enum ServiceObject: Hashable, Sendable {
     case session(UInt64)
     case prompt(UInt64)
 
-    /// Parses a path; returns nil for any other. Each object has one path, so that paths can be compared.
+    /// Parses a path; returns nil if it is not a path of this service. Each object has exactly one path, so paths can
+    /// be compared.
     init?(path: String) {
         guard let parsed = Self.parsed(path), parsed.path.isSame(as: path) else { return nil }
         self = parsed
@@ -71,12 +72,12 @@ enum ServiceObject: Hashable, Sendable {
         }
     }
 
-    /// The longest path: that of an item in a group whose name consists of nothing but escaped bytes.
+    /// The maximum length of a path: that of an item in a group whose name consists entirely of escaped bytes.
     private static let longest = 3 * Format.Limit.field + 128
 }
 
-/// A name as an element of an object's path: letters and digits stand for themselves, `_` and two hexadecimal digits
-/// for any other byte, and `_` alone for the empty name.
+/// A name encoded as an element of an object path: letters and digits are kept, any other byte becomes `_` and two
+/// hexadecimal digits, and the empty name becomes `_`.
 enum PathElement {
     static func encode(_ name: String) -> String {
         guard !name.isEmpty else { return "_" }
@@ -92,7 +93,7 @@ enum PathElement {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Returns nil for what `encode` never makes.
+    /// Returns nil if `encode` could not have produced the element.
     static func decode(_ element: Substring) -> String? {
         guard element != "_" else { return "" }
         var bytes: [UInt8] = []
@@ -123,7 +124,7 @@ enum PathElement {
 }
 
 extension StringProtocol {
-    /// Whether a text has the same bytes: names that only look the same, and that Swift calls equal, are different
-    /// names.
+    /// Returns whether two strings have the same bytes. Swift considers some strings equal that differ in their bytes,
+    /// but they are different names.
     func isSame(as other: some StringProtocol) -> Bool { utf8.elementsEqual(other.utf8) }
 }

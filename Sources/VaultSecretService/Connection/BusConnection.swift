@@ -8,18 +8,19 @@ package final class BusConnection {
     private let bus: UnsafeMutableRawPointer
     let name: String
     let replaces: Bool
-    /// Failures in a row.
+    /// The number of consecutive failures.
     private var failures = 0
-    /// The bytes of answers that may wait to be sent.
+    /// The size of the replies that may still be waiting to be sent, in bytes.
     private var unsent = 0
 
     private static let daemon = "org.freedesktop.DBus"
 
-    /// Connects to the bus, before anybody is asked for a passphrase. The name is taken later, when clients are served.
+    /// Connects to the bus, before anyone is asked for a passphrase. The name is requested later, once clients can be
+    /// served.
     ///
-    /// - `name`: The name of the service.
-    /// - `replaces`: Whether to take the name from another service that allows it.
-    /// - Throws: `unavailable` without libsystemd or a bus; `busy` if another service has the name.
+    /// - `name`: The service's name on the bus.
+    /// - `replaces`: Whether to take over the name from another service that allows it.
+    /// - Throws: `unavailable` without libsystemd or a bus; `busy` if another service owns the name.
     package init(for name: String, replaces: Bool) throws(AgentError) {
         try Self.load(for: "the Secret Service")
         var opened: UnsafeMutableRawPointer?
@@ -36,9 +37,9 @@ package final class BusConnection {
         if !replaces, let owner = credentials(of: name) { throw Self.refusal(-EEXIST, name, owner, replaces) }
     }
 
-    /// Takes the name of the service.
+    /// Requests the service's name.
     ///
-    /// - Throws: `busy` if another service has it; `unavailable` if the bus does not give it.
+    /// - Throws: `busy` if another service owns the name; `unavailable` if the bus rejects the request.
     func takeName() throws(AgentError) {
         let result = user_bus_request_name(bus, name, replaces ? 1 : 0)
         guard result >= 0 else { throw Self.refusal(result, name, credentials(of: name), replaces) }
@@ -46,7 +47,7 @@ package final class BusConnection {
 
     deinit { user_bus_close(bus) }
 
-    /// Loads libsystemd, which something needs. Throws `unavailable` if it is not installed.
+    /// Loads libsystemd for a purpose, which is named in errors. Throws `unavailable` if the library is not installed.
     static func load(for purpose: String) throws(AgentError) {
         var reason = [CChar](repeating: 0, count: 256)
         switch user_bus_load(&reason, reason.count) {
@@ -82,37 +83,37 @@ package final class BusConnection {
 
     // MARK: receiving
 
-    /// What to wait for, as for poll(2).
+    /// The descriptor and events to wait for, as for poll(2).
     var wait: (descriptor: Int32, events: Int16) {
         (user_bus_descriptor(bus), isCongested ? Int16(POLLOUT) : events)
     }
 
     private var events: Int16 { Int16(truncatingIfNeeded: max(user_bus_events(bus), 0)) }
 
-    /// Whether so much waits to be sent that no more calls should be read: libsystemd bounds messages, and not their
-    /// bytes.
+    /// Whether too much data is waiting to be sent, so that no more calls should be read. libsystemd limits the number
+    /// of queued messages, but not their size.
     private var isCongested: Bool { unsent > BusLimits.unsent && events & Int16(POLLOUT) != 0 }
 
-    /// Whether the bus takes something now.
+    /// Whether the bus accepts data at the moment.
     private var canSend: Bool {
         var polled = pollfd(fd: user_bus_descriptor(bus), events: Int16(POLLOUT), revents: 0)
         return poll(&polled, 1, 0) > 0
     }
 
-    /// What `next` has found.
+    /// The result of `next`.
     enum Received {
         case message(BusMessage)
-        /// Something that libsystemd has dealt with itself.
+        /// Something that libsystemd has handled itself.
         case other
         case nothing
-        /// The connection has ended.
+        /// The connection was closed.
         case end
     }
 
-    /// Returns the next message, without waiting.
+    /// Returns the next message without waiting.
     func next() -> Received {
         if events & Int16(POLLOUT) == 0 { unsent = 0 }
-        // What waits is sent before anything is read, as long as the bus takes it.
+        // Send what is queued before reading anything else, as long as the bus accepts it.
         guard !isCongested || canSend else { return .nothing }
         var message: UnsafeMutableRawPointer?
         let result = user_bus_process(bus, &message)
@@ -121,12 +122,14 @@ package final class BusConnection {
             if let message { return .message(BusMessage(message)) }
             return result > 0 ? .other : .nothing
         }
-        // libsystemd may fail for one message, which is then gone; one that fails again and again blocks all others.
+        // If libsystemd fails for one message, that message is gone. A failure that keeps repeating blocks all other
+        // messages.
         failures += 1
         return user_bus_is_open(bus) != 0 && failures < BusLimits.busFailures ? .other : .end
     }
 
-    /// Returns the user and the process of a connection, as the bus tells them; nil if it has gone.
+    /// Returns the user and the process of a connection, as reported by the bus; nil if the connection is gone, or if the
+    /// bus does not report them.
     func credentials(of name: String) -> (user: UInt32, process: Int32)? {
         var user: UInt32 = 0
         var process: Int32 = 0
@@ -136,7 +139,7 @@ package final class BusConnection {
 
     // MARK: sending
 
-    /// Answers a call, unless its sender wants no answer.
+    /// Replies to a call, unless the sender does not expect a reply.
     func reply(to call: BusMessage, _ answer: Result<[BusValue], BusError>) {
         guard call.expectsReply else { return }
         if case .success(let values) = answer {
@@ -147,17 +150,18 @@ package final class BusConnection {
         if case .failure(let failure) = answer { error = failure } else { error = .failed("the answer cannot be sent") }
         var made: UnsafeMutableRawPointer?
         guard user_bus_new_error(call.pointer, &made, error.name, error.message) >= 0, let made else { return }
-        // A client that has gone does not miss it.
+        // If the client is gone, it does not need the reply.
         _ = send(BusMessage(made), [])
     }
 
-    /// The answers that a call may get later, instead of the call: that may be long, and these are not.
+    /// The possible replies to a call that is answered later. They are kept in place of the call, because the call may
+    /// be large.
     struct HeldCall {
         fileprivate let success: BusMessage
         fileprivate let refusal: BusMessage
     }
 
-    /// Keeps a call until it can be answered; nil if it wants no answer.
+    /// Prepares the replies to a call that will be answered later; returns nil if the sender does not expect a reply.
     func hold(_ call: BusMessage, refusal: BusError) -> HeldCall? {
         var (success, failure): (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?)
         guard call.expectsReply, user_bus_new_return(call.pointer, &success) >= 0, let success else { return nil }
@@ -168,7 +172,7 @@ package final class BusConnection {
         return HeldCall(success: answer, refusal: BusMessage(failure))
     }
 
-    /// Answers a call that was kept; nil refuses it.
+    /// Answers a call that was held; nil values refuse it.
     func reply(to call: HeldCall, _ values: [BusValue]?) {
         if let values, send(call.success, values) { return }
         _ = send(call.refusal, [])
@@ -186,7 +190,7 @@ package final class BusConnection {
         _ = send(message, signal.arguments)
     }
 
-    /// Asks the bus to tell when a connection ends, or not to any longer.
+    /// Starts or stops watching for the end of a connection.
     func watch(_ name: String, _ isWatched: Bool) {
         let rule =
             "type='signal',sender='\(Self.daemon)',interface='\(Self.daemon)',member='NameOwnerChanged',arg0='\(name)'"
@@ -197,16 +201,17 @@ package final class BusConnection {
         _ = send(BusMessage(made), [.text(rule)])
     }
 
-    /// Sends a message with these values; returns false if that fails.
+    /// Appends the values to a message and sends it; returns false if that fails.
     private func send(_ message: BusMessage, _ values: [BusValue]) -> Bool {
-        // It must not be freed as soon as its pointer is known.
+        // Swift could otherwise free the message after its last use here, which is reading the pointer.
         unsent = min(unsent, BusLimits.unsent) + values.reduce(BusLimits.overhead) { $0 + $1.size }
         return withExtendedLifetime(message) {
             MessageWriter(message.pointer).append(values) && user_bus_send(bus, message.pointer) >= 0
         }
     }
 
-    /// Returns the name of the connection that has ended, if a message says so. Only the bus itself can say it.
+    /// If a message reports the end of a connection, returns that connection's name. Only messages from the bus itself
+    /// count.
     static func ended(_ message: BusMessage) -> String? {
         guard message.kind == .signal, message.sender == daemon, message.member == "NameOwnerChanged" else {
             return nil
@@ -227,10 +232,10 @@ final class BusMessage {
 
     let pointer: UnsafeMutableRawPointer
 
-    /// Takes over a message.
+    /// Takes ownership of a message.
     init(_ pointer: UnsafeMutableRawPointer) {
         self.pointer = pointer
-        // It cannot fail for a message.
+        // This cannot fail for a valid message.
         _ = user_bus_message_sensitive(pointer)
     }
 
@@ -250,7 +255,7 @@ final class BusMessage {
     var member: String { Self.text(user_bus_message_member(pointer)) }
     var sender: String { Self.text(user_bus_message_sender(pointer)) }
 
-    /// - `most`: How many values are read, counting those within others.
+    /// - `most`: The maximum number of values to read, including nested ones.
     func values(most: Int = BusLimits.values) throws(BusError) -> [BusValue] {
         defer { withExtendedLifetime(self) {} }
         var reader = MessageReader(pointer, most: most)

@@ -3,7 +3,7 @@ internal import Glibc
 internal import VaultExchange
 internal import VaultFmt
 
-/// Reads the values of a message from the bus, within bounds. libsystemd has checked the message's form.
+/// Reads the values of a bus message within limits. libsystemd has already checked that the message is well-formed.
 struct MessageReader {
     private let message: UnsafeMutableRawPointer
     private let most: Int
@@ -11,13 +11,13 @@ struct MessageReader {
     private var textBytes = 0
     private var secretBytes = 0
 
-    /// - `most`: How many values are read, counting those within others.
+    /// - `most`: The maximum number of values to read, including nested ones.
     init(_ message: UnsafeMutableRawPointer, most: Int) { (self.message, self.most) = (message, most) }
 
-    /// Returns all values of the message. Throws `LimitsExceeded` beyond the bounds.
+    /// Returns all values of the message. Throws `LimitsExceeded` if a limit is exceeded.
     mutating func all() throws(BusError) -> [BusValue] { try rest(depth: 0) }
 
-    /// Returns the values that are left in the container.
+    /// Returns the remaining values in the current container.
     private mutating func rest(depth: Int) throws(BusError) -> [BusValue] {
         guard depth <= BusLimits.depth else {
             throw .limit("the call is too deep; at most \(BusLimits.depth) levels are read")
@@ -33,7 +33,7 @@ struct MessageReader {
             guard values <= most else {
                 throw .limit("the call has too many values; at most \(most) are read")
             }
-            // The next call of libsystemd changes it.
+            // Copied, because the next call into libsystemd changes it.
             let inner = contents.map { String(cString: $0) } ?? ""
             all.append(try value(type, inner, depth: depth))
         }
@@ -79,7 +79,7 @@ struct MessageReader {
     private mutating func text(_ type: CChar) throws(BusError) -> String {
         var start: UnsafePointer<CChar>?
         guard user_bus_read(message, type, &start) > 0, let start else { throw Self.malformed }
-        // Its length is looked at before anything is copied.
+        // Check the length before copying anything.
         textBytes += strnlen(start, BusLimits.text + 1)
         guard textBytes <= BusLimits.text else {
             throw .limit("the call has too much text; at most \(BusLimits.text) bytes are read")

@@ -2,17 +2,17 @@ internal import CUserBus
 internal import VaultExchange
 
 /// Writes values into a message for the bus. Secrets are copied only into the message's own memory, which libsystemd
-/// erases when it frees a message that is marked as sensitive.
+/// erases when it frees a message marked as sensitive.
 ///
-/// libsystemd moves a message that grows, and does not erase the memory in which it was. Therefore, secrets are filled
-/// in when the message has its size.
+/// When a message grows, libsystemd moves it and does not erase the old memory. Therefore, secrets are filled in only
+/// after the message has reached its final size.
 struct MessageWriter {
     private let message: UnsafeMutableRawPointer
 
     init(_ message: UnsafeMutableRawPointer) { self.message = message }
 
-    /// Appends all values of a message; only a reply can have arrays of bytes. Returns false if libsystemd refuses one,
-    /// or has not enough memory: the message must not be sent then.
+    /// Appends all values of a message; only a reply can contain byte arrays. Returns false if libsystemd rejects a
+    /// value or runs out of memory; the message must then not be sent.
     func append(_ values: [BusValue]) -> Bool {
         guard values.allSatisfy({ add($0) }) else { return false }
         guard values.contains(where: \.hasBytes) else { return true }
@@ -40,7 +40,7 @@ struct MessageWriter {
 
     // MARK: filling
 
-    /// Fills in the bytes of a value, and passes it.
+    /// Fills in the bytes of a value and moves past it.
     private func fill(_ value: BusValue) -> Bool {
         guard value.hasBytes else { return user_bus_skip(message, value.signature) > 0 }
         if case .bytes(let bytes) = value {
@@ -51,7 +51,7 @@ struct MessageWriter {
             && container.values.allSatisfy { fill($0) } && user_bus_exit(message) >= 0
     }
 
-    /// A value that has others in it, as libsystemd names it.
+    /// A value that contains others, in libsystemd's terms.
     private struct Container {
         let type: UnicodeScalar
         let contents: String
@@ -73,7 +73,7 @@ struct MessageWriter {
 }
 
 extension BusValue {
-    /// Whether it is an array of bytes, which may be a secret, or has one in it.
+    /// Whether this is or contains a byte array, which may be a secret.
     fileprivate var hasBytes: Bool {
         switch self {
         case .bytes: true

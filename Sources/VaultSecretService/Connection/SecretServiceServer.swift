@@ -1,31 +1,32 @@
 internal import Glibc
 package import VaultAgent
 
-/// Serves the Secret Service on the user's bus, in the thread of the agent.
+/// Serves the Secret Service on the user's bus, in the agent's thread.
 ///
-/// Only connections of the same user are answered. The bus itself is waited for, when a client calls for the first
-/// time: it is asked who that is.
+/// Only connections of the same user are served. When a client calls for the first time, the server blocks to ask the
+/// bus for the client's credentials.
 package final class SecretServiceServer: AttachedService {
     private let service: SecretService
     private let name: String
     private let replaces: Bool
     private var connection: BusConnection?
-    /// When the bus is tried again after its end, and the pause before that, in milliseconds.
+    /// When to reconnect to the bus after the connection was closed, and the pause before that attempt, in
+    /// milliseconds.
     private var retry: (time: UInt64, pause: UInt64)?
     private var clients: [String: BusClient] = [:]
-    /// The questions that wait for an answer, by their numbers.
+    /// The questions waiting for an answer, by number.
     private var asked: [UInt64: PersonQuestion] = [:]
-    /// The calls that wait for a person, by their numbers.
+    /// The calls waiting for a person, by number.
     private var held: [UInt64: BusConnection.HeldCall] = [:]
     private var events = ServerEvents()
-    /// Whether there may be more messages than were served.
+    /// Whether there may be more messages than have been processed.
     private var hasMore = false
 
     private static let mostAtOnce = 256
     private static let firstPause: UInt64 = 1000
     private static let longestPause: UInt64 = 60_000
 
-    /// Takes the service's name on a bus.
+    /// Requests the service's name on a bus.
     ///
     /// - Throws: `unavailable`, `busy`.
     package init(_ service: SecretService, on connection: BusConnection) throws(AgentError) {
@@ -45,7 +46,7 @@ package final class SecretServiceServer: AttachedService {
         if let retry, retry.time <= now { reconnect(after: retry.pause) }
         service.noteTime()
         hasMore = true
-        // Other clients of the agent wait meanwhile.
+        // Other clients of the agent are waiting in the meantime.
         let end = AgentClock.now() + BusLimits.roundTime
         for _ in 0..<Self.mostAtOnce where hasMore {
             hasMore = serveNext(now)
@@ -66,7 +67,7 @@ package final class SecretServiceServer: AttachedService {
         return service.takeEvents() + events.take().map { ($0, peer) }
     }
 
-    /// Sends the answers to calls that waited, and the signals.
+    /// Sends the replies to held calls, and the signals.
     private func deliver() {
         for (number, values) in service.takeReplies() {
             guard let call = held.removeValue(forKey: number) else { continue }
@@ -90,7 +91,7 @@ package final class SecretServiceServer: AttachedService {
         connection = nil
     }
 
-    /// Connects to the bus again, and takes the name again: otherwise, another program would, and be asked in our
+    /// Reconnects to the bus, and requests the name again: otherwise another program could take it and be asked in our
     /// place.
     private func reconnect(after pause: UInt64) {
         do throws(AgentError) {
@@ -123,12 +124,12 @@ package final class SecretServiceServer: AttachedService {
         return nil
     }
 
-    /// Opens the vault if nobody has to be asked, and answers the question; returns the text if a person is to be asked
-    /// for the passphrase.
+    /// Opens the vault if that requires no prompt, and answers the question; returns the question's text if a person
+    /// has to be asked for the passphrase.
     private func openingText(of question: PersonQuestion, now: UInt64) -> String? {
         switch service.readiness(now: now) {
         case .open: service.take(.yes, to: question, now: now)
-        // Nobody is asked: 'vaultfmt unlock' unlocks the vault.
+        // Nobody is asked: the vault is unlocked with 'vaultfmt unlock'.
         case .closed: service.take(.notAsked, to: question, now: now)
         case .needsPassphrase: return service.passphraseQuestion(question.number)
         }
@@ -145,14 +146,14 @@ package final class SecretServiceServer: AttachedService {
 
     // MARK: messages
 
-    /// Serves the next message; returns false if there is none.
+    /// Processes the next message; returns false if there is none.
     private func serveNext(_ now: UInt64) -> Bool {
         guard let connection else { return false }
         switch connection.next() {
         case .nothing: return false
         case .other: return true
         case .end:
-            // Its clients have no other way to the agent, and their names may come again.
+            // The bus's clients cannot reach the agent any more, and a new bus may reuse their names.
             disconnect()
             retry = (now + Self.firstPause, Self.firstPause)
             events.add("the bus has ended; the Secret Service is not served until it is back")
@@ -165,7 +166,7 @@ package final class SecretServiceServer: AttachedService {
                 case .reply(let result): connection.reply(to: message, result)
                 case .later(let number): held[number] = connection.hold(message, refusal: SecretService.refusal)
                 }
-                // A signal must not come before the reply to the call that has caused it.
+                // A signal must not be sent before the reply to the call that caused it.
                 deliver()
             }
             return true
@@ -187,16 +188,21 @@ package final class SecretServiceServer: AttachedService {
         }
     }
 
-    /// Returns the client with a name. Throws `AccessDenied` if it is another user's.
+    /// Returns the client with a name. Throws `AccessDenied` if it belongs to another user, or if the bus does not report
+    /// its user.
     private func client(_ name: String, _ connection: BusConnection) throws(BusError) -> BusClient {
         if let known = clients[name] { return known }
         guard name.hasPrefix(":"), name.utf8.allSatisfy(Self.isOfName) else { throw .denied("there is no such client") }
         guard clients.count < BusLimits.clients else {
             throw .limit("at most \(BusLimits.clients) programs are served at a time")
         }
-        // First, so that its end is not missed.
+        // Watch first, so that a disconnection is not missed.
         connection.watch(name, true)
-        guard let credentials = connection.credentials(of: name), credentials.user == geteuid() else {
+        guard let credentials = connection.credentials(of: name) else {
+            connection.watch(name, false)
+            throw .denied("it has gone, or the bus does not tell whose it is")
+        }
+        guard credentials.user == geteuid() else {
             connection.watch(name, false)
             throw .denied("only this user's own processes are answered")
         }
@@ -208,7 +214,7 @@ package final class SecretServiceServer: AttachedService {
         return client
     }
 
-    /// Whether a byte may be in a unique name; it then cannot end a match rule.
+    /// Returns whether a byte is allowed in a unique name. Such a byte cannot end a match rule.
     private static func isOfName(_ byte: UInt8) -> Bool {
         switch UnicodeScalar(byte) {
         case "a"..."z", "A"..."Z", "0"..."9", ":", ".", "_", "-": true

@@ -1,7 +1,7 @@
-/// What has become of the bus and of its clients that are not served, for `agent status`.
+/// Events about the bus and about clients that were not admitted, for `agent status`.
 ///
-/// There is room for a number of events only: a program that is refused again and again, under whatever name, is told
-/// once until another one is admitted.
+/// The number of events is limited. If a program is refused repeatedly, under whatever name, that is reported only once
+/// until another program is admitted.
 struct ServerEvents {
     private var texts: [String] = []
     private var lastRefusal: String?
@@ -11,14 +11,14 @@ struct ServerEvents {
         texts.append(text)
     }
 
-    /// Notes why a program was not admitted.
+    /// Records why a program was not admitted.
     mutating func addRefusal(_ reason: String) {
         guard lastRefusal != reason else { return }
         add("refused a program: \(reason)")
         lastRefusal = reason
     }
 
-    /// Notes that a program was admitted.
+    /// Records that a program was admitted.
     mutating func noteAdmission() { lastRefusal = nil }
 
     /// Returns the events since the last call.

@@ -4,22 +4,22 @@ internal import VaultFmt
 /// An item as clients see it, without its secret.
 struct ListedItem: Sendable {
     let id: ItemID
-    /// The key under which the vault finds it.
+    /// The item's key in the vault.
     let key: ItemKey
     let label: String
     let attributes: LookupAttributes
-    /// Whether it has lookup attributes of its own, or was made by a client without any; otherwise, those of its name
-    /// are shown.
+    /// Whether the item has lookup attributes of its own, or was created by a client without any. Otherwise, clients
+    /// see lookup attributes derived from its name.
     let hasOwnAttributes: Bool
-    /// The lookup attributes that it has and that clients are not shown: secret, binary, too long or unreadable.
+    /// Lookup attributes that are not shown to clients, because they are secret, binary, too long or unreadable.
     let hiddenAttributes: [String]
-    /// Those of them that could not be read.
+    /// The hidden attributes that could not be read.
     let unreadableAttributes: [String]
     let contentType: String
     /// In seconds since 1970.
     let created: UInt64
     let modified: UInt64
-    /// When the secret was stored, in milliseconds since 1970.
+    /// When the secret was set, in milliseconds since 1970.
     let secretChanged: Int64
     let revision: UInt64
 
@@ -27,7 +27,7 @@ struct ListedItem: Sendable {
 
     var path: String { ServiceObject.item(group: group, id).path }
 
-    /// Reads an item of a listing. Values that a listing does not have are read from its record.
+    /// Converts an item of a listing. Values that the listing does not contain are read from the item's record.
     init(_ item: Item, in vault: Vault) throws(VaultError) {
         id = item.id
         key = item.key
@@ -61,7 +61,7 @@ struct ListedItem: Sendable {
 
     private enum Value {
         case text(String)
-        /// It is secret, no text, or too long.
+        /// The value is secret, not text, or too long.
         case hidden
         case unreadable
     }
@@ -72,11 +72,11 @@ struct ListedItem: Sendable {
         do throws(VaultError) {
             value = SharedSecret(try vault.attribute(attribute.name, of: item) ?? Secret(count: 0))
         } catch {
-            // It is in the record of another device, or damaged; the other items can still be shown.
+            // The value is in another device's record, or damaged. The other items can still be shown.
             guard unreadable.contains(error.code) else { throw error }
             return .unreadable
         }
-        // Text of D-Bus ends with its first zero.
+        // A D-Bus string ends at its first zero byte.
         guard value.count <= BusLimits.attributeValue, let text = value.text, !text.utf8.contains(0) else {
             return .hidden
         }
@@ -87,19 +87,20 @@ struct ListedItem: Sendable {
         .deviceBound, .authenticationFailed, .structureInvalid, .unsupportedForm, .notPermitted,
     ]
 
-    /// What an item is found by that has no lookup attributes of its own.
+    /// Returns the lookup attributes of an item that has none of its own.
     private static func implied(_ item: Item) -> [(name: String, value: String)] {
         [("service", item.key.service ?? ""), ("username", TwinName.userName(item) ?? "")].filter { !$0.1.isEmpty }
     }
 
-    /// Whether an item without lookup attributes of its own is found by the service and the account in these.
+    /// Returns whether this item has no lookup attributes of its own, and matches the service and the account in the
+    /// given ones.
     func isNamed(by others: LookupAttributes) -> Bool {
         guard !hasOwnAttributes, let service = attributes["service"] else { return false }
         return others["service"]?.isSame(as: service) ?? false
             && (others["username"] ?? "").isSame(as: (attributes["username"] ?? ""))
     }
 
-    /// Whether it may have all of these attributes, of which it has some that could not be read.
+    /// Returns whether the item might have all of the given attributes, because some of its own could not be read.
     func mayMatch(_ others: LookupAttributes) -> Bool {
         guard !unreadableAttributes.isEmpty else { return false }
         return others.all.allSatisfy { (name, value) in

@@ -1,13 +1,13 @@
 internal import VaultFmt
 
-/// The items of the served collections in one state of the vault.
+/// The items in the served collections, in one state of the vault.
 struct Listing: Sendable {
     let state: StateID
-    /// The access groups, the default one first, and then in the order of their names.
+    /// The access groups: the default one first, and then the others in the order of their names.
     let groups: [String]
-    /// In the vault's order.
+    /// The items, in the vault's order.
     let items: [ListedItem]
-    /// Whether the vault has no more items or groups that belong to it.
+    /// Whether the listing includes all items and groups that belong to it.
     let isComplete: Bool
     private let places: [ItemID: Int]
 
@@ -19,7 +19,7 @@ struct Listing: Sendable {
         places = Dictionary(items.enumerated().map { ($1.id, $0) }) { first, _ in first }
     }
 
-    /// Returns the same items with other collections.
+    /// Returns a listing with the same items and other collections.
     func with(groups: [String]) -> Listing {
         Listing(state: state, groups: groups, items: items, isComplete: isComplete)
     }
@@ -29,7 +29,7 @@ struct Listing: Sendable {
     /// Returns the item with an id.
     subscript(id: ItemID) -> ListedItem? { places[id].map { items[$0] } }
 
-    /// Returns the item of a group with an id.
+    /// Returns the item with an id in a group.
     func item(_ group: String, _ id: ItemID) -> ListedItem? {
         guard let item = self[id], item.group.isSame(as: group) else { return nil }
         return item
@@ -37,9 +37,9 @@ struct Listing: Sendable {
 
     func items(in group: String) -> [ListedItem] { items.filter { $0.group.isSame(as: group) } }
 
-    /// Returns the item that a new one replaces: that of its group with exactly its attributes, or else the one without
-    /// attributes of its own that has its service and its account. Without attributes, the label must be the same: two
-    /// clients that give none need not mean the same item.
+    /// Returns the item that a new item replaces: the item in its group with exactly the same attributes or, failing
+    /// that, an item without attributes of its own that has the same service and account. If the new item has no
+    /// attributes, the labels must match as well, because two clients that specify none may mean different items.
     func replaced(by new: NewItem) -> ListedItem? {
         let all = items(in: new.group)
         guard !new.attributes.all.isEmpty else {
@@ -51,8 +51,8 @@ struct Listing: Sendable {
         return all.first { $0.attributes == new.attributes } ?? all.first { $0.isNamed(by: new.attributes) }
     }
 
-    /// Returns the items that have all of these attributes; the one whose secret was stored last comes first, since
-    /// clients that expect one item take that.
+    /// Returns the items that have all of the given attributes. The item whose secret was set last comes first, because
+    /// clients that expect a single item take the first one.
     func matching(_ attributes: LookupAttributes) -> [ListedItem] {
         let found = items.filter { $0.attributes.include(attributes) }.enumerated()
         return found.sorted { (one, other) in

@@ -2,23 +2,23 @@ internal import VaultAgent
 internal import VaultExchange
 internal import VaultFmt
 
-/// The names under which an item of the vault has its lookup attributes (Docs/agent.md): their own, unless a name has a
-/// meaning for the vault or its commands. Such a name gets the prefix `field:`, as in an import, so that no client can
-/// make an item an ssh key, say.
+/// The names under which the vault stores an item's lookup attributes (Docs/agent.md). They keep their own names,
+/// except those that mean something to the vault or its commands. Such names get the prefix `field:`, as in an import,
+/// so that a client cannot turn an item into, say, an SSH key.
 enum LookupNames {
-    /// The content type of the secret; without it, the secret is `text/plain`.
+    /// The attribute for the content type of the secret; without it, the type is `text/plain`.
     static let contentType = "content-type"
     static let usualContentType = "text/plain"
-    /// The schema of libsecret, a lookup attribute.
+    /// The attribute that libsecret uses for an item's schema.
     static let schema = "xdg:schema"
 
-    /// What an item has that a client made without lookup attributes: it is then not found by its name.
+    /// Marks an item that a client created without lookup attributes, so that it is not found by its name.
     static let mark = "secret-service"
 
     private static let reserved = AttributeName.meaningful.union([
         contentType, SSHAttribute.use, SSHAttribute.publicKey, SSHAttribute.certificate, "docker-server-url",
         "git-authtype", "git-password-expiry-utc", "expiration", mark,
-        // Those of the Keychain's programming interface; the first is a policy that no client may take away.
+        // Used by the Keychain API; the first one is a policy that clients must not be able to remove.
         "authentication-policy", "keychain-types", "invisible", "negative", "generic",
     ])
     private static let reservedPrefixes = [AttributeName.fieldPrefix, AttributeName.filePrefix, "sealed:"]
@@ -27,10 +27,10 @@ enum LookupNames {
         reserved.contains(name) || reservedPrefixes.contains { name.utf8.starts(with: $0.utf8) }
     }
 
-    /// Returns the name in the vault of a lookup attribute.
+    /// Returns the name under which the vault stores a lookup attribute.
     static func storedName(of name: String) -> String { isReserved(name) ? AttributeName.fieldPrefix + name : name }
 
-    /// Returns the lookup attribute with a name in the vault; nil if the name is none of one.
+    /// Returns the lookup attribute stored under a name in the vault; nil if the name does not belong to one.
     static func lookupName(of stored: String) -> String? {
         if stored.utf8.starts(with: AttributeName.fieldPrefix.utf8) {
             let name = String(decoding: stored.utf8.dropFirst(AttributeName.fieldPrefix.utf8.count), as: UTF8.self)
@@ -39,13 +39,13 @@ enum LookupNames {
         return isReserved(stored) ? nil : stored
     }
 
-    /// The attributes of an item of the vault for these lookup attributes.
+    /// Returns the vault's attributes for the given lookup attributes.
     static func stored(_ attributes: LookupAttributes) -> Attributes {
         Attributes(attributes.all.map { Attribute(storedName(of: $0.name), Array($0.value.utf8)) })
     }
 }
 
-/// The service and the account of a new item, by which `vaultfmt get` finds it.
+/// The service and account of a new item, by which `vaultfmt get` finds it.
 struct ItemName {
     let service: String
     let account: String
@@ -54,14 +54,14 @@ struct ItemName {
     private static let accounts = ["username", "user", "account", "login"]
     private static let longest = 255
 
-    /// Derives them from the attributes that clients use for such names, or else from the label.
+    /// Derives them from attributes that clients use for such names, or otherwise from the label.
     init(_ attributes: LookupAttributes, label: String) {
         service = Self.first(Self.services, attributes) ?? Self.shortened(label.isEmpty ? "secret" : label)
         account = Self.first(Self.accounts, attributes) ?? ""
     }
 
-    /// Returns the name for the nth item that would have the same one, with the suffix that an import gives, too; the
-    /// account without it is then among the attributes, where exports find it.
+    /// Returns the key for the nth item with the same name. It has the same suffix that an import would add. The
+    /// account without the suffix is stored as an attribute, where exports find it.
     func key(_ number: Int, group: String, _ attributes: inout Attributes) throws(VaultError) -> ItemKey {
         let key = try ItemKey.genericPassword(service: service, account: account, group: group)
         guard number > 1 else { return key }

@@ -1,9 +1,9 @@
 internal import VaultExchange
 
-/// What a client wants to store in a collection.
+/// An item that a client wants to store in a collection.
 struct NewItem: Sendable {
     let group: String
-    /// Nil if the client gives none: an item that is replaced keeps its own.
+    /// Nil if the client does not provide one; an item that is replaced then keeps its label.
     let label: String?
     let attributes: LookupAttributes
     let contentType: String

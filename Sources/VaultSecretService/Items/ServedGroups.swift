@@ -1,10 +1,10 @@
-/// The access groups that are collections: those that the user has named, and those whose names begin with the name of
-/// the default one and a slash. No client can make a collection of any other group.
+/// The access groups that are served as collections: those named by the user, and those whose names consist of the
+/// default group's name, a slash, and more. Clients cannot create collections in any other group.
 package struct ServedGroups: Sendable {
-    /// The groups that the user has named; the first one is the default collection.
+    /// The groups named by the user; the first one is the default collection.
     package let named: [String]
 
-    /// - `named`: Must not be empty. A group that is named twice counts once.
+    /// - `named`: Must not be empty. Duplicates are ignored.
     package init(_ named: [String]) {
         precondition(!named.isEmpty, "one collection must be the default one")
         var unique: [String] = []
@@ -14,10 +14,10 @@ package struct ServedGroups: Sendable {
 
     var defaultGroup: String { named[0] }
 
-    /// Returns the group of a collection that a client has named.
+    /// Returns the group for a collection to which a client gave a name.
     func group(ofCollection name: String) -> String { defaultGroup + "/" + name }
 
-    /// Returns which of the named groups are not among those that a slot grants, and whether it grants no collection.
+    /// Returns the named groups that a slot does not grant, and whether it grants none of the collections.
     package func missing(in granted: [String]) -> (groups: [String], isAll: Bool) {
         let missing = named.filter { group in !granted.contains { $0.isSame(as: group) } }
         return (missing, !granted.contains(where: include))
@@ -32,7 +32,7 @@ package struct ServedGroups: Sendable {
         return group.utf8.count > start.count && group.utf8.starts(with: start)
     }
 
-    /// Returns a collection's label: the group's name, or the part of it that a client has chosen.
+    /// Returns a collection's label: the group's name, or the part of it that a client chose.
     func label(_ group: String) -> String {
         guard !named.contains(where: { $0.isSame(as: group) }), isWithinDefault(group) else {
             return group.isEmpty ? "default" : group

@@ -3,9 +3,9 @@ internal import VaultExchange
 internal import VaultFmt
 internal import VaultLocal
 
-/// The collections of a vault: what they contain, and how that is changed. It knows nothing of clients.
+/// The collections of a vault: their contents, and changes to them. It is independent of clients.
 final class VaultCollections {
-    /// A difference between what was listed last and what is listed now.
+    /// A difference between the last listing and the current one.
     enum Change {
         case created(ListedItem)
         case deleted(ListedItem)
@@ -17,9 +17,10 @@ final class VaultCollections {
     let groups: ServedGroups
     let limits: ListingLimits
     private let served: ServedVault
-    /// What was listed last, which is remembered while the vault is locked: names and attributes, and no secret.
+    /// The last listing, which is remembered while the vault is locked: names and attributes, but no secrets.
     private(set) var remembered: Listing?
-    /// Collections that clients have made, and the names of these, the oldest first. They need no items.
+    /// The collections that clients have created, with the names of the clients, oldest first. They need not contain
+    /// any items.
     private var made: [(group: String, client: String)] = []
     private var changes: [Change] = []
 
@@ -32,15 +33,16 @@ final class VaultCollections {
     /// The names of the collections, as far as they are known.
     var names: [String] { remembered?.groups ?? groups.named }
 
-    /// Whether clients get nothing: while the file cannot be read, they do not either.
+    /// Whether nothing is given to clients: the vault is locked, or its file cannot be read.
     var isLocked: Bool { served.lockedReason != nil || served.isUnreadable }
-    /// How often the vault has been locked: it may have been opened again since.
+    /// How many times the vault has been locked. It may have been opened again since.
     var lockCount: UInt64 { served.lockCount }
     var vaultPath: String { served.path }
-    /// What the slot that has opened the vault grants, and whether the vault can be changed; nil while it is locked.
+    /// The access granted by the slot that opened the vault, and whether the vault can be changed; nil while it is
+    /// locked.
     var access: (access: Access, isWritable: Bool)? { served.openAccess }
 
-    /// Opens the vault if it is opened on demand and nobody has to be asked; tells whether a person is.
+    /// Opens the vault if it is opened on demand and that requires no prompt; returns whether a person has to be asked.
     func readiness(now: UInt64) -> ServedVault.Readiness { served.demand(now: now) }
 
     /// Returns what has changed since the last call.
@@ -51,7 +53,7 @@ final class VaultCollections {
 
     // MARK: listing
 
-    /// Returns what the vault contains now; nil while it is locked.
+    /// Returns the current contents of the vault; nil while it is locked.
     func listing(now: UInt64) throws(BusError) -> Listing? {
         guard let vault = served.openVault(now: now) else { return nil }
         return try BusError.vault { () throws(VaultError) in try list(vault) }
@@ -83,7 +85,7 @@ final class VaultCollections {
                 continue
             }
             if !isKnown { found.append(group) }
-            // The place of what is in the record may have changed, but nothing of that is kept.
+            // The location of the record in the file may have changed, but nothing here depends on it.
             if let known = remembered?[item.id], known.revision == item.revision, known.key == item.key {
                 items.append(known)
             } else {
@@ -93,8 +95,8 @@ final class VaultCollections {
         return Listing(state: state, groups: ordered(found), items: items, isComplete: isComplete)
     }
 
-    /// Returns the groups that are named, and then those that were found or made, each once. If these are too many, the
-    /// oldest ones that were made and have no items are forgotten.
+    /// Returns the named groups, followed by those that were found or created, without duplicates. If there are too
+    /// many, the oldest created groups without items are dropped.
     private func ordered(_ found: [String]) -> [String] {
         var others: [String] = []
         for group in found where !Self.has(group, groups.named) { others.append(group) }
@@ -126,10 +128,10 @@ final class VaultCollections {
 
     // MARK: secrets
 
-    /// Returns an item's secret, the one that was listed.
+    /// Returns the secret of an item, which must be the one that was listed.
     ///
-    /// - Throws: `IsLocked`; `NoSuchObject`; `AccessDenied` if it is another device's; `LimitsExceeded` if it is too
-    ///   large; `Failed` if it has just been replaced.
+    /// - Throws: `IsLocked`; `NoSuchObject`; `AccessDenied` if it belongs to another device; `LimitsExceeded` if it is
+    ///   too large; `Failed` if it has just been replaced.
     func secret(of item: ListedItem, now: UInt64) throws(BusError) -> Secret {
         let vault = try open(now: now)
         var changed: Int64?
@@ -139,7 +141,7 @@ final class VaultCollections {
             return opened.takeSecret()
         }
         guard let secret else { throw .noObject() }
-        // What a client may have was decided of the other one.
+        // Whether the client may have the secret was decided for the one that was listed.
         guard changed == item.secretChanged else { throw .failed("the secret has just been replaced; try again") }
         guard secret.count <= BusLimits.secret else {
             throw .limit("programs are given at most \(BusLimits.secret) bytes, and the secret has more")
@@ -148,8 +150,8 @@ final class VaultCollections {
         return secret
     }
 
-    /// Returns the open vault, for what has been decided with the last listing. If it has been locked and opened again
-    /// since, what a person has agreed to is void.
+    /// Returns the open vault, to act on what was decided using the last listing. If the vault has been locked and
+    /// reopened since, a person's consent is no longer valid.
     private func open(now: UInt64) throws(BusError) -> Vault {
         let count = lockCount
         guard let vault = served.openVault(now: now), count == lockCount else { throw .isLocked() }
@@ -158,8 +160,8 @@ final class VaultCollections {
 
     // MARK: locking
 
-    /// Locks the vault, as `vaultfmt lock` does, so that the key that `vaultfmt unlock` keeps does not open it again.
-    /// An agent that was given another factor stays locked.
+    /// Locks the vault, as `vaultfmt lock` does, so that the key kept by `vaultfmt unlock` does not reopen it. An agent
+    /// that was given another factor stays locked.
     func lock() {
         _ = served.lock(at: nil, "a client of the Secret Service locked it")
         // Without a keyring, no key is kept.
@@ -168,10 +170,10 @@ final class VaultCollections {
 
     // MARK: changing
 
-    /// Makes a collection that lasts until the agent ends, and for good with its first item; returns its group. If the
-    /// list is full, the oldest one that was made and has no items gives way.
+    /// Creates a collection and returns its group. It exists until the agent exits, unless an item is stored in it,
+    /// which makes it permanent. If the list is full, the oldest created collection without items is dropped.
     ///
-    /// - `client`: The name of the client that makes it.
+    /// - `client`: The name of the client that creates the collection.
     /// - Throws: `IsLocked`, `AccessDenied`, `LimitsExceeded`.
     func makeCollection(_ name: String, for client: String, now: UInt64) throws(BusError) -> String {
         guard let vault = served.openVault(now: now) else { throw .isLocked() }
@@ -193,7 +195,7 @@ final class VaultCollections {
         return group
     }
 
-    /// Returns the groups that have items.
+    /// Returns the groups that contain items.
     private func filledGroups(_ listing: Listing) -> [String] {
         var filled: [String] = []
         for item in listing.items where filled.last?.isSame(as: item.group) != true && !Self.has(item.group, filled) {
@@ -213,9 +215,9 @@ final class VaultCollections {
 
     /// Stores a secret in a new item, or in one that was listed.
     ///
-    /// - `old`: The item to replace; whoever has agreed to that has agreed to this one.
+    /// - `old`: The item to replace. Consent to replace it applies to this item only.
     /// - Returns: The item's id.
-    /// - Throws: `IsLocked`; `AccessDenied`; `NoSuchObject` if the old item has gone; `LimitsExceeded`.
+    /// - Throws: `IsLocked`; `AccessDenied`; `NoSuchObject` if the old item no longer exists; `LimitsExceeded`.
     func store(_ item: NewItem, replacing old: ListedItem?, now: UInt64) throws(BusError) -> ItemID {
         let vault = try open(now: now)
         if old == nil, let count = remembered?.items.count, count >= limits.itemsToStore {
@@ -237,7 +239,7 @@ final class VaultCollections {
         return id
     }
 
-    /// Replaces an item's secret. Throws as `store` does.
+    /// Replaces an item's secret. Throws the same errors as `store`.
     func replace(_ item: ListedItem, with secret: borrowing Secret, contentType: String, now: UInt64) throws(BusError) {
         let vault = try open(now: now)
         let changes = try Self.changes(contentType: contentType, of: item)
@@ -249,7 +251,7 @@ final class VaultCollections {
         changed(vault, now)
     }
 
-    /// Changes an item's label or its lookup attributes. Throws as `store` does.
+    /// Changes an item's label or its lookup attributes. Throws the same errors as `store`.
     func change(_ item: ListedItem, label: String? = nil, attributes: LookupAttributes? = nil, now: UInt64)
         throws(BusError)
     {
@@ -264,7 +266,7 @@ final class VaultCollections {
         changed(vault, now)
     }
 
-    /// Deletes items together. Throws `IsLocked` and `AccessDenied`.
+    /// Deletes items in a single transaction. Throws `IsLocked` and `AccessDenied`.
     func delete(_ items: [ListedItem], now: UInt64) throws(BusError) {
         let vault = try open(now: now)
         try BusError.vault { () throws(VaultError) in
@@ -277,26 +279,26 @@ final class VaultCollections {
         changed(vault, now)
     }
 
-    /// Forgets a collection that a client has made; one that has items stays.
+    /// Forgets a collection that a client has created, unless it contains items.
     func forget(_ group: String) {
         made.removeAll { $0.group.isSame(as: group) }
         guard let old = remembered else { return }
         setGroups(ordered(filledGroups(old)), of: old)
     }
 
-    /// Notes that the vault was changed.
+    /// Records that the vault was changed.
     private func changed(_ vault: Vault, _ now: UInt64) {
         served.noteUse(now: now)
-        // What was stored is stored, also if it cannot be listed now: the next call lists it.
+        // The change has been stored even if the vault cannot be listed now; the next call lists it.
         do throws(VaultError) { _ = try list(vault) } catch {}
     }
 }
 
 extension VaultCollections {
-    private static let gone = VaultError(.noSuchItem, "the item does not exist any longer")
+    private static let gone = VaultError(.noSuchItem, "the item no longer exists")
     private static let mostTwins = 1000
 
-    /// Returns the key of a new item, which no other item has.
+    /// Returns a key for a new item that no other item has.
     private static func freeKey(
         _ item: NewItem, _ transaction: Transaction, _ attributes: inout Attributes
     ) throws(VaultError) -> ItemKey {
@@ -313,7 +315,7 @@ extension VaultCollections {
 
     /// Sets an item's secret.
     ///
-    /// - `id`: The id of the item that must have the key; nil for a new one.
+    /// - `id`: The id that the item with this key must have; nil for a new item.
     private static func set(
         _ key: ItemKey, _ secret: borrowing Secret, _ changes: AttributeChanges, _ id: ItemID?,
         _ transaction: Transaction
@@ -324,8 +326,8 @@ extension VaultCollections {
         try transaction.set(key, secret: secret, attributes: changes)
     }
 
-    /// Throws `AccessDenied` if an attribute has the name of one that the client is not shown: it would be lost, and
-    /// the new one would be hidden as well.
+    /// Throws `AccessDenied` if an attribute has the same name as one that is hidden from the client: the hidden one
+    /// would be lost, and the new one would be hidden as well.
     private static func changes(
         label: String? = nil, attributes: LookupAttributes? = nil, contentType: String? = nil, of item: ListedItem?
     ) throws(BusError) -> AttributeChanges {
@@ -355,7 +357,7 @@ extension VaultCollections {
 }
 
 extension BusError {
-    /// Calls `body`, and throws its errors as those of the bus.
+    /// Calls `body`, and converts its errors to errors of the bus.
     static func vault<R: ~Copyable>(_ body: () throws(VaultError) -> R) throws(BusError) -> R {
         do throws(VaultError) { return try body() } catch { throw BusError(error) }
     }
@@ -363,7 +365,7 @@ extension BusError {
     init(_ error: VaultError) {
         let message = TerminalText.singleLine(error.description)
         switch error.code {
-        // A slot that does not open any more leaves the vault locked, as the next request finds.
+        // If the slot no longer opens the vault, the vault is locked, as the next request will find.
         case .locked, .noSlotOpens: self = .isLocked(message)
         case .busy: self = .failed("another program is writing to the vault, and has not ended in time: \(message)")
         case .noSuchItem: self = .noObject(message)

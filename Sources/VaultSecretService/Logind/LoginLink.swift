@@ -1,16 +1,20 @@
 internal import Glibc
 internal import VaultAgent
 
-/// A connection to logind, from its beginning to its end.
+/// A connection to logind, for as long as it lasts.
 final class LoginLink {
     private let bus: SystemBus
     private(set) var watch: SessionWatch
-    /// The questions without an answer, by the numbers of the calls.
+    /// The questions that have not been answered, by the numbers of their calls.
     private var asked: [UInt64: SessionWatch.Question] = [:]
-    /// What delays sleep as long as it is open; nil if nothing does.
+    /// A descriptor that delays sleep while it is open; nil if sleep is not delayed.
     private var delay: Int32?
 
-    /// - `session`: The id of the session that the agent was started in.
+    /// The maximum number of questions without an answer. The system's bus allows a connection 128 calls that wait for a
+    /// reply, and refuses more.
+    private static let mostAsked = 64
+
+    /// - `session`: The id of the session in which the agent was started.
     /// - Throws: `unavailable`.
     init(session: String?) throws(AgentError) {
         bus = try SystemBus()
@@ -22,11 +26,11 @@ final class LoginLink {
 
     var wait: (descriptor: Int32, events: Int16) { bus.wait }
 
-    /// Whether sleep waits for this process.
+    /// Whether the system waits for this process before it goes to sleep.
     var delaysSleep: Bool { delay != nil }
 
-    /// Waits until nothing that locks the vault can be missed, and whether sleep can be delayed is known. Throws
-    /// `unavailable` if that takes longer than a number of milliseconds.
+    /// Waits until no event that locks the vault can be missed, and until it is known whether sleep can be delayed.
+    /// Throws `unavailable` if that takes longer than the given number of milliseconds.
     func waitUntilWatching(_ longest: UInt64) throws(AgentError) {
         let end = AgentClock.now() + longest
         while !watch.isWatching || asked.values.contains(.delay) {
@@ -39,7 +43,8 @@ final class LoginLink {
         }
     }
 
-    /// Takes the next message; returns false if there is none. Throws `unavailable` if logind cannot be followed any longer.
+    /// Processes the next message; returns false if there is none. Throws `unavailable` if logind can no longer be
+    /// followed.
     func serveNext() throws(AgentError) -> Bool {
         switch bus.next() {
         case .nothing: return false
@@ -51,10 +56,10 @@ final class LoginLink {
         }
     }
 
-    /// Returns why the vault must be locked; nil if it need not be.
+    /// Returns why the vault must be locked, and forgets the reason; nil if it need not be.
     func takeReason() -> String? { watch.takeReason() }
 
-    /// Lets the machine sleep if it is about to. The vault is locked by then.
+    /// Lets the machine sleep if it is about to. The vault has been locked by then.
     func letSleep() { if watch.isAboutToSleep { endDelay() } }
 
     private func endDelay() {
@@ -85,13 +90,13 @@ final class LoginLink {
 
     private func values(of message: BusMessage) throws(AgentError) -> [BusValue] {
         do throws(BusError) { return try message.values(most: SessionWatch.mostValues) } catch {
-            throw AgentError(.unavailable, "what systemd-logind says cannot be read: \(error.message)")
+            throw AgentError(.unavailable, "a message from systemd-logind cannot be read: \(error.message)")
         }
     }
 
     private func ask() throws(AgentError) {
         if let failure = watch.failure { throw AgentError(.unavailable, failure) }
-        for question in watch.takeQuestions() {
+        for question in watch.takeQuestions(atMost: Self.mostAsked - asked.count) {
             let (method, arguments) = Self.call(question)
             guard let number = bus.call(method, arguments) else {
                 throw AgentError(.unavailable, "the system's bus cannot be used")
@@ -100,7 +105,7 @@ final class LoginLink {
         }
     }
 
-    /// The call that asks a question.
+    /// Returns the method call that asks a question.
     private static func call(_ question: SessionWatch.Question) -> (BusMethod, [String]) {
         func bus(_ member: String) -> BusMethod {
             BusMethod(

@@ -2,18 +2,19 @@ package import VaultAgent
 internal import VaultFmt
 internal import VaultLocal
 
-/// Locks the vault when logind tells that a session of the user is locked or ends, or that the machine is about to sleep.
+/// Locks the vault when logind reports that a session of the user is locked or ends, or that the machine is about to
+/// sleep.
 ///
-/// It does what `vaultfmt lock` does. While logind cannot be followed, the vault is locked, and stays so: otherwise, a
-/// session could be locked without anybody's notice.
+/// This has the same effect as `vaultfmt lock`. The vault is also locked, and kept locked, while logind cannot be
+/// followed, because a session could be locked without this process noticing.
 package final class SessionLock: LockWatch {
     private let session: String?
     private var link: LoginLink?
-    /// When the bus is tried again; nil while there is a connection.
+    /// When to try the bus again; nil while there is a connection.
     private var retry: UInt64?
     /// The pause before the next attempt, in milliseconds.
     private var pause = SessionLock.firstPause
-    /// Whether there may be more messages than were taken.
+    /// Whether there may be more messages than have been processed.
     private var hasMore = true
 
     private static let mostAtOnce = 256
@@ -22,9 +23,9 @@ package final class SessionLock: LockWatch {
     /// How long logind may take to answer when the agent starts, in milliseconds.
     private static let patience: UInt64 = 10_000
 
-    /// Connects to the system's bus, and waits until logind has described the user's sessions.
+    /// Connects to the system bus, and waits until logind has described the user's sessions.
     ///
-    /// - `session`: The id of the session that the agent was started in, as in XDG_SESSION_ID; nil if that is not known.
+    /// - `session`: The id of the session in which the agent was started, as in XDG_SESSION_ID; nil if it is unknown.
     /// - Throws: `unavailable` without libsystemd, without a system bus, or without logind.
     package init(session: String?) throws(AgentError) {
         self.session = session
@@ -36,7 +37,7 @@ package final class SessionLock: LockWatch {
     /// Whether there is a session that can be locked.
     package var hasSession: Bool { link?.watch.hasSession ?? false }
 
-    /// Whether the machine does not sleep before the vault is locked.
+    /// Whether the machine waits until the vault is locked before it goes to sleep.
     package var delaysSleep: Bool { link?.delaysSleep ?? false }
 
     package var wait: (descriptor: Int32, events: Int16)? { link?.wait }
@@ -58,16 +59,16 @@ package final class SessionLock: LockWatch {
             pause = Self.firstPause
             vault.allowOpening()
         } catch {
-            // Again and again, it would only be locked again.
+            // Lock only once, rather than with each failed attempt to reconnect.
             if !vault.isBarred { lock(vault, error.message) }
-            vault.bar("\(error.message): nobody would tell that the session is locked")
+            vault.bar("\(error.message): a locked session would go unnoticed")
             link = nil
             retry = AgentClock.now() + pause
             pause = min(pause * 2, Self.longestPause)
         }
     }
 
-    /// Locks the vault for all who use it on this machine.
+    /// Locks the vault for every program on this machine that uses it.
     private func lock(_ vault: ServedVault, _ reason: String) {
         _ = vault.lock(at: nil, reason)
         // Without a keyring, no key is kept.

@@ -1,23 +1,24 @@
-/// What logind tells of sessions, as far as it locks the vault (org.freedesktop.login1(5)). It knows nothing of the bus:
-/// `LoginLink` asks its questions, and passes on the answers and the signals.
+/// Decides from what logind reports about sessions when to lock the vault (org.freedesktop.login1(5)). It does not use
+/// the bus itself: `LoginLink` sends its questions, and passes on the answers and signals.
 ///
-/// The sessions that count are the user's that have a seat (a screen and keyboard of this machine) or are graphical, and the
-/// one that the agent was started in. A session that nobody has described yet counts, too: it may be the user's.
+/// The relevant sessions are those of the user that have a seat (a screen and keyboard of this machine) or are
+/// graphical, and the one in which the agent was started. A session that has not been described yet also counts,
+/// because it may be one of them.
 struct SessionWatch {
-    /// What is asked.
+    /// Something to ask logind or the bus.
     enum Question: Equatable {
-        /// That the bus sends the signals that a rule describes.
+        /// Ask the bus to send the signals that match a rule.
         case signals(rule: String)
-        /// Which connection has logind's name.
+        /// Ask which connection owns logind's name.
         case owner
         case sessions
-        /// The properties of the session at a path.
+        /// Ask for the properties of the session at a path.
         case session(String)
-        /// A descriptor that delays sleep as long as it is open.
+        /// Ask for a descriptor that delays sleep while it is open.
         case delay
     }
 
-    /// A signal of a connection that is believed.
+    /// A signal from a trusted connection.
     struct Signal {
         let path: String
         let interface: String
@@ -36,24 +37,24 @@ struct SessionWatch {
     static let session = "org.freedesktop.login1.Session"
     static let properties = "org.freedesktop.DBus.Properties"
     private static let graphical: Set = ["x11", "wayland", "mir"]
-    /// The sessions that are kept, of all users.
+    /// The maximum number of sessions to keep track of, including those of other users.
     static let most = 2048
-    /// The values in what logind tells. Of each session, its list has 6.
+    /// The maximum number of values in one reply. logind's list has 6 values for each session.
     static let mostValues = 8 * most
 
-    /// The object of the user, who has a number.
+    /// The path of the user's object, which contains the user's number.
     private let user: String
-    /// The id of the session that the agent was started in; nil if that is not known.
+    /// The id of the session in which the agent was started; nil if it is unknown.
     private let own: String?
-    /// The connection that has logind's name; nil until that is known.
+    /// The connection that owns logind's name; nil until it is known.
     private var owner: String?
-    /// The sessions that count, by their objects' paths.
+    /// The relevant sessions, by the paths of their objects.
     private var sessions: [String: Known] = [:]
-    /// The sessions that must be described before this watches; nil before they are known.
+    /// The sessions that must be described before watching is complete; nil until they are known.
     private var undescribed: Set<String>?
     private var questions: [Question]
     private var reason: String?
-    /// Why logind cannot be followed any longer; nil if it can.
+    /// Why logind can no longer be followed; nil if it can.
     private(set) var failure: String?
     /// Whether the machine is about to sleep.
     private(set) var isAboutToSleep = false
@@ -62,7 +63,7 @@ struct SessionWatch {
         self.user = "\(Self.object)/user/_\(user)"
         own = session
         let from = "type='signal',sender='\(Self.logind)'"
-        // What is asked first is answered first: no change of the owner is missed.
+        // Questions are answered in order, so no change of the owner is missed.
         questions = [
             .signals(
                 rule: "type='signal',sender='\(SystemBus.daemon)',interface='\(SystemBus.daemon)',"
@@ -73,30 +74,31 @@ struct SessionWatch {
         ]
     }
 
-    /// Whether nothing that locks the vault can be missed.
+    /// Whether no event that locks the vault can be missed.
     var isWatching: Bool { owner != nil && undescribed?.isEmpty == true && failure == nil }
 
-    /// Whether there is a session that counts.
+    /// Whether there is a relevant session.
     var hasSession: Bool { !sessions.isEmpty }
 
-    /// Returns what is to be asked, and forgets it.
-    mutating func takeQuestions() -> [Question] {
-        defer { questions = [] }
-        return questions
+    /// Returns the next questions to ask, at most the given number, and forgets them.
+    mutating func takeQuestions(atMost most: Int = .max) -> [Question] {
+        let taken = Array(questions.prefix(max(most, 0)))
+        questions.removeFirst(taken.count)
+        return taken
     }
 
-    /// Returns why the vault must be locked, and forgets it; nil if it need not be.
+    /// Returns why the vault must be locked, and forgets the reason; nil if it need not be.
     mutating func takeReason() -> String? {
         defer { reason = nil }
         return reason
     }
 
-    /// Whether a message of a connection is believed. Anybody may send one to this process.
+    /// Returns whether messages from a connection are trusted. Any program can send a message to this process.
     func believes(_ sender: String) -> Bool { sender == SystemBus.daemon || sender == owner }
 
     // MARK: answers
 
-    /// Takes the answer to a question; nil if it is an error.
+    /// Processes the answer to a question; nil values mean an error.
     mutating func answer(_ question: Question, _ values: [BusValue]?) {
         switch question {
         case .signals:
@@ -121,7 +123,7 @@ struct SessionWatch {
             }
         case .session(let path):
             undescribed?.remove(path)
-            // A session that cannot be described goes on to count, until it ends.
+            // A session that cannot be described continues to count until it ends.
             if let values, sessions[path] != nil { describe(path, Self.named(values.first)) }
         case .delay: break
         }
@@ -136,7 +138,7 @@ struct SessionWatch {
         questions.append(.session(path))
     }
 
-    /// Asks about a session that has been asked about before.
+    /// Asks again about a session that has already been asked about.
     private mutating func askAgain(_ path: String) {
         if !questions.contains(.session(path)) { questions.append(.session(path)) }
     }
@@ -147,7 +149,7 @@ struct SessionWatch {
             sessions[path] = nil
             return
         }
-        // It has ended, and some of its programs have not: logind removes it only when these have ended, too.
+        // The session has ended, but some of its processes have not; logind removes the session only after they have.
         if case .text("closing")? = properties["State"] {
             end(path)
             return
@@ -162,7 +164,7 @@ struct SessionWatch {
 
     private func counts(_ properties: [String: BusValue]) -> Bool {
         if let own, case .text(own)? = properties["Id"] { return true }
-        // Others are those of the greeter, of timers, and of the user's manager.
+        // Other classes are those of the greeter, of timers, and of the user's service manager.
         guard case .text(let kind)? = properties["Class"], kind.hasPrefix("user") else { return false }
         if case .structure(let seat)? = properties["Seat"], case .text(let name)? = seat.first, !name.isEmpty {
             return true
@@ -177,7 +179,7 @@ struct SessionWatch {
 
     private mutating func lockWithSession() { reason = "the session was locked" }
 
-    /// Reads a dictionary of names and values of any type.
+    /// Reads a dictionary that maps names to values of any type.
     private static func named(_ value: BusValue?) -> [String: BusValue] {
         guard case .array(_, let entries)? = value else { return [:] }
         var all: [String: BusValue] = [:]
@@ -187,7 +189,7 @@ struct SessionWatch {
 
     // MARK: signals
 
-    /// Takes a signal.
+    /// Processes a signal.
     mutating func take(_ signal: Signal) {
         switch (signal.interface, signal.member) {
         case (SystemBus.daemon, "NameOwnerChanged"):
@@ -196,7 +198,7 @@ struct SessionWatch {
         case (Self.manager, "PrepareForSleep"): prepareForSleep(signal.values)
         case (Self.manager, "SessionNew"):
             if case .path(let path)? = signal.values.last { begin(path) }
-            // One that has ended may still have programs, and of that, logind sends no signal.
+            // A session that has ended may still have running processes, and logind sends no signal about that.
             for case (let path, .watched) in sessions { askAgain(path) }
         case (Self.manager, "SessionRemoved"):
             guard case .path(let path)? = signal.values.last else { return }
@@ -213,7 +215,7 @@ struct SessionWatch {
             let names: [String] = unsaid.compactMap { value -> String? in
                 if case .text(let name) = value { name } else { nil }
             }
-            // A session that leaves the screen may have ended.
+            // A session that is no longer in the foreground may have ended.
             if names.contains("LockedHint") || names.contains("Active") || said["Active"] != nil {
                 askAgain(signal.path)
             }

@@ -1,10 +1,10 @@
 internal import CUserBus
 internal import VaultAgent
 
-/// A connection to the system's bus, for signals, and for calls whose replies come later.
+/// A connection to the system bus, for signals and for asynchronous calls.
 final class SystemBus {
     private let bus: UnsafeMutableRawPointer
-    /// Failures in a row.
+    /// The number of consecutive failures.
     private var failures = 0
 
     /// The name of the bus itself.
@@ -26,12 +26,12 @@ final class SystemBus {
 
     deinit { user_bus_close(bus) }
 
-    /// What to wait for, as for poll(2).
+    /// The descriptor and events to wait for, as for poll(2).
     var wait: (descriptor: Int32, events: Int16) {
         (user_bus_descriptor(bus), Int16(truncatingIfNeeded: max(user_bus_events(bus), 0)))
     }
 
-    /// Returns the next message, without waiting.
+    /// Returns the next message without waiting.
     func next() -> BusConnection.Received {
         var message: UnsafeMutableRawPointer?
         let result = user_bus_process(bus, &message)
@@ -40,12 +40,13 @@ final class SystemBus {
             if let message { return .message(BusMessage(message)) }
             return result > 0 ? .other : .nothing
         }
-        // libsystemd may fail for one message, which is then gone; one that fails again and again blocks all others.
+        // If libsystemd fails for one message, that message is gone. A failure that keeps repeating blocks all other
+        // messages.
         failures += 1
         return user_bus_is_open(bus) != 0 && failures < BusLimits.busFailures ? .other : .end
     }
 
-    /// Calls a method. Returns the number of the call, which its reply has; nil if it cannot be sent.
+    /// Calls a method. Returns the number of the call, which identifies its reply; nil if the call cannot be sent.
     func call(_ method: BusMethod, _ arguments: [String]) -> UInt64? {
         var made: UnsafeMutableRawPointer?
         let result = user_bus_new_call(bus, &made, method.owner, method.path, method.interface, method.member)
@@ -61,7 +62,7 @@ final class SystemBus {
 
 /// A method of an object on the bus.
 struct BusMethod: Equatable {
-    /// The name of the connection that has the object.
+    /// The name of the connection that owns the object.
     let owner: String
     let path: String
     let interface: String
@@ -69,7 +70,7 @@ struct BusMethod: Equatable {
 }
 
 extension BusMessage {
-    /// The number of the call that this is the reply to; nil if it is not a reply.
+    /// The number of the call that this message replies to; nil if it is not a reply.
     var repliedCall: UInt64? {
         var number: UInt64 = 0
         return user_bus_message_call(pointer, &number) >= 0 ? number : nil
@@ -77,7 +78,7 @@ extension BusMessage {
 
     var isError: Bool { user_bus_message_type(pointer) == USER_BUS_ERROR }
 
-    /// Returns a copy of the descriptor that the message holds, which the caller closes; nil if it holds none.
+    /// Returns a copy of the descriptor in the message, which the caller must close; nil if there is none.
     func takeDescriptor() -> Int32? {
         let descriptor = user_bus_read_descriptor(pointer)
         return descriptor >= 0 ? descriptor : nil

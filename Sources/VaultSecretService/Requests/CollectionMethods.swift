@@ -25,7 +25,7 @@ extension SecretService {
         }
     }
 
-    /// Stores an item; returns its path, or the prompt of a person who must agree first.
+    /// Stores an item; returns its path, or a prompt if a person must consent first.
     ///
     /// - Throws: `NoSession`; `IsLocked`; `LimitsExceeded`; `InvalidArgs`; `AccessDenied`.
     private func create(
@@ -54,7 +54,7 @@ extension SecretService {
         return [.path(try store(item, replacing: old, for: client, now: now)), .noPath]
     }
 
-    /// Stores an item, and returns its path.
+    /// Stores an item and returns its path.
     ///
     /// - `old`: The item to replace.
     func store(
@@ -66,7 +66,7 @@ extension SecretService {
         return ServiceObject.item(group: item.group, id).path
     }
 
-    /// Returns the secret that a client has sent.
+    /// Decrypts the secret that a client has sent.
     func opened(_ secret: ServiceSecret, _ cipher: SessionCipher) throws(BusError) -> Secret {
         let plain = try cipher.opened(secret)
         guard plain.count <= BusLimits.secret else {
@@ -89,10 +89,11 @@ extension SecretService {
         return type
     }
 
-    /// Deletes the items that clients see in a collection, and the collection if it has no others.
+    /// Deletes the items that clients see in a collection, and the collection itself if no other items remain.
     ///
-    /// - `agreed`: The items that a person has agreed to, with the times of their secrets; nil stands for all. What was
-    ///   stored since the question stays, also in one of these items, and the collection with it.
+    /// - `agreed`: The items that a person has agreed to delete, with the times at which their secrets were set; nil
+    ///   deletes all. Anything stored after the question was asked is kept, even if it is the secret of one of these
+    ///   items, and the collection is kept with it.
     func deleteCollection(
         _ group: String, agreed: [ItemID: Int64]? = nil, for client: BusClient, now: UInt64
     ) throws(BusError) {

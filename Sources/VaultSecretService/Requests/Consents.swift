@@ -1,27 +1,27 @@
 internal import VaultFmt
 
-/// What clients may do without a question although each item is locked for each client (`--confirm`).
+/// What clients may do without asking when each item is locked for each client (`--confirm`).
 struct Consents {
-    /// The items that a person has let a client read and change, by the client's name.
+    /// The items that a person has allowed a client to read and change, by the client's name.
     private var agreed: [String: Set<ItemID>] = [:]
-    /// The items whose secret a client has stored itself, with the time of that: it knows this secret, and no later
-    /// one.
+    /// The items whose secret a client has set itself, with the time at which it did: the client knows this secret, but
+    /// none that was set later.
     private var stored: [String: [ItemID: Int64]] = [:]
-    /// The items that a client has made, and in which nobody else has stored a secret since.
+    /// The items that a client has created and in which no other client has stored a secret since.
     private var made: [String: Set<ItemID>] = [:]
 
-    /// Whether a client may read and change an item.
+    /// Returns whether a client may read and change an item.
     func allow(_ item: ListedItem, _ client: BusClient) -> Bool {
         agreed[client.name]?.contains(item.id) ?? false || hasStored(item, client)
     }
 
-    /// Whether the secret of an item is one that a client has stored itself.
+    /// Returns whether a client has set the current secret of an item itself.
     private func hasStored(_ item: ListedItem, _ client: BusClient) -> Bool {
         stored[client.name]?[item.id] == item.secretChanged
     }
 
-    /// Whether nothing of anybody else is lost if a client deletes an item. Whoever was only let into an item is asked:
-    /// it has earlier values.
+    /// Returns whether a client can delete an item without losing anyone else's data. A client that was merely allowed
+    /// to use the item must ask, because the item has earlier values.
     func isOwn(_ item: ListedItem, _ client: BusClient) -> Bool {
         made[client.name]?.contains(item.id) ?? false && hasStored(item, client)
     }
@@ -30,9 +30,9 @@ struct Consents {
         agreed[client.name, default: []].formUnion(items)
     }
 
-    /// Notes that a client has stored an item's secret; returns the names of those who do not know it any longer.
+    /// Records that a client has set an item's secret; returns the names of the clients that no longer know the secret.
     ///
-    /// - `old`: The item before; nil if the client has made it.
+    /// - `old`: The item before the change; nil if the client has created it.
     mutating func noteStored(_ item: ListedItem, replacing old: ListedItem?, by client: BusClient) -> [String] {
         let isOwn = old.map { self.isOwn($0, client) } ?? true
         for name in made.keys { made[name]?.remove(item.id) }
@@ -46,14 +46,14 @@ struct Consents {
         return others
     }
 
-    /// Takes back what a client may do with an item.
+    /// Revokes a client's permission to use an item.
     mutating func takeBack(_ item: ItemID, from client: BusClient) {
         agreed[client.name]?.remove(item)
         stored[client.name]?[item] = nil
         made[client.name]?.remove(item)
     }
 
-    /// Forgets an item that does not exist any longer.
+    /// Forgets an item that no longer exists.
     mutating func forget(_ item: ItemID) {
         for name in agreed.keys { agreed[name]?.remove(item) }
         for name in stored.keys { stored[name]?[item] = nil }

@@ -1,6 +1,6 @@
-/// The descriptions of objects, for tools that show what is on the bus.
+/// Descriptions of objects, for tools that inspect the bus.
 enum Introspection {
-    /// - `hasChildren`: Whether the objects below it are named.
+    /// - `hasChildren`: Whether to list the object's children.
     static func description(
         of object: ServiceObject, _ service: SecretService, hasChildren: Bool = true, now: UInt64
     ) -> String {
@@ -10,14 +10,15 @@ enum Introspection {
         return text + "</node>"
     }
 
-    /// Returns the description of an object above the service, which has nothing but children; nil for any other path.
+    /// Returns the description of an object above the service, which has only children; nil for any other path.
     static func ancestor(_ path: String) -> String? {
         let children = ["/": "org", "/org": "freedesktop", "/org/freedesktop": "secrets"]
         return children[path].map { "<node><node name=\"\($0)\"/></node>" }
     }
 
-    /// The names of the objects below one, which consist of letters, digits and `_`. Tools ask for the description of
-    /// each of them, so none is left out on the way to one below. Sessions and prompts are their clients' own.
+    /// The names of an object's children, which consist of letters, digits and `_`. Tools ask for the description of
+    /// each child in turn, so every parent is listed. Sessions and prompts are not listed, because they are private to
+    /// their clients.
     private static func children(of object: ServiceObject, _ service: SecretService, now: UInt64) -> [String] {
         switch object {
         case .service: return ["aliases", "collection"]

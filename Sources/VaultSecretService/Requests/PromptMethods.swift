@@ -10,10 +10,10 @@ extension SecretService {
         var arguments = BusArguments(call)
         switch call.member {
         case "Prompt":
-            // The identifier of a window, which this service has no use for.
+            // The identifier of the client's window, which this service does not use.
             _ = try arguments.text()
             try arguments.end()
-            guard !prompt.isAsked else { throw .failed("the prompt has been shown already") }
+            guard !prompt.isAsked else { throw .failed("the prompt has already been shown") }
             prompts.setAsked(number)
             goOn(number, now: now)
         case "Dismiss":
@@ -24,15 +24,15 @@ extension SecretService {
         return []
     }
 
-    /// Makes a prompt, and returns its path.
+    /// Creates a prompt and returns its path.
     func prompt(_ action: ServicePrompts.Action, for client: BusClient) throws(BusError) -> BusValue {
         .path(ServiceObject.prompt(try prompts.add(action, for: client)).path)
     }
 
-    /// Whether `nextQuestion` may have one.
+    /// Whether `nextQuestion` may return a question.
     package var hasQuestion: Bool { prompts.hasQuestion }
 
-    /// Takes the next question for a person.
+    /// Returns the next question for a person, and forgets it.
     package func nextQuestion(now: UInt64) -> PersonQuestion? {
         while let (number, kind) = prompts.nextQuestion() {
             guard case .consent = kind else {
@@ -44,7 +44,7 @@ extension SecretService {
                 prompts.setPut(number, about: question.items, secretTimes: secretTimes(of: question.items))
                 return PersonQuestion(number: number, kind: .confirm(question.text))
             }
-            // A person has agreed to it meanwhile, with another question, or it is gone.
+            // A person has agreed to this in another question in the meantime, or its subject no longer exists.
             carryOut(number, now: now)
             noteTime()
         }
@@ -57,20 +57,21 @@ extension SecretService {
         return times
     }
 
-    /// Opens the vault if it is opened on demand and nobody has to be asked; tells whether a person is.
+    /// Opens the vault if it is opened on demand and that requires no prompt; returns whether a person has to be asked.
     func readiness(now: UInt64) -> ServedVault.Readiness { collections.readiness(now: now) }
 
-    /// The question for the vault's passphrase, for the client of a prompt; nil if that has gone.
+    /// Returns the question for the vault's passphrase on behalf of a prompt's client; nil if the prompt no longer
+    /// exists.
     func passphraseQuestion(_ number: UInt64) -> String? {
         guard let client = prompts[number]?.client else { return nil }
         return AgentPeer(process: client.process, program: client.program)
             .passphraseQuestion(vault: collections.vaultPath)
     }
 
-    /// Returns whether somebody still waits for the answer to a question, by its number.
+    /// Returns whether anyone is still waiting for the answer to a question, given its number.
     package func isAwaited(_ number: UInt64) -> Bool { prompts[number] != nil }
 
-    /// Takes a person's answer.
+    /// Handles a person's answer.
     package func take(_ answer: PersonAnswer, to question: PersonQuestion, now: UInt64) {
         guard let prompt = prompts[question.number] else { return }
         switch (question.kind, answer.refusal) {
@@ -86,7 +87,7 @@ extension SecretService {
         noteTime()
     }
 
-    /// Carries out what a prompt is for, or asks a person first.
+    /// Performs a prompt's action, or asks a person first.
     func goOn(_ number: UInt64, now: UInt64, isUnlockAsked: Bool = false) {
         guard let prompt = prompts[number] else { return }
         let isOpen: Bool
@@ -99,7 +100,7 @@ extension SecretService {
         prompts.ask(number, .consent)
     }
 
-    /// Refuses what a prompt is for.
+    /// Refuses a prompt's action.
     private func refuse(_ number: UInt64, because reason: String) {
         guard let prompt = prompts[number] else { return }
         note("refused: \(subject(prompt).map { $0.text + ": " } ?? "")\(reason)", by: prompt.client)
@@ -108,16 +109,16 @@ extension SecretService {
 
     // MARK: carrying out
 
-    /// Carries out what a prompt is for.
+    /// Performs a prompt's action.
     ///
-    /// - `agreed`: The items that a person was asked about and has agreed to; nil if nobody had to be asked.
+    /// - `agreed`: The items that a person has agreed to; nil if no question was necessary.
     private func carryOut(_ number: UInt64, now: UInt64, agreed: [ItemID]? = nil) {
         guard let prompt = prompts[number] else { return }
         let subject = subject(prompt)?.text
         do throws(BusError) {
             guard let listing = try collections.listing(now: now) else { throw .isLocked() }
             try requireNoLock()
-            // It may need consent although it did not a moment ago.
+            // The action may need consent by now, even if it did not a moment ago.
             guard agreed != nil || question(prompt) == nil else { return prompts.ask(number, .consent) }
             switch prompt.action {
             case .unlock(let paths): try unlock(number, prompt, paths, agreed ?? [], now: now)
@@ -134,10 +135,13 @@ extension SecretService {
                 reply(to: number, values)
             case .replace(let id, let item):
                 let old = try Self.found(listing.item(item.group, id))
+                if agreed != nil { try prompt.requireAgreed(old) }
                 let made = try store(item, replacing: old, for: prompt.client, now: now)
                 end(number, isDismissed: false, made: made)
             case .deleteItem(let group, let id):
-                try delete(try Self.found(listing.item(group, id)), for: prompt.client, now: now)
+                let item = try Self.found(listing.item(group, id))
+                if agreed != nil { try prompt.requireAgreed(item) }
+                try delete(item, for: prompt.client, now: now)
                 end(number, isDismissed: false)
             case .deleteCollection(let group):
                 let agreedTimes = agreed == nil ? nil : prompt.secretTimes
@@ -155,7 +159,7 @@ extension SecretService {
         return item
     }
 
-    /// Unlocks what a person has agreed to, and asks about the rest.
+    /// Unlocks the items that a person has agreed to, and asks about the rest.
     private func unlock(
         _ number: UInt64, _ prompt: ServicePrompts.Prompt, _ paths: [String], _ agreed: [ItemID], now: UInt64
     ) throws(BusError) {
@@ -164,7 +168,7 @@ extension SecretService {
             let names = agreed.compactMap { collections.remembered?[$0] }.map(Self.name).joined(separator: ", ")
             note("unlocked the \(agreed.count == 1 ? "secret" : "secrets") \(names)", by: prompt.client)
         }
-        // What was asked for while the vault was locked may not exist.
+        // The client asked for these while the vault was locked, so they may not exist.
         var known: [String] = []
         for path in paths where try exists(path, now: now) { known.append(path) }
         prompts.replace(number, .unlock(known))
@@ -174,19 +178,19 @@ extension SecretService {
         end(number, isDismissed: false)
     }
 
-    /// Dismisses the prompts that have no effect, or keep a secret, while the vault is locked: nobody should be asked
-    /// in vain.
+    /// While the vault is locked, dismisses the prompts that cannot have any effect and those that hold a secret, so
+    /// that nobody is asked in vain.
     func endVoidPrompts() {
         for number in prompts.numbersAwaitingConsent { refuse(number, because: "the vault was locked") }
         for number in prompts.numbersWithSecret { end(number, isDismissed: true) }
     }
 
-    /// Ends all prompts and waiting calls: the agent ends. Otherwise, their clients would wait in vain.
+    /// Ends all prompts and waiting calls because the agent is exiting; otherwise their clients would wait forever.
     package func endPrompts() {
         for number in prompts.numbers { end(number, isDismissed: true) }
     }
 
-    /// - `made`: The path of what was stored.
+    /// - `made`: The path of the item that was stored.
     private func end(_ number: UInt64, isDismissed: Bool, made: String = "/") {
         guard let prompt = prompts[number] else { return }
         prompts.remove(number)

@@ -4,17 +4,17 @@ internal import VaultLocal
 
 // The questions to a person.
 extension SecretService {
-    /// Returns the question that a person must agree to, and the items that it names; nil if there is nothing to ask.
+    /// Returns the question to ask a person, and the items that it names; nil if no question is necessary.
     func question(_ prompt: ServicePrompts.Prompt) -> (text: String, items: [ItemID])? {
         guard confirms, let subject = subject(prompt) else { return nil }
         return (Self.sentence(subject.text, prompt.client), subject.items)
     }
 
     private static func sentence(_ subject: String, _ client: BusClient) -> String {
-        "Allow \(quoted(client.program)) (process \(client.process)) to \(subject)?"
+        "Allow \(TerminalText.quoted(client.program)) (process \(client.process)) to \(subject)?"
     }
 
-    /// Says what a prompt lets its client do, and with which items; nil if that is nothing.
+    /// Describes what a prompt allows its client to do, and with which items; nil if there is nothing.
     func subject(_ prompt: ServicePrompts.Prompt) -> (text: String, items: [ItemID])? {
         switch prompt.action {
         case .unlock(let paths): return reading(paths.compactMap(listed), prompt.client)
@@ -33,11 +33,12 @@ extension SecretService {
             return ("delete the item \(Self.name(item))", [id])
         case .deleteCollection(let group):
             let items = collections.remembered?.items(in: group).map(\.id) ?? []
-            return ("delete the collection \(Self.quoted(group)) \(Self.countText(items.count))", items)
+            let name = TerminalText.quoted(group, limit: .max)
+            return ("delete the collection \(name) \(Self.countText(items.count))", items)
         }
     }
 
-    /// Everything that is agreed to is named: what does not fit in one question is asked in the next one.
+    /// Everything that a person agrees to is named; what does not fit in one question is asked in the next.
     private func reading(_ items: [ListedItem], _ client: BusClient) -> (text: String, items: [ItemID])? {
         let locked = items.filter { isLocked($0, for: client) }
         guard !locked.isEmpty else { return nil }
@@ -52,7 +53,7 @@ extension SecretService {
         }
     }
 
-    /// Says how many items a collection has.
+    /// Describes the number of items in a collection.
     static func countText(_ items: Int) -> String {
         switch items {
         case 0: "without items"
@@ -66,20 +67,9 @@ extension SecretService {
         return collections.remembered?.item(group, id)
     }
 
-    /// An item's label, and the access group, since a client can make a collection with the label of another.
-    static func name(_ item: ListedItem) -> String { "\(quoted(item.label)) in \(quoted(item.group))" }
-
-    /// Returns a name in quotes, escaped and shortened. A quote in it is escaped, too: it would look like the end of
-    /// the name.
-    static func quoted(_ name: String) -> String {
-        let escaped = TerminalText.escaped(name).unicodeScalars
-        var text = "'"
-        for scalar in escaped.prefix(longestName) {
-            if scalar == "'" { text += "\\" }
-            text.unicodeScalars.append(scalar)
-        }
-        return text + (escaped.count > longestName ? "…'" : "'")
+    /// Returns an item's label and its access group, because a client can create a collection with the same label as
+    /// another. They are not shortened, because items whose names differ only at the end would look the same.
+    static func name(_ item: ListedItem) -> String {
+        "\(TerminalText.quoted(item.label, limit: .max)) in \(TerminalText.quoted(item.group, limit: .max))"
     }
-
-    private static let longestName = 80
 }

@@ -1,9 +1,10 @@
 internal import VaultFmt
+internal import VaultLocal
 
-// What `agent status` tells of calls that are refused.
+// What `agent status` reports about refused calls.
 extension SecretService {
-    /// Notes that a call is refused. Calls that no state of the vault would allow, such as those of an object that does
-    /// not exist, are mistakes of the program, and are not told.
+    /// Records that a call was refused. Calls that would fail in any state of the vault, such as those to nonexistent
+    /// objects, are programming errors and are not reported.
     package func noteRefusal(of call: BusCall, _ error: BusError) {
         guard Self.refusals.contains(error.name) else { return }
         noteRefusal(attempt(call), error, call.client)
@@ -13,7 +14,7 @@ extension SecretService {
         BusError.isLocked().name, BusError.denied("").name, BusError.limit("").name, BusError.failed("").name,
     ]
 
-    /// Says what a client has tried.
+    /// Describes what a client has tried to do.
     private func attempt(_ call: BusCall) -> String {
         switch (call.member, resolved(call.path)) {
         case ("GetSecret", .item(let group, let id)?): "read the secret \(known(group, id))"
@@ -21,8 +22,8 @@ extension SecretService {
         case ("Delete", .item(let group, let id)?): "delete the item \(known(group, id))"
         case ("Set", .item(let group, let id)?): "change the label or the attributes of \(known(group, id))"
         case ("CreateItem", .collection(let group)?):
-            "store the secret \(Self.quoted(Self.label(ofNew: call))) in \(Self.quoted(group))"
-        case ("Delete", .collection(let group)?): "delete the collection \(Self.quoted(group))"
+            "store the secret \(TerminalText.quoted(Self.label(ofNew: call))) in \(TerminalText.quoted(group))"
+        case ("Delete", .collection(let group)?): "delete the collection \(TerminalText.quoted(group))"
         case ("CreateCollection", _): "make a collection"
         case ("SearchItems", _): "search"
         case ("GetSecrets", _): "read secrets"
@@ -34,12 +35,12 @@ extension SecretService {
         }
     }
 
-    /// An item's name, or its id if the item is not known.
+    /// Returns an item's name, or its id if the item is unknown.
     private func known(_ group: String, _ id: ItemID) -> String {
-        collections.remembered?.item(group, id).map(Self.name) ?? "\(id) in \(Self.quoted(group))"
+        collections.remembered?.item(group, id).map(Self.name) ?? "\(id) in \(TerminalText.quoted(group))"
     }
 
-    /// The label that a client gives a new item; empty if it gives none.
+    /// Returns the label that a client has given a new item; empty if there is none.
     private static func label(ofNew call: BusCall) -> String {
         guard case .array("{sv}", let entries)? = call.arguments.first else { return "" }
         for case .entry(.text(let name), .variant(.text(let label))) in entries

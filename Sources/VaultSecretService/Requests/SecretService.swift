@@ -5,35 +5,35 @@ internal import VaultLocal
 /// The answer to a call.
 package enum ServiceAnswer: Sendable {
     case reply(Result<[BusValue], BusError>)
-    /// It is in `takeReplies` later, under this number: a person is asked first.
+    /// There is no answer until a person has been asked. `takeReplies` then returns it under this number.
     case later(UInt64)
 }
 
-/// Answers the calls of the Secret Service. It knows nothing of the bus, and never waits.
+/// Answers calls to the Secret Service. It does not use the bus, and it never blocks.
 ///
-/// Every process that may use the user's bus may ask it. With `confirms`, each item is locked for each client until a
-/// person has agreed that this client may have it, or until it has stored the item's secret itself.
+/// Any process with access to the user's bus may call it. With `confirms`, each item is locked for each client until a
+/// person allows this client to use it, or until the client stores the item's secret itself.
 package final class SecretService {
     let collections: VaultCollections
-    /// Whether a person is asked before a secret is given away, or an item deleted.
+    /// Whether to ask a person before a client can read a secret or delete an item.
     let confirms: Bool
     var sessions = ServiceSessions()
     var prompts = ServicePrompts()
-    /// They are forgotten when the vault is locked.
+    /// Cleared when the vault is locked.
     private var consents = Consents()
-    /// How often the vault had been locked when the consents were given: others have no effect.
+    /// The vault's lock count when the consents were given; consents from before another lock are void.
     private var knownLocks: UInt64
-    /// Collections by the aliases that clients have made; the default one is the user's to choose.
+    /// Collections by the aliases that clients have created; the default collection is chosen by the user.
     var aliases: [(name: String, group: String)] = []
     private var signals: [BusSignal] = []
     private var replies: [(number: UInt64, values: [BusValue]?)] = []
     private var events: [(action: String, peer: AgentPeer)] = []
-    /// What each client was refused last, if it has done nothing else since.
+    /// The last refusal of each client, unless the client has done something else since.
     private var lastRefusals: [String: String] = [:]
     private var wasLocked: Bool
 
-    /// - `vault`: The vault, which the ssh agent may use too.
-    /// - `groups`: The access groups that are collections.
+    /// - `vault`: The vault, which the SSH agent may also use.
+    /// - `groups`: The access groups to serve as collections.
     /// - `confirms`: Whether a person is asked.
     package init(
         _ vault: ServedVault, _ groups: ServedGroups, confirms: Bool, limits: ListingLimits = ListingLimits()
@@ -44,7 +44,7 @@ package final class SecretService {
         knownLocks = collections.lockCount
     }
 
-    /// What is served and how, in words for `agent status`.
+    /// A description of what is served, for `agent status`.
     package var summary: String {
         var parts: [String] = []
         if confirms { parts.append("a person is asked about each item (--confirm)") }
@@ -55,7 +55,7 @@ package final class SecretService {
         }
         let names = collections.names.prefix(Self.mostNames).map { group in
             let isGranted = granted?.contains { $0.isSame(as: group) } ?? true
-            return Self.quoted(group) + (isGranted ? "" : " (not granted by the slot)")
+            return TerminalText.quoted(group) + (isGranted ? "" : " (not granted by the slot)")
         }
         let more = collections.names.count - names.count
         parts.append("collections: " + names.joined(separator: ", ") + (more > 0 ? " and \(more) more" : ""))
@@ -66,7 +66,7 @@ package final class SecretService {
 
     // MARK: calls
 
-    /// Answers a call with its output, or with an error. What it has changed is in `takeSignals`.
+    /// Answers a call with its results or an error. `takeSignals` returns the signals that it caused.
     package func answer(_ call: BusCall, now: UInt64) -> ServiceAnswer {
         defer { noteChanges() }
         do throws(BusError) {
@@ -79,14 +79,14 @@ package final class SecretService {
         }
     }
 
-    /// Keeps a call that asks for a secret if a person must agree first: many clients unlock only the collection, and
-    /// none of its items. Returns its number; nil if it can be answered at once.
+    /// Holds a call that requests a secret if a person must consent first, because many clients unlock only the
+    /// collection and not its items. Returns the number of the held call; nil if it can be answered now.
     private func hold(_ call: BusCall, now: UInt64) throws(BusError) -> UInt64? {
         guard confirms, call.member == "GetSecret", case .item(let group, let id) = resolved(call.path),
             call.interface.isEmpty || call.interface == ServiceName.item
         else { return nil }
         let item = try item(group, id, now: now)
-        // The vault may have been locked and opened again: only questions from before are void.
+        // The vault may have been locked and reopened; only consents given before that are void.
         noteChanges()
         guard !collections.isLocked, isLocked(item, for: call.client) else { return nil }
         var arguments = BusArguments(call)
@@ -99,8 +99,8 @@ package final class SecretService {
         return number
     }
 
-    /// Keeps a search if nothing is known of the vault yet and a person can open it: most clients do not unlock what
-    /// they have not found. Returns its number; nil if it is answered at once.
+    /// Holds a search if nothing is known about the vault yet but a person can open it, because most clients do not
+    /// unlock what they have not found. Returns the number of the held call; nil if it can be answered now.
     private func holdSearch(_ call: BusCall, now: UInt64) throws(BusError) -> UInt64? {
         guard collections.remembered == nil, call.member == "SearchItems", resolved(call.path) != nil,
             collections.readiness(now: now) == .needsPassphrase
@@ -119,11 +119,11 @@ package final class SecretService {
         }
         guard let object = resolved(call.path) else { throw .noObject() }
         let interface = call.interface.isEmpty ? object.interface : call.interface
-        // The methods of a session and of a prompt look for them themselves.
+        // The methods of sessions and prompts check for themselves whether the object exists.
         guard interface == object.interface || isThere(object, for: call.client) else { throw .noObject() }
         switch interface {
         case ServiceName.introspectable where call.member == "Introspect":
-            // An alias is the collection without its items: these have one path each.
+            // An alias is introspected without its collection's items, because each item has only one path.
             let isAlias = if case .alias = ServiceObject(path: call.path) { true } else { false }
             return [.text(Introspection.description(of: object, self, hasChildren: !isAlias, now: now))]
         case ServiceName.properties: return try properties(call, of: object, now: now)
@@ -146,14 +146,14 @@ package final class SecretService {
 
     // MARK: objects
 
-    /// Returns the object at a path, with an alias replaced by its collection; nil if there can be none.
+    /// Returns the object at a path, with an alias replaced by its collection; nil if the path is invalid.
     func resolved(_ path: String) -> ServiceObject? {
         guard let object = ServiceObject(path: path) else { return nil }
         guard case .alias(let name) = object else { return object }
         return group(ofAlias: name).map { .collection($0) }
     }
 
-    /// Returns whether a client has a session or a prompt; true for other objects.
+    /// Returns whether a session or prompt belongs to a client; true for other objects.
     private func isThere(_ object: ServiceObject, for client: BusClient) -> Bool {
         switch object {
         case .session(let number): sessions.has(number, of: client)
@@ -167,14 +167,14 @@ package final class SecretService {
         return aliases.first { $0.name.isSame(as: name) }?.group
     }
 
-    /// Returns what is listed now or, while the vault is locked, what was listed last. Throws `IsLocked` if it has not
+    /// Returns the current listing or, while the vault is locked, the last one. Throws `IsLocked` if the vault has not
     /// been open yet.
     func listing(now: UInt64) throws(BusError) -> Listing {
         guard let listing = try collections.listing(now: now) ?? collections.remembered else { throw .isLocked() }
         return listing
     }
 
-    /// Returns a collection's group. Throws `NoSuchObject`.
+    /// Returns the group of a collection. Throws `NoSuchObject`.
     func existing(_ group: String, now: UInt64) throws(BusError) -> String {
         _ = try collections.listing(now: now)
         guard collections.names.contains(where: { $0.isSame(as: group) }) else {
@@ -183,7 +183,7 @@ package final class SecretService {
         return group
     }
 
-    /// Returns an item. Throws `NoSuchObject`, and `IsLocked` if that is not known.
+    /// Returns an item. Throws `NoSuchObject`, or `IsLocked` if it is not known whether the item exists.
     func item(_ group: String, _ id: ItemID, now: UInt64) throws(BusError) -> ListedItem {
         guard let item = try listing(now: now).item(group, id) else {
             throw collections.isLocked ? .isLocked() : .noObject("there is no such item")
@@ -193,10 +193,10 @@ package final class SecretService {
 
     // MARK: consent
 
-    /// The vault may have been locked and opened again since the last call, and by somebody who has agreed to nothing.
+    /// The vault may have been locked and reopened since the last call, by someone who has not consented to anything.
     private var areConsentsValid: Bool { knownLocks == collections.lockCount }
 
-    /// Throws `IsLocked` if the vault has been locked since it was last noted.
+    /// Throws `IsLocked` if the vault is locked, or has been locked since the consents were given.
     func requireNoLock() throws(BusError) {
         guard areConsentsValid, !collections.isLocked else { throw .isLocked() }
     }
@@ -206,7 +206,7 @@ package final class SecretService {
         collections.isLocked || confirms && !(areConsentsValid && consents.allow(item, client))
     }
 
-    /// Returns whether a client may delete an item without a question, once the vault is open.
+    /// Returns whether a client may delete an item without asking once the vault is open.
     func mayDelete(_ item: ListedItem, _ client: BusClient) -> Bool {
         !confirms || areConsentsValid && consents.isOwn(item, client)
     }
@@ -219,18 +219,18 @@ package final class SecretService {
 
     package static let refusal = BusError.isLocked("a person must agree first")
 
-    /// Lets a client read and change items.
+    /// Allows a client to read and change items.
     func permit(_ items: [ItemID], for client: BusClient) {
         guard confirms else { return }
-        // Of 16 calls that waited for the same item, the first one unlocks it.
+        // If several calls are waiting for the same item, the first one unlocks it, and only that is signalled.
         let locked = items.filter { id in collections.remembered?[id].map { isLocked($0, for: client) } ?? false }
         consents.agree(to: items, client)
         tell(locked, isLocked: false, client.name)
     }
 
-    /// Notes that a client has stored the secret of an item, which it therefore knows.
+    /// Records that a client has set the secret of an item, and therefore knows it.
     ///
-    /// - `old`: The item before; nil if the client has made it.
+    /// - `old`: The item before the change; nil if the client has created it.
     func noteStored(_ id: ItemID, replacing old: ListedItem?, by client: BusClient) {
         guard confirms, let item = collections.remembered?[id] else { return }
         let wasLocked = old.map { isLocked($0, for: client) } ?? true
@@ -238,7 +238,7 @@ package final class SecretService {
         if wasLocked { tell([id], isLocked: false, client.name) }
     }
 
-    /// Takes back what a person has let a client do.
+    /// Revokes a client's permission to use items.
     func takeBack(_ items: [ItemID], from client: BusClient) {
         guard confirms else { return }
         let unlocked = items.filter { id in collections.remembered?[id].map { !isLocked($0, for: client) } ?? false }
@@ -246,7 +246,7 @@ package final class SecretService {
         tell(unlocked, isLocked: true, client.name)
     }
 
-    /// Tells a client whether items are locked for it; others have nothing to do with that.
+    /// Signals to a client whether items are locked for it; this does not concern other clients.
     private func tell(_ items: [ItemID], isLocked: Bool, _ client: String) {
         for item in items.compactMap({ collections.remembered?[$0] }) {
             emit(ServiceSignals.locking(item, isLocked: isLocked, to: client))
@@ -263,24 +263,24 @@ package final class SecretService {
         lastRefusals[client] = nil
     }
 
-    /// Notes whether the vault has been locked or unlocked since the last call.
+    /// Checks whether the vault has been locked or unlocked since the last call.
     package func noteTime() { noteChanges() }
 
     // MARK: what others are told
 
-    /// Returns the signals to send, in order.
+    /// Returns the signals to send, in order, and forgets them.
     package func takeSignals() -> [BusSignal] {
         defer { signals = [] }
         return signals
     }
 
-    /// Returns what `agent status` tells people: names only.
+    /// Returns the events to show in `agent status`, which contain names only, and forgets them.
     package func takeEvents() -> [(action: String, peer: AgentPeer)] {
         defer { events = [] }
         return events
     }
 
-    /// Returns the answers to calls that waited for a person; nil stands for `refusal`.
+    /// Returns the answers to calls that waited for a person, and forgets them; nil values mean `refusal`.
     package func takeReplies() -> [(number: UInt64, values: [BusValue]?)] {
         defer { replies = [] }
         return replies
@@ -296,8 +296,8 @@ package final class SecretService {
         events.append((action, AgentPeer(process: client.process, program: client.program)))
     }
 
-    /// Notes that a client was refused something. What it tries again at once, as clients do that wait for the vault to
-    /// be unlocked, is told once: there is room for a number of events only.
+    /// Records that a client was refused something. If the client keeps retrying, as clients do while they wait for the
+    /// vault to be unlocked, the refusal is recorded only once, because the number of events is limited.
     func noteRefusal(_ action: String, _ error: BusError, _ client: BusClient) {
         let text = "refused: \(action): \(error.message)"
         guard lastRefusals[client.name] != text else { return }
@@ -309,7 +309,7 @@ package final class SecretService {
         let changes = collections.takeChanges()
         for change in changes { forget(change) }
         signals += ServiceSignals.about(changes, collections.remembered)
-        // Whoever has unlocked the vault again may not know what was agreed to before.
+        // Whoever unlocked the vault again may not know about earlier consents.
         if !areConsentsValid {
             knownLocks = collections.lockCount
             consents = Consents()
@@ -318,14 +318,14 @@ package final class SecretService {
         guard wasLocked != collections.isLocked else { return }
         wasLocked = collections.isLocked
         signals += collections.names.flatMap { ServiceSignals.locking($0, isLocked: wasLocked) }
-        // With consent, the items stay locked for everybody.
+        // If consent is required, the items remain locked for every client.
         guard wasLocked || !confirms else { return }
         for item in (collections.remembered?.items ?? []).prefix(BusLimits.lockSignals) {
             emit(ServiceSignals.locking(item, isLocked: wasLocked))
         }
     }
 
-    /// Forgets what is about something that is gone.
+    /// Forgets everything about an object that no longer exists.
     private func forget(_ change: VaultCollections.Change) {
         switch change {
         case .deleted(let item): consents.forget(item.id)
@@ -336,7 +336,7 @@ package final class SecretService {
 }
 
 extension ServiceObject {
-    /// The interface of its own methods and properties.
+    /// The interface of the object's own methods and properties.
     var interface: String {
         switch self {
         case .service: ServiceName.service

@@ -43,10 +43,10 @@ extension SecretService {
 
     // MARK: searching
 
-    /// Returns the items that have all of the attributes: those that are unlocked, and those that are locked.
+    /// Returns the items that have all of the given attributes: first the unlocked items, then the locked ones.
     ///
-    /// While the vault is locked, or what is listed is not all there is, it never says that there are none: a client
-    /// would make a new secret, and replace the one that it did not see.
+    /// While the vault is locked, or if the listing is incomplete, finding nothing is an error rather than an empty
+    /// result. Otherwise, a client would create a new secret and so replace the one that it could not see.
     private func search(
         _ attributes: LookupAttributes, for client: BusClient, now: UInt64
     ) throws(BusError) -> [BusValue] {
@@ -56,7 +56,7 @@ extension SecretService {
         return [.paths(unlocked.map(\.path)), .paths(locked.map(\.path))]
     }
 
-    /// - `group`: The collection to search; nil for all.
+    /// - `group`: The collection to search, or nil to search all.
     func found(_ attributes: LookupAttributes, in group: String?, now: UInt64) throws(BusError) -> [ListedItem] {
         let current = try collections.listing(now: now)
         guard let listing = current ?? collections.remembered else { throw .isLocked() }
@@ -77,8 +77,8 @@ extension SecretService {
 
     // MARK: secrets
 
-    /// Returns the secrets of those of the items that are unlocked, and whose secret can be given: one that is too
-    /// large, or another device's, must not keep the others from being read.
+    /// Returns the secrets of the items that are unlocked. Secrets that cannot be returned, because they are too large
+    /// or belong to another device, are skipped, so that the others can still be read.
     private func secrets(
         _ paths: [String], _ session: String, for client: BusClient, now: UInt64
     ) throws(BusError) -> BusValue {
@@ -108,13 +108,13 @@ extension SecretService {
         return .array("{o" + ServiceSecret.signature + "}", entries)
     }
 
-    /// Returns each path once: a question must not name a thing twice, and nothing is read twice.
+    /// Returns the paths without duplicates, so that a question does not name an item twice, and nothing is read twice.
     private static func unique(_ paths: [String]) -> [String] {
         var known: Set<[UInt8]> = []
         return paths.filter { known.insert(Array($0.utf8)).inserted }
     }
 
-    /// Returns an item's secret for a session.
+    /// Returns an item's secret, encrypted for a session.
     func secret(
         of item: ListedItem, _ session: String, _ cipher: SessionCipher, for client: BusClient, now: UInt64
     ) throws(BusError) -> ServiceSecret {
@@ -126,8 +126,8 @@ extension SecretService {
 
     // MARK: locking
 
-    /// Locks the vault, of which all collections are parts. Of an item that a person has let the client have, only that
-    /// is taken back.
+    /// Locks the vault, which contains all collections. For an item that a person has allowed the client to use, only
+    /// that permission is revoked.
     private func lock(_ paths: [String], for client: BusClient, now: UInt64) throws(BusError) -> [BusValue] {
         var known: [String] = []
         for path in Self.unique(paths) where try exists(path, now: now) { known.append(path) }
@@ -141,7 +141,7 @@ extension SecretService {
         return [.paths(known), .noPath]
     }
 
-    /// Returns which of the objects are unlocked, and a prompt for the others.
+    /// Returns the objects that are already unlocked, and a prompt for the others.
     private func unlock(_ paths: [String], for client: BusClient, now: UInt64) throws(BusError) -> [BusValue] {
         var unlocked: [String] = []
         var locked: [String] = []
@@ -155,7 +155,7 @@ extension SecretService {
         return [.paths(unlocked), try prompt(.unlock(locked), for: client)]
     }
 
-    /// Returns whether a path is that of a collection or of an item, as far as that is known.
+    /// Returns whether a path is that of an existing collection or item, as far as that is known.
     func exists(_ path: String, now: UInt64) throws(BusError) -> Bool {
         do throws(BusError) {
             switch resolved(path) {
@@ -165,7 +165,7 @@ extension SecretService {
             }
             return true
         } catch {
-            // An item of a vault that has not been open yet may exist.
+            // If the vault has not been open yet, the item may exist.
             guard error.name == BusError.isLocked().name else { return false }
             return true
         }
@@ -188,7 +188,7 @@ extension SecretService {
         guard label.utf8.count <= BusLimits.collectionName else {
             throw .limit("a collection's label can have at most \(BusLimits.collectionName) bytes")
         }
-        // First, so that nothing is made if it is refused.
+        // Checked first, so that nothing is created if the alias is rejected.
         if !alias.isEmpty { try checkAlias(alias) }
         let group = try collections.makeCollection(label, for: client.name, now: now)
         if !alias.isEmpty { aliases.append((alias, group)) }
@@ -196,7 +196,7 @@ extension SecretService {
         return ServiceObject.collection(group).path
     }
 
-    /// Throws `InvalidArgs` if a name cannot be an alias, and `LimitsExceeded` if no alias can be added.
+    /// Throws `InvalidArgs` if a name cannot be an alias, and `LimitsExceeded` if there are too many aliases.
     private func checkAlias(_ name: String) throws(BusError) {
         guard !name.isEmpty, name.utf8.count <= BusLimits.alias else {
             throw .arguments("an alias must have between 1 and \(BusLimits.alias) bytes")

@@ -1,31 +1,31 @@
 internal import VaultFmt
 
-/// A question that is to be put to a person.
+/// A question to ask a person.
 package struct PersonQuestion: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
         /// Whether a client may do something. The text begins with a fixed word.
         case confirm(String)
-        /// To unlock the vault at a path, with its passphrase or with the key that `vaultfmt unlock` keeps. After the
-        /// answer yes, it is open, or is opened with that key.
+        /// Unlock the vault at a path, with its passphrase or with the key that `vaultfmt unlock` keeps. After a yes,
+        /// the vault is open or can be opened with that key.
         case unlock(path: String)
     }
 
-    /// The number of its prompt.
+    /// The number of the prompt.
     package let number: UInt64
     package let kind: Kind
 }
 
-/// The prompts of all clients, the calls that wait for a person, and the questions about them. Of each client, one
-/// question is put at a time, so that those of others have their turn.
+/// The prompts and waiting calls of all clients, and the questions about them. Only one question of each client is
+/// asked at a time, so that every client gets its turn.
 struct ServicePrompts {
     enum Action: Sendable {
-        /// To unlock the objects at these paths.
+        /// Unlock the objects at these paths.
         case unlock([String])
-        /// To give an item's secret to a session: a call that waits, and not a prompt that its client knows.
+        /// Return an item's secret for a session. This is a waiting call, not a prompt that the client knows about.
         case read(group: String, ItemID, session: String)
-        /// To answer a call that waits until the vault is open, because nothing is known of it yet.
+        /// Answer a call that waits until the vault is open, because nothing is known about the vault yet.
         case repeated(BusCall)
-        /// To replace the secret of an item.
+        /// Replace the secret of an item.
         case replace(ItemID, NewItem)
         case deleteItem(group: String, ItemID)
         case deleteCollection(String)
@@ -35,18 +35,26 @@ struct ServicePrompts {
         let client: BusClient
         var action: Action
         var isAsked = false
-        /// Whether a person is to consent to it, and whether the question has been put.
+        /// Whether the action needs consent, and whether the question has been asked.
         var awaitsConsent = false
         var isPut = false
-        /// The items that the question is about.
+        /// The items that the question names.
         var subjects: [ItemID] = []
-        /// When their secrets had been stored, as far as the question is about these secrets.
+        /// The times at which their secrets had been set, if the question concerns these secrets.
         var secretTimes: [ItemID: Int64] = [:]
 
         var hasSecret: Bool { if case .replace = action { true } else { false } }
+
+        /// Throws unless the secret of an item is still the one that the question was about: nobody has agreed to lose
+        /// one that was stored since.
+        func requireAgreed(_ item: ListedItem) throws(BusError) {
+            guard secretTimes[item.id] == item.secretChanged else {
+                throw .failed("another secret was stored in it since the question; try again")
+            }
+        }
     }
 
-    /// What is to be asked next about a prompt.
+    /// What to ask next about a prompt.
     enum Kind: Sendable {
         case consent
         case unlock(path: String)
@@ -56,8 +64,8 @@ struct ServicePrompts {
     private var questions: [(number: UInt64, kind: Kind)] = []
     private var last: UInt64 = 0
 
-    /// Makes a prompt, which asks nothing until its client says so. It takes the place of the client's oldest one that
-    /// was never shown: some clients never show any.
+    /// Creates a prompt; nothing is asked until its client requests that. If the client has too many prompts, its
+    /// oldest one that was never shown is removed, because some clients never show theirs.
     mutating func add(_ action: Action, for client: BusClient) throws(BusError) -> UInt64 {
         let new = Prompt(client: client, action: action)
         let own = prompts.filter { $0.value.client == client }
@@ -67,7 +75,8 @@ struct ServicePrompts {
         if new.hasSecret {
             let others = prompts.filter { $0.value.hasSecret && $0.value.client.process == client.process }
             guard others.count < BusLimits.processSecrets || removeOldest(of: others) else {
-                throw .limit("of a process, at most \(BusLimits.processSecrets) secrets can wait for a person to agree")
+                throw .limit(
+                    "at most \(BusLimits.processSecrets) secrets of one process can wait for a person to agree")
             }
         }
         guard prompts.count < BusLimits.prompts else {
@@ -81,7 +90,7 @@ struct ServicePrompts {
         return last
     }
 
-    /// Removes the oldest prompt that was never shown; returns false if all were.
+    /// Removes the oldest prompt that was never shown; returns false if all have been shown.
     private mutating func removeOldest(of some: [UInt64: Prompt]) -> Bool {
         guard let oldest = some.filter({ !$0.value.isAsked }).keys.min() else { return false }
         remove(oldest)
@@ -92,10 +101,10 @@ struct ServicePrompts {
 
     var numbers: [UInt64] { prompts.keys.sorted() }
 
-    /// The numbers of the prompts that keep a secret.
+    /// The numbers of the prompts that hold a secret.
     var numbersWithSecret: [UInt64] { prompts.filter(\.value.hasSecret).map(\.key).sorted() }
 
-    /// The numbers of the prompts about which a person is asked.
+    /// The numbers of the prompts that wait for consent.
     var numbersAwaitingConsent: [UInt64] { prompts.filter(\.value.awaitsConsent).map(\.key).sorted() }
 
     mutating func replace(_ number: UInt64, _ action: Action) { prompts[number]?.action = action }
@@ -123,7 +132,7 @@ struct ServicePrompts {
         questions.append((number, kind))
     }
 
-    /// The place of the next question to put: the first one of a client none of whose questions is being put.
+    /// The position of the next question to ask: the first one of a client that is not being asked about already.
     private var next: Int? {
         guard !questions.isEmpty else { return nil }
         let busy = Set(prompts.values.filter(\.isPut).map(\.client.name))
@@ -134,6 +143,6 @@ struct ServicePrompts {
 
     var hasQuestion: Bool { next != nil }
 
-    /// Takes the next question to put.
+    /// Returns the next question to ask, and removes it.
     mutating func nextQuestion() -> (number: UInt64, kind: Kind)? { next.map { questions.remove(at: $0) } }
 }

@@ -8,7 +8,8 @@ extension SecretService {
         switch call.member {
         case "GetAll":
             try arguments.end()
-            // Other interfaces have no properties; clients such as busctl ask for those of all interfaces.
+            // Other interfaces have no properties, but clients such as busctl ask for the properties of every
+            // interface.
             guard interface == object.interface || interface.isEmpty else { return [.properties([])] }
             return [.properties(try values(of: object, for: call.client, now: now))]
         case "Get":
@@ -57,7 +58,7 @@ extension SecretService {
             ("Locked", .boolean(isLocked(item, for: client))),
             ("Attributes", .texts(item.attributes.all)),
             ("Label", .text(item.label)),
-            // A property of earlier versions, which clients still ask for.
+            // Not part of the current specification, but clients still ask for it.
             ("Type", .text(item.attributes[LookupNames.schema] ?? "")),
             ("Created", .number(item.created)),
             ("Modified", .number(item.modified)),

@@ -1,9 +1,9 @@
-/// The signals by which clients learn what has changed.
+/// The signals that tell clients what has changed.
 enum ServiceSignals {
-    /// Tells of changes; and then, for each list that has changed, what it is now: GDBus forgets a property that is
-    /// only called stale, and libsecret knows no other way to learn a list.
+    /// Returns a signal for each change, followed by the new value of each list that has changed: GDBus discards a
+    /// property that is merely invalidated, and libsecret has no other way to learn the new list.
     ///
-    /// - `listing`: What is listed after them.
+    /// - `listing`: The listing after the changes.
     static func about(_ changes: [VaultCollections.Change], _ listing: Listing?) -> [BusSignal] {
         var groups: [String] = []
         var isListChanged = false
@@ -31,7 +31,7 @@ enum ServiceSignals {
         }
     }
 
-    /// A collection has been locked or unlocked.
+    /// Returns signals that a collection has been locked or unlocked.
     static func locking(_ group: String, isLocked: Bool) -> [BusSignal] {
         [
             signal("CollectionChanged", of: group),
@@ -39,12 +39,12 @@ enum ServiceSignals {
         ]
     }
 
-    /// An item has been locked or unlocked: for all clients, or for the one with a name.
+    /// Returns a signal that an item has been locked or unlocked, either for all clients or for a single one.
     static func locking(_ item: ListedItem, isLocked: Bool, to client: String? = nil) -> BusSignal {
         changed(item.path, ServiceName.item, [("Locked", .boolean(isLocked))], to: client)
     }
 
-    /// A prompt has ended. Only the client that it belongs to is told.
+    /// Returns the signal that a prompt has ended. Only the client that owns the prompt receives it.
     static func completed(_ prompt: String, isDismissed: Bool, _ result: BusValue, to client: BusClient) -> BusSignal {
         BusSignal(
             prompt, ServiceName.prompt, "Completed", [.boolean(isDismissed), .variant(result)], to: client.name)

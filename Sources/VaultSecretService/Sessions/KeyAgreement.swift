@@ -2,12 +2,12 @@ internal import CInterchange
 internal import VaultExchange
 internal import VaultFmt
 
-/// The agreement on a session's key: Diffie-Hellman in the second group of RFC 2409, and HKDF with SHA-256 (Secret
-/// Service, section 5.2). libgcrypt computes the powers, and wipes what it computes with.
+/// Agrees on a session key: Diffie-Hellman in the second group of RFC 2409, followed by HKDF with SHA-256 (Secret
+/// Service, section 5.2). libgcrypt does the modular exponentiation and wipes its intermediate values.
 ///
-/// It keeps secrets from whoever only listens to the bus; a client is not authenticated by it.
+/// This protects secrets from passive observers of the bus; it does not authenticate clients.
 enum KeyAgreement {
-    /// The bytes of a number of the group.
+    /// The size of a group element, in bytes.
     static let size = 128
     static let prime: [UInt8] = [
         0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xC9, 0x0F, 0xDA, 0xA2, 0x21, 0x68, 0xC2, 0x34,
@@ -20,16 +20,16 @@ enum KeyAgreement {
         0x49, 0x28, 0x66, 0x51, 0xEC, 0xE6, 0x53, 0x81, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
     ]
 
-    /// Returns whether libgcrypt is there; without it, sessions are not encrypted.
+    /// Returns whether libgcrypt is available; without it, sessions are not encrypted.
     static func isPossible() -> Bool {
         var reason = [CChar](repeating: 0, count: 256)
         return interchange_load(INTERCHANGE_GCRYPT, &reason, reason.count) == INTERCHANGE_LOADED
     }
 
-    /// Agrees on a key with a client. Each agreement has a private number of its own, which nobody has afterwards.
+    /// Agrees on a key with a client. Each agreement uses a new private number, which is discarded afterwards.
     ///
     /// - `theirs`: The client's public number, big-endian.
-    /// - Returns: The public number for the client, and the key.
+    /// - Returns: The public number to send to the client, and the key.
     static func agree(with theirs: SharedSecret) throws(BusError) -> (publicNumber: [UInt8], key: SharedSecret) {
         let base = try checked(theirs)
         let exponent = Secret.random(count: size)
@@ -39,13 +39,13 @@ enum KeyAgreement {
         return (publicNumber, SharedSecret(SessionKey.derive(from: try power(base, exponent))))
     }
 
-    /// Returns the number, filled up with zeros in front. Refuses those with which the key would be known to everyone:
-    /// 0, 1 and the prime less 1, and numbers that are not below the prime.
+    /// Returns the number, padded with leading zeros. Throws for numbers that would make the key predictable (0, 1 and
+    /// the prime minus 1), and for numbers that are not less than the prime.
     private static func checked(_ number: SharedSecret) throws(BusError) -> Secret {
         let refused = BusError.arguments("the public number of the session is not acceptable")
         guard number.count <= size * 2 else { throw refused }
         let bytes = number.withBytes { Array($0.drop { $0 == 0 }) }
-        // The prime is odd, so that only its last byte differs.
+        // The prime is odd, so the prime minus 1 differs from it only in the last byte.
         let greatest = prime.dropLast() + [0xFE]
         guard bytes.count < size || bytes.count == size && bytes.lexicographicallyPrecedes(greatest),
             bytes.count > 1 || bytes.first.map({ $0 > 1 }) ?? false

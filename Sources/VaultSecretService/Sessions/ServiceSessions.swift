@@ -1,16 +1,16 @@
 internal import VaultExchange
 internal import VaultFmt
 
-/// The sessions of all clients. A session is its client's own, and ends when that leaves the bus.
+/// The sessions of all clients. A session is private to its client, and ends when the client leaves the bus.
 struct ServiceSessions {
-    /// By the client's name, and by the session's number.
+    /// The sessions by client name and session number.
     private var sessions: [String: [UInt64: SessionCipher]] = [:]
     private var last: UInt64 = 0
 
-    /// Opens a session, and returns what the client needs for it, and its path.
+    /// Opens a session; returns the output for the client, and the session's path.
     ///
-    /// - Throws: `NotSupported` for an algorithm that is not known, after which clients try another; `LimitsExceeded`;
-    ///   `InvalidArgs` for a public number that is none; `Failed`.
+    /// - Throws: `NotSupported` for an unknown algorithm, after which clients try another one; `LimitsExceeded`;
+    ///   `InvalidArgs` for an invalid public number; `Failed`.
     mutating func open(
         _ algorithm: String, _ input: BusValue, for client: BusClient
     ) throws(BusError) -> (output: BusValue, path: String) {
@@ -38,17 +38,17 @@ struct ServiceSessions {
         return ServiceObject.session(last).path
     }
 
-    /// Returns the cipher of a client's own session. Throws `NoSession`.
+    /// Returns the cipher of a client's session. Throws `NoSession` if the client has no such session.
     func cipher(_ path: String, of client: BusClient) throws(BusError) -> SessionCipher {
         guard case .session(let number) = ServiceObject(path: path), let cipher = sessions[client.name]?[number]
         else { throw .noSession }
         return cipher
     }
 
-    /// Whether a session is a client's own.
+    /// Returns whether a session belongs to a client.
     func has(_ number: UInt64, of client: BusClient) -> Bool { sessions[client.name]?[number] != nil }
 
-    /// Closes a client's own session. Throws `NoSession`.
+    /// Closes a client's session. Throws `NoSession` if the client has no such session.
     mutating func close(_ number: UInt64, of client: BusClient) throws(BusError) {
         guard has(number, of: client) else { throw .noSession }
         sessions[client.name]?[number] = nil

@@ -3,16 +3,16 @@ internal import VaultCrypto
 internal import VaultExchange
 internal import VaultFmt
 
-/// How the secrets of a session are transferred.
+/// How a session's secrets are encrypted on the bus.
 enum SessionCipher: Sendable {
-    /// In the clear: whoever may listen to the bus reads them.
+    /// Not encrypted: any program that can monitor the bus can read them.
     case plain
-    /// By AES-128 in CBC mode with the padding of PKCS #7.
+    /// Encrypted with AES-128 in CBC mode with PKCS #7 padding.
     case encrypted(SharedSecret)
 
     private static let blockSize = 16
 
-    /// Returns a secret for the client; its initialisation vector is random.
+    /// Encrypts a secret for the client, with a random initialization vector.
     func sealed(_ secret: borrowing Secret) throws(BusError) -> (parameters: SharedSecret, value: SharedSecret) {
         guard case .encrypted(let key) = self else {
             return (SharedSecret(Secret(count: 0)), SharedSecret(secret.copy()))
@@ -31,9 +31,9 @@ enum SessionCipher: Sendable {
         return (vector, SharedSecret(padded))
     }
 
-    /// Returns the secret that a client has sent. Throws `InvalidArgs` if it is not encrypted for the session.
+    /// Decrypts a secret from the client. Throws `InvalidArgs` if it is not encrypted as the session requires.
     func opened(_ secret: ServiceSecret) throws(BusError) -> Secret {
-        let refused = BusError.arguments("the secret is not encrypted as its session demands")
+        let refused = BusError.arguments("the secret is not encrypted as its session requires")
         guard case .encrypted(let key) = self else {
             guard secret.parameters.count == 0 else { throw refused }
             return secret.value.secret.copy()
@@ -55,7 +55,7 @@ enum SessionCipher: Sendable {
         return plain
     }
 
-    /// Encrypts or decrypts in place, so that no copy is left elsewhere.
+    /// Encrypts or decrypts in place, so that no other copy is left in memory.
     private static func run(
         _ key: SharedSecret, _ vector: SharedSecret, _ bytes: inout Secret,
         _ change: (UnsafeMutableRawPointer, UnsafeMutableRawPointer?, Int) -> Int32

@@ -2,8 +2,8 @@ internal import Crypto
 internal import FoundationEssentials
 internal import VaultFmt
 
-/// The key of a session: HKDF with SHA-256 of what was agreed on, with the salt that RFC 5869 uses
-/// if there is none, and without further information.
+/// Derives a session's key from the shared secret: HKDF with SHA-256, with an empty info string and with the salt that
+/// RFC 5869 uses if none is provided.
 enum SessionKey {
     static let size = 16
 

@@ -294,8 +294,8 @@ package struct StateFinder {
         return Self.digest(of: bytes, at: commit.start) == commit.digest
     }
 
-    /// Returns the digest of the frames that fill a region up to the zeros before a commit, or nil if they do not fill
-    /// it.
+    /// Returns the digest of the frames in the region before a commit. Returns nil if the region contains anything but
+    /// frames, followed by fewer zeros than the alignment of commits.
     static func digest(of bytes: [UInt8], at start: UInt64) -> Bytes32? {
         var digest = Blake2b()
         digest.update(Label.digest)

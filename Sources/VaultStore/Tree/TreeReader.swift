@@ -168,7 +168,7 @@ private struct TreeBounds: Sendable {
         if index + 1 < parent.count { high = (parent, index + 1) }
     }
 
-    /// The page's place in its parent, if both bounds are the separators on either side of it there. Such bounds do not
+    /// The page's place in its parent, if its bounds are the separators next to it in the parent. Such bounds do not
     /// depend on the path to the page, so a cached page is checked against them only once.
     private var place: UInt64? {
         guard let low, let high, low.page === high.page, high.index == low.index + 1 else { return nil }

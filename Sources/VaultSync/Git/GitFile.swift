@@ -56,7 +56,7 @@ struct GitFile {
         let answer = try GitProgram(folder: top).run(["rev-parse", "--show-toplevel"], settings: ["LC_ALL": "C"])
         guard answer.isSuccess else {
             let reason = GitProgram.reason(answer)
-            // An empty folder, for example, or one that something else uses.
+            // For example, the folder is empty, or something else uses it.
             guard !reason.hasPrefix("fatal: not a git repository") else { return nil }
             // There is a repository; another user owns it, or its configuration is damaged.
             throw CommandFailure(.io, "git refuses the repository \(TerminalText.path(top)): \(reason)")

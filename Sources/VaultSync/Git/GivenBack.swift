@@ -12,7 +12,8 @@ extension SyncRound {
     func add(_ name: String, _ here: String) throws -> String {
         let pathspec = GitFile.pathspec(name)
         guard try !hasEncoding(name) else { throw Self.altered(name, "was not committed") }
-        // Git converts again what it has already stored only if it is told to: the attributes may be newer.
+        // Git applies the attributes again to a file that it has already stored only if it is told to. They may have
+        // changed since.
         for options in [[], ["--renormalize"]] {
             try git.require(["add"] + options + ["--", pathspec], "add the vault")
             let stored = try git.require(["rev-parse", "--verify", ":0:\(name)"], "find the vault").line
@@ -27,7 +28,7 @@ extension SyncRound {
     func requireGivenBack(_ name: String) throws {
         let stored = try git.require(["rev-parse", "--verify", ":0:\(name)"], "find the vault").line
         let here = try hash(file.top + "/" + name)
-        // What has changed since is looked at when it is committed.
+        // Changes made since then are checked when they are committed.
         guard stored == here, try hasEncoding(name) || !givesBack(name, stored, here) else { return }
         throw Self.altered(name, "was not pushed")
     }
@@ -61,7 +62,7 @@ extension SyncRound {
 
     private static let encoding = "working-tree-encoding"
 
-    /// The values of the given attributes, as far as a file has them.
+    /// Returns the values of those of the given attributes that a file has.
     private func values(_ attributes: [String], of name: String) throws -> [(attribute: String, value: String)] {
         let answer = try git.require(["check-attr", "-z"] + attributes + ["--", name], "read the vault's attributes")
         let parts = answer.text.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)

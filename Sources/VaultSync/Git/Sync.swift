@@ -20,7 +20,7 @@ package struct Sync: ParsableCommand {
             If a git hook or another program replaces, overwrites or removes the vault meanwhile, sync fails and names the command that gets its \
             version back from git.
 
-            A git that was killed leaves locks in the repository. sync waits for them as long as --wait says, and then names the file to delete \
+            A git that was killed leaves locks in the repository. sync waits for them for as long as --wait allows, and then names the file to delete \
             (exit 75).
 
             Examples:

@@ -81,7 +81,7 @@ struct SyncRound {
         try GitFile.requireFile(path)
         let committed = try git.run(["rev-parse", "--quiet", "--verify", "HEAD:\(name)"])
         let here = try hash(path)
-        // Only now: what has been read is the vault if it is still in place.
+        // Checked after reading: if the vault is still in place, what was read is the vault.
         guard try held.isInPlace() else { throw Self.overwritten(name) }
         let added: String?
         do { added = try add(name, here) } catch {
@@ -280,7 +280,7 @@ struct SyncRound {
     /// An automatic stash would take a vault that has just been changed out of the tree.
     private static let quietMerge = ["-c", "merge.autoStash=false", "merge", "-q"]
 
-    /// A branch can have options of its own, with which git would end without a commit.
+    /// The branch may have its own merge options in git's configuration, with which git would end without a commit.
     private static let wholeMerge = ["--commit", "--no-squash"]
 
     /// Finds the other side's version. Fails if the other side removed the vault or replaced it, because the vault must

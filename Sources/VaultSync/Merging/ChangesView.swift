@@ -2,7 +2,7 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// The differences between two states, for people and programs: names and fields, never values.
+/// Describes the differences between two states: names and fields, never values.
 enum ChangesText {
     /// Returns a line for each item and for each change to the vault itself.
     static func lines(_ changes: VaultChanges) -> [String] {

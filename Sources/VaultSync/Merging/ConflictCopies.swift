@@ -6,11 +6,10 @@ import VaultLocal
 
 /// The copies that file syncers create next to a file that was changed on two machines.
 package enum ConflictCopies {
-    /// A file that may be a copy. It is recognized by name only, and has not been read yet.
+    /// A file that may be a copy. It was recognized by its name only, and has not been read yet.
     package struct Candidate {
         package let path: String
-        /// Whether a person could have given the file this name: OneDrive adds the name of a computer, which can be any
-        /// word.
+        /// Whether a person could have chosen this name. OneDrive adds the name of a computer, which can be any word.
         package let mayBeNamedByPerson: Bool
     }
 
@@ -42,8 +41,8 @@ package enum ConflictCopies {
         return found.sorted { $0.path < $1.path }
     }
 
-    /// Whether a file name follows a syncer's pattern for a copy of another file, judged by what it adds to that file's
-    /// name.
+    /// Returns whether a file name follows a syncer's pattern for a copy of another file, given what it adds to that
+    /// file's name.
     ///
     /// - Syncthing: `work.sync-conflict-20260131-235959-ABCDEFG.vault`
     /// - Dropbox, Nextcloud, ownCloud, Seafile, Synology, Resilio and others: "conflict" in the user's language, such
@@ -55,7 +54,7 @@ package enum ConflictCopies {
         isConflictMark(middle) || isNumber(middle) || isComputer(middle, host: host)
     }
 
-    /// The part of a file name between the two parts of another file's name.
+    /// Returns the part of a file name between the two parts of another file's name.
     private static func middle(of other: String, beside name: String) -> Substring? {
         let (stem, suffix) = split(name)
         guard other != name, other.hasPrefix(stem), other.hasSuffix(suffix) else { return nil }
@@ -69,8 +68,8 @@ package enum ConflictCopies {
         return (String(name[..<dot]), String(name[dot...]))
     }
 
-    /// Whether the file name marks it as a conflict copy explicitly, and not just by a number or the name of a
-    /// computer.
+    /// Returns whether the name marks the file explicitly as a conflict copy, rather than just with a number or the
+    /// name of a computer.
     static func isMarked(_ path: String) -> Bool { holdsMark(path.split(separator: "/").last ?? "") }
 
     private static func isConflictMark(_ middle: Substring) -> Bool {

@@ -12,7 +12,7 @@ package struct Conflicts: ParsableCommand {
         abstract: "List, show and settle conflicts left by merges.",
         discussion: """
             If two machines change the same field of an item, the newer change wins, and the other value is kept until \
-            you settle the conflict. Changing the field settles it too, and says so.
+            you settle the conflict. Changing the field also settles the conflict, and the command reports that.
 
             Examples:
               vaultfmt conflicts
@@ -189,7 +189,7 @@ struct ConflictsSettle: ParsableCommand {
         noteDiscarded(conflict.values)
     }
 
-    /// Settles what was shown, and nothing that another process has merged since.
+    /// Settles the conflicts that were shown, but nothing that another process has merged since.
     private static func settle(
         _ conflict: Conflict, keeping values: [Conflict.Value], in transaction: Transaction
     ) throws(VaultError) {
@@ -201,7 +201,7 @@ struct ConflictsSettle: ParsableCommand {
         try transaction.settle(conflict.key, keeping: values)
     }
 
-    /// Asks before a value is shown to readers of a place in which it was not set.
+    /// Asks for confirmation if a value would become visible to people who could not read it where it was set.
     private func confirm(_ values: [Conflict.Value], in current: Conflict.Place) throws -> Bool {
         let place = values.compactMap(\.place).first ?? current
         var isAsked = false
@@ -226,13 +226,14 @@ struct ConflictsSettle: ParsableCommand {
         return try Prompt.confirm("Keep it there?", instead: "give --yes")
     }
 
-    /// Says how many secrets would be lost because the vault keeps fewer earlier values than there are, and asks for
+    /// Reports how many secrets would be lost because the vault keeps fewer earlier values than there are, and asks for
     /// confirmation.
     private func confirmLoss(of conflicts: [Conflict], in opened: Vault) throws -> Bool {
         let kept = opened.keptVersions
         let lost = conflicts.reduce(0) { count, conflict in
             let secrets = conflict.values.filter { $0.field == .secret || $0.flags.contains(.sealed) }
-            // In each field, as many values lose as are left to settle: a chosen value takes the place of another.
+            // In each field, the number of values that lose equals the number left to settle, because choosing one
+            // makes the current value lose.
             return Dictionary(grouping: secrets, by: \.field).values.reduce(count) { $0 + max(0, $1.count - kept) }
         }
         guard lost > 0 else { return true }
@@ -247,7 +248,8 @@ struct ConflictsSettle: ParsableCommand {
         return try Prompt.confirm("Settle anyway?", instead: "give --yes")
     }
 
-    /// Reports the values that lose and do not become earlier values: each chosen value takes the place of another.
+    /// Reports values that lose without becoming earlier values. A chosen value replaces the current one, so the number
+    /// of losing values does not depend on the choice.
     private func noteDiscarded(_ values: [Conflict.Value]) {
         let count = values.count { $0.field != .secret && !$0.flags.contains(.sealed) }
         guard count > 0 else { return }
@@ -273,7 +275,7 @@ struct ConflictsSettle: ParsableCommand {
 }
 
 extension Conflict {
-    /// Whether the same values are left to settle.
+    /// Returns whether the same values are left to settle.
     fileprivate func isSame(as other: Conflict) -> Bool {
         item == other.item
             && values.elementsEqual(other.values) { $0.isSame(as: $1) }
@@ -291,7 +293,7 @@ extension Conflict {
 }
 
 extension Conflict.Value {
-    /// Whether it is the same value of the same item.
+    /// Returns whether this is the same value of the same item.
     func isSame(as other: Self) -> Bool {
         (field, revision, replica) == (other.field, other.revision, other.replica)
     }
@@ -312,7 +314,7 @@ extension Conflict.Value {
 }
 
 extension Conflict.Place {
-    /// The group, the accessibility and the device.
+    /// A description of the group, the accessibility and the device.
     fileprivate var words: String {
         var words = [group.isEmpty ? "the default group" : "group \(TerminalText.quoted(group))", accessibility.name]
         if let device { words.append("device \(device)") }

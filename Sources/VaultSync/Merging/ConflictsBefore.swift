@@ -3,8 +3,8 @@ import VaultExchange
 package import VaultFmt
 import VaultLocal
 
-/// What merges have left to settle in some items, read before a change of them: the change settles every field that it
-/// writes (specification, R-6.24), also for a user who does not know that there is a conflict.
+/// The conflicts in some items before those items are changed. A change settles every field that it writes
+/// (specification, R-6.24), even if the user does not know that there is a conflict, so the user is told afterwards.
 package struct ConflictsBefore {
     private let conflicts: [Conflict]
 
@@ -12,7 +12,7 @@ package struct ConflictsBefore {
         conflicts = try items.compactMap { item in try Self.conflict(in: item, vault) }
     }
 
-    /// For a change of any items.
+    /// For a change that may affect any item.
     package init(in vault: Vault) throws {
         var conflicts: [Conflict] = []
         var cursor = try vault.items()
@@ -22,8 +22,8 @@ package struct ConflictsBefore {
         self.conflicts = conflicts
     }
 
-    /// Returns what is left to settle in an item; nil also if the item was just removed or is damaged, which is for the
-    /// change to say, if it needs it.
+    /// Returns an item's conflict. Returns nil if there is none, or if the item was just removed or is damaged; if that
+    /// matters, the change itself will report it.
     private static func conflict(in item: Item, _ vault: Vault) throws(VaultError) -> Conflict? {
         guard item.needsSettling else { return nil }
         do throws(VaultError) { return try vault.conflict(in: item.key) } catch {
@@ -57,7 +57,8 @@ package struct ConflictsBefore {
 
     private static let most = 20
 
-    /// Whether the file contains the state before the newest: a change that narrows who can read an item rewrites it.
+    /// Returns whether the file still contains the previous state. It does not if the change reduced who can read an
+    /// item, because the file is then rewritten.
     private static func canUndo(in vault: Vault) throws(VaultError) -> Bool {
         do throws(VaultError) { return try vault.log(limit: 1).first?.changes != nil } catch {
             guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
@@ -65,12 +66,13 @@ package struct ConflictsBefore {
         }
     }
 
-    /// Counts the values, says which of them are earlier values now, and how they come back.
+    /// Returns the number of values, how many of them are now earlier values, and how to restore them.
     private static func words(_ values: [Conflict.Value], kept: Int, canUndo: Bool) -> String {
         var fields: [ConflictField] = []
         for value in values where !fields.contains(value.field) { fields.append(value.field) }
         let secrets = values.filter { $0.field == .secret || $0.flags.contains(.sealed) }
-        // The vault keeps `kept` earlier values of each field, and drops others before those that lose (R-6.26).
+        // The vault keeps `kept` earlier values of each field, and drops other earlier values before the ones that lost
+        // in a merge (R-6.26).
         let earlier = Dictionary(grouping: secrets, by: \.field).values.reduce(0) { $0 + min($1.count, kept) }
         let (gone, isOne) = (values.count - earlier, values.count == 1)
         var parts = ["\(isOne ? "1 value" : "\(values.count) values") of \(MergeText.fields(fields)) gave way to it"]

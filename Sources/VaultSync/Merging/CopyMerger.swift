@@ -7,17 +7,17 @@ import VaultLocal
 struct CopyOutcome {
     let path: String
     var report: MergeReport?
-    /// The reason it was not merged.
+    /// The reason why the copy was not merged.
     var failure: CommandFailure?
-    /// The path it was moved to.
+    /// The path to which the copy was moved.
     var movedTo: String?
     /// Whether the file is unrelated to the vault, although its name looks like that of a copy.
     var isUnrelated = false
     /// Whether it was left in place because a person may have named it.
     var mayBeNamedByPerson = false
-    /// The bytes after the merged state of the copy: part of the copy may be missing.
+    /// What follows the merged state in the copy's file; part of the copy may be missing.
     var tail = TailState.clean
-    /// Whether the vault has conflicts to settle, from this copy or from before.
+    /// Whether the vault has conflicts to settle, either from this copy or from earlier.
     var leavesConflicts = false
 }
 
@@ -28,15 +28,16 @@ struct CopyMerger {
     var options: MergeOptions
     /// The factors of the copies, if they are not the vault's.
     var otherFactors: FactorSources?
-    /// Whether changes that the user dropped here may come back.
+    /// Whether to merge changes that the user has dropped here.
     var acceptsDropped = false
     /// The canonical path of the vault, if `path` is a temporary file.
     var place: String?
-    /// Whether this machine checks the vault against the state it remembers, and updates that state.
+    /// Whether to check the vault against the state that this machine remembers, and to update that state.
     var isWatched = true
-    /// Called with the path of the copy, for confirmation before anything from a branch under replaced keys is merged.
+    /// Called with the path of the copy, to ask for confirmation before anything from a branch under replaced keys is
+    /// merged.
     var confirm: (MergeReport, _ copy: String) throws -> Bool = { _, _ in true }
-    /// The way to open a copy that has other factors.
+    /// Advice on how to open a copy that has other factors.
     var factorAdvice = "give them with --other-passphrase-file or --other-key-file"
 
     private struct OtherVault: Error {
@@ -54,11 +55,12 @@ struct CopyMerger {
         let path: String
         let state: StateID
         let mark: FileMark?
-        /// The bytes after its state, which show that its writer was interrupted or that it was not copied completely.
+        /// What follows the state in the file, which shows whether its writer was interrupted or the file was not
+        /// copied completely.
         let tail: TailState
         /// Whether a person could have named it; see `ConflictCopies.Candidate`.
         var mayBeNamedByPerson = false
-        /// Opens the copy. There can be any number of copies, so those that syncers left are not kept open.
+        /// Opens the copy. Copies left by syncers are not kept open, because there can be any number of them.
         let open: () throws -> Vault
     }
 
@@ -176,12 +178,13 @@ struct CopyMerger {
             }
         }
         try Self.preferring(outcomes + unread) { try finish(target, &outcomes) }
-        // Only now: a copy may be what proves that the vault continues what this machine remembers.
+        // Not until now, because a copy may be needed to prove that the vault continues the state that this machine
+        // remembers.
         if !options.isRehearsal { moveAside(done, &outcomes) }
         return outcomes
     }
 
-    /// Whether a file with the name of a copy is not a copy, but another vault or no vault at all.
+    /// Returns whether an error shows that a file named like a copy is another vault or not a vault at all.
     private static func isNoCopy(_ error: any Error) -> Bool {
         guard let failure = error as? CommandFailure else { return error is OtherVault }
         return failure.code == .notAVault || failure.status == .usage
@@ -195,9 +198,9 @@ struct CopyMerger {
         }
     }
 
-    /// Replaces the refusal of a vault with the failure to read or write a copy, if there was one: with that copy, the
-    /// vault might have continued what this machine remembers, and there is nothing to accept until the copy has been
-    /// merged.
+    /// Throws the failure to read or write a copy, if there was one, in place of the refusal of the vault: with that
+    /// copy, the vault might have continued the state that this machine remembers, and the user should not accept
+    /// anything until the copy has been merged.
     private static func preferring<R>(_ outcomes: [CopyOutcome], _ body: () throws -> R) throws -> R {
         do { return try body() } catch {
             guard [.forked, .rolledBack].contains(CommandFailure(error).code),
@@ -210,7 +213,7 @@ struct CopyMerger {
         }
     }
 
-    /// Opens a copy only with the key that opened the vault: a planted header must not trigger a key derivation.
+    /// Opens a copy only with the key that opened the vault, so that a planted header cannot trigger a key derivation.
     private func openLeft(_ other: String, of vault: Vault) throws -> Vault {
         let id = try whileOpening { try Vault.id(at: other) }
         guard id == vault.id else {
@@ -223,12 +226,12 @@ struct CopyMerger {
                 code: .noSlotOpens)
         }
         guard copy.tail != .writeInProgress else {
-            throw CommandFailure(.busy, "is being written to; merge again when that has ended")
+            throw CommandFailure(.busy, "is being written to; merge again later")
         }
         return copy
     }
 
-    /// Whether a copy has changes that the vault lacks. A backup has none.
+    /// Returns whether a copy has changes that the vault lacks. An older backup has none.
     private func hasNews(_ copy: Vault, for vault: Vault) throws -> Bool {
         var rehearsal = options
         rehearsal.isRehearsal = true
@@ -239,7 +242,7 @@ struct CopyMerger {
         }
     }
 
-    /// Why a copy is left in place although it has been merged.
+    /// Returns why a copy is left in place although it has been merged.
     private static func failure(_ tail: TailState) -> CommandFailure? {
         guard let end = tail.endOfCopy else { return nil }
         return CommandFailure(
@@ -304,7 +307,7 @@ struct CopyMerger {
         return again
     }
 
-    /// Refuses a copy with changes that the user dropped here, unless the user asks for them.
+    /// Refuses a copy that contains changes that the user has dropped here, unless the user asked for them.
     private func check(_ other: Vault, into vault: Vault) throws {
         let machine = try ThisMachine.current()
         do throws(VaultError) {
@@ -328,7 +331,7 @@ struct CopyMerger {
             if report.outcome == .adopted, try !confirm(report, name) { return nil }
         }
         let report = try merge(other, into: vault)
-        // Only now: what was dropped must not come back because of a merge that failed. A dry run forgets nothing.
+        // Not until now, so that a merge that fails does not restore what was dropped. A dry run forgets nothing.
         if acceptsDropped, !options.isRehearsal { try check(other, into: vault) }
         let leavesConflicts = try report.hasConflicts || report.outcome == .theirs && !other.conflicts().isEmpty
         return CopyOutcome(path: name, report: report, leavesConflicts: leavesConflicts)
@@ -337,6 +340,8 @@ struct CopyMerger {
     private func merge(_ other: Vault, into vault: Vault) throws -> MergeReport {
         let progress = Progress("merging", of: "items")
         defer { progress.finish() }
+        var options = options
+        options.keepsNewerValues = true
         do throws(VaultError) {
             return try vault.merge(other, options: options) { done, total in progress.update(done, of: total) }
         } catch {
@@ -367,7 +372,7 @@ struct CopyMerger {
 }
 
 extension TailState {
-    /// How a copy with such a tail ends; nil for a whole one.
+    /// Describes how a copy with this tail ends; nil if it is complete.
     var endOfCopy: String? {
         switch self {
         case .clean, .writeInProgress: nil

@@ -16,7 +16,7 @@ package struct Diff: ParsableCommand {
             changedSlots, removedSlots and keptVersions.
 
             --git writes one copy as text for 'git diff', as its textconv: items, the names of their attributes, and revisions. It never prompts; a \
-            locked vault is written as one line. 'vaultfmt git setup' configures it.
+            locked vault is shown as a single line. 'vaultfmt git setup' configures it.
 
             The files are not checked against what this machine remembers, because you may want to see an older copy.
 

@@ -20,8 +20,8 @@ package struct Merge: ParsableCommand {
             replaced keys, or does not open is left in place and reported (exit 3).
 
             With --accept-old-keys, values that a copy stored under keys that this vault has since replaced are listed, and taken in after you \
-            agree: to settle, or as earlier values. They may have been written by someone with a leaked old passphrase. Nothing that is shown \
-            changes. With --accept-dropped, changes that you dropped with 'vaultfmt anchor --accept' are taken in again.
+            agree: to settle, or as earlier values. They may have been written by someone with a leaked old passphrase. The values that \
+            items show do not change. With --accept-dropped, changes that you dropped with 'vaultfmt anchor --accept' are taken in again.
 
             --json writes an array with an object for each copy: copy, outcome (same, ours, theirs, merged or adopted), dryRun, taken, \
             added, supplemented (items whose shown values stayed), removed and notes; error and exitCode if it was left; movedTo. Docs/many-machines.md covers \
@@ -138,7 +138,7 @@ package struct Merge: ParsableCommand {
 
     private func conclude(_ outcomes: [CopyOutcome], _ path: String) throws {
         let failed = outcomes.filter { $0.failure != nil && !$0.isUnrelated }
-        // Nothing is wrong with the files if reading or writing failed: that can be repeated.
+        // If reading or writing failed, the files themselves are intact, and the merge can be repeated.
         if let failure = failed.compactMap(\.failure).first(where: { $0.status == .io }) {
             throw CommandFailure(
                 .io,
@@ -148,7 +148,7 @@ package struct Merge: ParsableCommand {
         guard found.isEmpty else { throw CommandFailure(.incomplete, found.joined(separator: "; ")) }
     }
 
-    /// The findings that keep a merge from being complete.
+    /// Describes everything that keeps the merge from being complete.
     private func findings(_ outcomes: [CopyOutcome], _ failed: [CopyOutcome], _ path: String) -> [String] {
         var found: [String] = []
         if !failed.isEmpty {

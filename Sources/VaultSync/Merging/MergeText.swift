@@ -3,7 +3,7 @@ import VaultExchange
 package import VaultFmt
 import VaultLocal
 
-/// The report of a merge for people: names, never secrets.
+/// The human-readable report of a merge: names, never secrets.
 package enum MergeText {
     /// Returns the lines for one copy: its outcome, then one line for each item and slot worth mentioning.
     static func lines(_ outcome: CopyOutcome, of vault: String) -> [String] {
@@ -48,7 +48,7 @@ package enum MergeText {
         }
     }
 
-    /// Returns a line for each finding, up to as many as a person would read.
+    /// Returns a line for each finding, up to a number that a person can be expected to read.
     static func noteLines(_ report: MergeReport) -> [String] {
         let most = 50
         let lines = report.notes.prefix(most).map(note)

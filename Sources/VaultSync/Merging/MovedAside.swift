@@ -18,7 +18,7 @@ enum MovedAside {
         let name = String(copy[(copy.lastIndex(of: "/").map { copy.index(after: $0) } ?? copy.startIndex)...])
         for number in 1...1000 {
             let target = "/" + name + (number == 1 ? "" : ".\(number)")
-            // By its descriptor: the name may be exchanged for a link at any moment.
+            // Move it by the folder's descriptor, because the name could be replaced with a link at any moment.
             let result = vault_rename_noreplace(copy, "/proc/self/fd/\(opened)" + target)
             if result == -EEXIST { continue }
             guard result == 0 else {
@@ -31,8 +31,8 @@ enum MovedAside {
             .outputExists, "\(TerminalText.path(folder)) has too many copies with that name; empty it")
     }
 
-    /// Opens the folder if it is a folder and belongs to this user: anyone who can write next to the vault could plant
-    /// a link to another place.
+    /// Opens the folder, which must be a folder that belongs to this user: anyone with write access to the vault's
+    /// folder could plant a link to another place.
     private static func openOwn(_ folder: String) throws -> Int32 {
         let descriptor = vault_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         guard descriptor >= 0 else {

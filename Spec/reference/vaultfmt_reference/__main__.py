@@ -103,6 +103,7 @@ def merged(arguments: list[str]) -> list[str]:
     parser.add_argument("theirs")
     parser.add_argument("result")
     parser.add_argument("--accept-old-keys", action="store_true")
+    parser.add_argument("--one-file", action="store_true")
     given = parser.parse_args(arguments)
     try:
         ours = opened(given)
@@ -113,11 +114,12 @@ def merged(arguments: list[str]) -> list[str]:
         if ours.keys.public != theirs.keys.public and given.accept_old_keys:
             result = adopt(ours, theirs, secrets.token_bytes, lambda: at)
         else:
-            result = merge(ours, theirs, secrets.token_bytes, lambda: at, spare=spare(ours, given))
+            result = merge(ours, theirs, secrets.token_bytes, lambda: at, spare=spare(ours, given), unifies=given.one_file)
     except Refused as refused:
         return [f"refused {refused.verdict}"]
     Path(given.result).write_bytes(result.data)
-    return [result.what]
+    # A file that was compacted for the other side to take is one that no side had.
+    return ["merged" if result.what == "compacted" else result.what]
 
 
 def spare(reader: Reader, given: argparse.Namespace) -> NewSlot | None:

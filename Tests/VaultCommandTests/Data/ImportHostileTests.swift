@@ -162,6 +162,48 @@ struct ImportHostileTests {
         #expect(!list.contains("two") && !list.contains("three") && !list.contains("four") && list.contains("red"))
     }
 
+    @Test("a column whose name indicates a secret is sealed, and so is an address with one")
+    func secretColumns() throws {
+        let sandbox = try Sandbox.withVault()
+        let columns = [
+            "backup_codes", "Backup-Codes", "recoveryKey", "Wiederherstellungscode", "Sicherheitsantwort", "API_KEY",
+            "one_time_code", "link",
+        ]
+        let values = (1..<columns.count).map { "hidden\($0)" } + ["https://host.example/?token=hidden8"]
+        let rows =
+            "name,username,password,Colour,\(columns.joined(separator: ","))\n"
+            + "b,u,one,red,\(values.joined(separator: ","))\n"
+        try sandbox.ok("import", try sandbox.write("list.csv", rows.utf8))
+        let list = try sandbox.ok("list", "--json").output
+        #expect(!list.contains("hidden") && list.contains("red"), "\(list)")
+        #expect(try sandbox.ok("get", "b", "u", "--field", "Sicherheitsantwort").output == "hidden5")
+    }
+
+    @Test("text in UTF-16 and UTF-32 is named as what it is")
+    func encodings() throws {
+        let sandbox = try Sandbox.withVault()
+        for (mark, name) in [
+            ([0xFF, 0xFE, 0, 0], "UTF-32"), ([0, 0, 0xFE, 0xFF], "UTF-32"), ([0xFF, 0xFE, 0x61, 0], "UTF-16"),
+            ([0xFE, 0xFF, 0, 0x61], "UTF-16"),
+        ] as [([UInt8], String)] {
+            let source = try sandbox.write("list.csv", mark + [UInt8](repeating: 0, count: 64))
+            try sandbox.fails(65, "is \(name) text", "import", source)
+        }
+    }
+
+    @Test("an attachment that a Bitwarden export only describes is reported as missing")
+    func describedAttachment() throws {
+        let sandbox = try Sandbox.withVault()
+        let export = """
+            {"encrypted": false, "folders": [], "items": [{"type": 1, "name": "a", "login": {"password": "p"},
+            "attachments": [{"id": "x", "fileName": "a.txt", "size": "10", "url": "https://host.example"}]}]}
+            """
+        let source = try sandbox.write("list.json", export.utf8)
+        let run = try sandbox.run(["import", source])
+        #expect(run.status == 3 && run.error.contains("the contents of the attachment 'a.txt' are not in the file"))
+        #expect(try sandbox.ok("get", "a").output == "p")
+    }
+
     @Test("a token in an address is as secret as a password in it, and a user's name is not")
     func tokens() throws {
         for (address, isSecret) in [
@@ -171,6 +213,11 @@ struct ImportHostileTests {
             ("https://ann@host.example/path", false), ("ssh://git@github.com/a/b.git", false),
             ("https://medium.com/@user12345678901234567890", false), ("https://host.example:8443/", false),
             ("mailto:ann.12345678901234567890@host.example", false),
+            ("https://host.example/reset?lang=en&token=abc", true), ("https://host.example/#access_token=abc", true),
+            ("https://host.example/a?X-API-Key=1;b=2", true), ("https://host.example/?sig=%3D", true),
+            ("https://ann%3Apw@host.example/", true), ("https://ann%40work.example@host.example/", false),
+            ("https://host.example/?token=", false), ("https://host.example/?q=token&lang=en#a=b", false),
+            ("https://host.example/token=abc", false),
         ] {
             #expect(WebAddress.hasPassword(address) == isSecret, "\(address)")
         }

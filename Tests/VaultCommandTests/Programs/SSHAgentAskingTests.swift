@@ -96,7 +96,7 @@ struct SSHAgentAskingTests {
         try sandbox.okShell(
             """
             fails ssh-add -T key.pub
-            vaultfmt agent status | grep -q 'refused: server: pinentry: its answer is not of its protocol'
+            vaultfmt agent status | grep -q 'refused: server: pinentry: its answer does not follow the protocol'
             """)
         try agent.end()
         // Without a screen, none is found, and none is found if none is wanted. ssh-askpass would ask then.

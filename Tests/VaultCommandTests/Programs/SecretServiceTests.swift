@@ -84,6 +84,20 @@ struct SecretServiceTests {
             """)
     }
 
+    @Test("A new client is answered while children of the agent end", .enabled(if: Machine.has("busctl")))
+    func childrenEnd() throws {
+        try session(
+            try sandbox(), "",
+            """
+            # As when a program ends that has asked a person.
+            while kill -CHLD "$SSH_AGENT_PID"; do :; done 2> errors-of-kill &
+            signals=$!
+            for _ in $(seq 100); do service ReadAlias s default > alias; done
+            kill "$signals"
+            grep -q '"/org/freedesktop/secrets/collection/desktop"' alias
+            """)
+    }
+
     @Test("What was stored survives an export and an import", .enabled(if: Machine.has("secret-tool")))
     func exchange() throws {
         try session(
@@ -118,6 +132,13 @@ struct SecretServiceTests {
             item.set_label('M'); item.set_attributes({'b': '1'}); item.set_secret(b'x' * 100000)
             assert [other.get_label() for other in collection.search_items({'b': '1'})] == ['M']
             assert item.get_secret() == b'x' * 100000
+            item.set_secret(b'y' * (1 << 20))
+            assert item.get_secret() == b'y' * (1 << 20)
+            try:
+                item.set_secret(b'z' * ((1 << 20) + 1))
+                raise SystemExit('a secret of more than a MiB was stored')
+            except Exception as error:
+                assert 'at most 1048576 bytes' in str(error), error
             item.delete()
             photos = secretstorage.create_collection(bus, 'Photos', 'photos')
             photos.create_item('P', {'p': '1'}, b'p')

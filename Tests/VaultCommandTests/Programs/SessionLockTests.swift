@@ -76,7 +76,7 @@ struct SessionLockTests {
             """
             start_logind
             start_agent 2> notes
-            grep -q 'you have no session at a screen' notes
+            grep -q 'you have no session with a screen' notes
             is IsDelayed
             open
             does Sleep b true
@@ -227,11 +227,11 @@ struct SessionLockTests {
             logind) kill $logind ;;
             bus) kill "$(cat bus.pid)" ;;
             esac
-            eventually locked '.* has ended: nobody would tell that the session is locked'
+            eventually locked '.* has ended: a locked session would go unnoticed'
             fails vaultfmt get server --no-input
             unlock
             fails ssh-add -L
-            locked '.*nobody would tell that the session is locked'
+            locked '.*a locked session would go unnoticed'
             if [[ \(what) == bus ]]; then start_bus; fi
             start_logind
             eventually ssh-add -L

@@ -18,6 +18,11 @@ final class PseudoTerminal {
         try self.init(sandbox, program: Child.binary, arguments, output: output, columns: columns)
     }
 
+    /// Starts the binary on a new terminal, with arguments in an array.
+    convenience init(_ sandbox: Sandbox, arguments: [String]) throws {
+        try self.init(sandbox, program: Child.binary, arguments, output: nil, columns: 200)
+    }
+
     /// Starts a shell on a new terminal; in the script `$0` is the binary.
     /// - `hasJobs`: Whether each of its commands is a job of its own, as at a prompt.
     convenience init(_ sandbox: Sandbox, shell script: String, hasJobs: Bool = true) throws {

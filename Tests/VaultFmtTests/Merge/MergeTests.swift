@@ -729,7 +729,7 @@ struct MergeTests {
         let ours = try copies.memory.open("ours", with: try Fast.rawKey(9))
         try ours.removeSlot(first)
         try copies.theirs.put(try key("t"), "t")
-        fails(.noSlotOpens, "has been removed from it meanwhile") { _ = try copies.ours.merge(copies.theirs) }
+        fails(.noSlotOpens, "has since been removed from it") { _ = try copies.ours.merge(copies.theirs) }
         #expect(try ours.merge(copies.theirs).outcome == .merged)
         #expect(try ours.secrets().count == 2)
     }

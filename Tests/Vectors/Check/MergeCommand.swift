@@ -28,6 +28,7 @@ enum MergeCommand {
             rest = rest.dropFirst()
             switch option {
             case "--accept-old-keys": options.acceptsOldKeys = true
+            case "--one-file": options.unifiesFiles = true
             default:
                 guard let value = rest.first, request.take(String(option.dropFirst(2)), value) else {
                     throw UsageError("\(option) is unknown, or its value malformed")

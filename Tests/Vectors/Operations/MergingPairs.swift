@@ -13,7 +13,7 @@ struct MergingPair {
     var base = Self.start
     /// Two copies of the base that are merged before ours and theirs begin.
     var first: (ours: [String], theirs: [String])?
-    /// The suffix of the result's name: `merged`, `adopted`, or none where the merge must be refused.
+    /// The suffix of the result's name: `merged`, `adopted`, `kept`, or none where the merge must be refused.
     var result: String? = "merged"
     /// Whether the device's secret is there: always, or only while a file is made.
     var isOnDevice = false

@@ -9,7 +9,8 @@ import VectorMaking
 enum MergingVectors {
     static func all() throws -> [ConformanceVector] {
         let pairs = MergingPairs.ofItems() + MergingPairs.ofSettling() + MergingPairs.ofSlots()
-        return try (pairs + MergingPairs.ofReplacedKeys()).flatMap(vectors) + splits() + several()
+        return try (pairs + MergingPairs.ofReplacedKeys()).flatMap(vectors) + splits() + several() + replacedFiles()
+            + unifiedFiles()
     }
 
     private static func vectors(_ pair: MergingPair) throws -> [ConformanceVector] {
@@ -28,13 +29,14 @@ enum MergingVectors {
         return try merged(left, right, pair, MergeOptions(), "first")
     }
 
-    private static func vectors(
+    static func vectors(
         _ pair: MergingPair, _ ours: [UInt8], _ theirs: [UInt8]
     ) throws -> [ConformanceVector] {
         var out = [vector(pair, "ours", ours), vector(pair, "theirs", theirs)]
         if let result = pair.result {
             var options = MergeOptions()
             options.acceptsOldKeys = result == "adopted"
+            options.unifiesFiles = result == "kept"
             out.append(vector(pair, result, try merged(ours, theirs, pair, options, result)))
         } else {
             let outcome = try MergeCommand.merge(ours, theirs, request(pair), MergeOptions()).outcome
@@ -59,7 +61,7 @@ enum MergingVectors {
 
     private static let device = (id: Base.device.bytes, secret: Base.deviceSecret)
 
-    private static func merged(
+    static func merged(
         _ ours: [UInt8], _ theirs: [UInt8], _ pair: MergingPair, _ options: MergeOptions, _ what: String,
         memory: ProcessReplicas? = nil
     ) throws -> [UInt8] {
@@ -70,7 +72,7 @@ enum MergingVectors {
         return file
     }
 
-    private static func run(
+    static func run(
         _ operations: [String], on base: [UInt8]?, _ pair: MergingPair, _ what: String, _ later: Int64,
         device isThere: Bool = false, memory: ProcessReplicas? = nil
     ) throws -> [UInt8] {

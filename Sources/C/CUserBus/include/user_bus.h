@@ -29,9 +29,11 @@ int user_bus_events(void *bus);
 /* sd_bus_process: returns 0 if there is nothing to do, and a positive number if there may be more. `message` is set to a
    message that was received, or to NULL. */
 int user_bus_process(void *bus, void **message);
-/* sd_bus_request_name, without queueing for the name. Returns -EEXIST if another connection has it. */
+/* sd_bus_request_name, without queueing for the name. Returns -EEXIST if another connection owns it. A child that exits
+   does not interrupt the call. */
 int user_bus_request_name(void *bus, const char *name, int replaces);
-/* sd_bus_get_name_creds: the user and the process of the owner of a name, as reported by the bus. */
+/* sd_bus_get_name_creds: the user and the process of the owner of a name, as reported by the bus. A child that
+   exits does not interrupt the call. */
 int user_bus_credentials(void *bus, const char *name, uint32_t *user, int32_t *process);
 /* sd_bus_send, without waiting for a reply. */
 int user_bus_send(void *bus, void *message);
@@ -71,7 +73,7 @@ int user_bus_set_destination(void *message, const char *name);
    valid as long as the message; the contents of a type are valid until the next call. */
 int user_bus_read(void *message, char type, void *value);
 int user_bus_read_bytes(void *message, const void **bytes, size_t *size);
-/* sd_bus_message_read_basic of a descriptor, of which a copy is returned that the caller closes. */
+/* sd_bus_message_read_basic of a descriptor: returns a copy of it, which the caller closes. */
 int user_bus_read_descriptor(void *message);
 int user_bus_enter(void *message, char type, const char *contents);
 int user_bus_exit(void *message);
@@ -79,15 +81,15 @@ int user_bus_peek(void *message, char *type, const char **contents);
 int user_bus_skip(void *message, const char *types);
 
 /* Writing: sd_bus_message_append_basic, _append_array_space, _open_container, _close_container. The bytes in the space of
-   an array are undefined, and are filled in when nothing can be appended any longer: what is appended may move the
-   message, and leave a copy where it was. */
+   an array are undefined until they are filled in, after everything has been appended: appending may move the message
+   and leave a copy of the bytes behind. */
 int user_bus_append(void *message, char type, const void *value);
 int user_bus_append_space(void *message, size_t size);
 int user_bus_open_container(void *message, char type, const char *contents);
 int user_bus_close_container(void *message);
 
-/* Filling: sd_bus_message_seal and _rewind for a reply that is complete. Its values are then passed as when a message
-   is read; of each array of bytes, the content is set. Fails with -EMSGSIZE if its size is another one. */
+/* Filling: sd_bus_message_seal and _rewind for a complete reply. Its values are then traversed as in reading, and the
+   content of each byte array is set. Fails with -EMSGSIZE if the array has a different size. */
 int user_bus_seal_reply(void *message);
 int user_bus_fill_bytes(void *message, const void *bytes, size_t size);
 #endif

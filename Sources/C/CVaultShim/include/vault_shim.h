@@ -67,6 +67,10 @@ int vault_duplicate(int fd, int least);
 /* Makes a pipe with close-on-exec ends: first the reading end, then the writing end. */
 int vault_pipe(int ends[2]);
 
+/* Lets the allocator give memory that is not used back to the system for as long as this process runs. Otherwise, once
+   a large block was freed, it keeps later ones. */
+void vault_keep_little_memory(void);
+
 /* Returns a timer (timerfd) on the clock that continues while the machine is suspended (CLOCK_BOOTTIME). The descriptor
    is readable once the timer has expired. */
 int vault_boot_timer(void);
@@ -77,7 +81,7 @@ int vault_boot_timer_set(int timer, uint64_t milliseconds);
    negative error number. */
 int vault_notify(const char *name, const char *state);
 
-/* The identity of a file, the number of its names, and its size. */
+/* The identity of a file, the number of its names (hard links), and its size. */
 struct vault_file {
     uint64_t device;
     uint64_t inode;
@@ -112,13 +116,13 @@ int vault_spawn_in_new_session(posix_spawnattr_t *attributes);
 /* Closes all descriptors in spawned processes, except the standard ones and `kept`, which becomes number 3 unless it is
    negative. Call it after all other actions. */
 int vault_spawn_without_others(posix_spawn_file_actions_t *actions, int kept);
-/* Starts a program that leads a session of its own, without a controlling terminal, and gets SIGTERM when the calling
-   thread ends, for whatever reason. Its standard descriptors are `input`, `output` and `error`, each the null device if
+/* Starts a program that leads its own session, without a controlling terminal, and receives SIGTERM when the calling
+   thread ends for any reason. Its standard descriptors are `input`, `output` and `error`, each the null device if
    negative; it inherits no others, and no signal is blocked in it. The standard descriptors of this process must be open.
    Returns its process id, which is that of its process group, or a negative error number. */
 int vault_spawn_with_thread(const char *path, char *const arguments[], char *const environment[], int input, int output,
                             int error);
-/* Returns 1 if a child has ended, and does not wait for it: until it is waited for, no other process group has its number.
+/* Returns 1 if a child has ended, without reaping it: until it is reaped, no other process group can have its number.
    Also returns 1 if there is no such child; otherwise 0. */
 int vault_child_has_ended(pid_t child);
 /* Returns a new file in memory that has no path, with mode 0600. It disappears when the last process that has it open
@@ -204,8 +208,8 @@ int vault_processors(void);
 void vault_enter(void);
 void vault_leave(void);
 /* Mark a thread as outside the library between these calls, for long waits and the caller's functions. vault_step_in
-   takes the value that vault_step_out returned, and never waits for a fork; a thread that starts to work for a thread
-   inside the library calls it with 1. */
+   takes the value that vault_step_out returned, and never waits for a fork. A new thread that works on behalf of a
+   thread inside the library calls it with 1. */
 unsigned int vault_step_out(void);
 void vault_step_in(unsigned int entered);
 

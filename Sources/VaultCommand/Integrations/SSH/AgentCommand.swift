@@ -32,18 +32,18 @@ struct AgentServe: ParsableCommand {
         discussion: """
             The keys are items with the attribute ssh=offer or ssh=confirm, and with --group the keys and identities of that access group. A key is in \
             memory only while it signs, or while its public key is derived. Keys that 'ssh-add' adds are kept in memory until it removes them. A key with ssh=confirm, or added with \
-            'ssh-add -c', signs only after a person has agreed: SSH_ASKPASS, a pinentry or ssh-askpass asks. RSA keys never sign with SHA-1.
+            'ssh-add -c', signs only after a person has confirmed it in SSH_ASKPASS, a pinentry or ssh-askpass. RSA keys never sign with SHA-1.
 
-            With --on-demand, the vault is opened when a client needs something of it, and again after a limit: by a key file \
-            or another file that is given (not an age plugin's identity), or by a passphrase that a pinentry asks for, three times at most. After 'vaultfmt lock', \
-            it is opened again by the passphrase, or after 'vaultfmt unlock'.
+            With --on-demand, the vault is opened when a client needs it, even after a limit has locked it: with a key file or another file \
+            that is given (not an age plugin's identity), or with a passphrase that a pinentry asks for, up to three times. After 'vaultfmt lock', \
+            only the passphrase or 'vaultfmt unlock' opens it again.
 
-            The sockets are in the folder 'vaultfmt' in XDG_RUNTIME_DIR; systemd may pass the first one. A vault that was opened with \
-            the key that 'vaultfmt unlock' keeps, or with an owner's passphrase that was asked for, is opened again when 'unlock' is run again. \
-            'vaultfmt lock' locks it here, too.
+            The sockets are in the folder 'vaultfmt' in XDG_RUNTIME_DIR; systemd can pass the one for ssh. A vault that was opened with \
+            the key that 'vaultfmt unlock' keeps, or with an owner's passphrase typed at a prompt, is opened again when 'unlock' is run again. \
+            'vaultfmt lock' also locks it in the agent.
 
-            With --collection, the agent is the Secret Service of the session's D-Bus, too, which browsers, git and Python's keyring ask for \
-            passwords: an access group is a collection, and its generic passwords are the items.
+            With --collection, the agent is also the Secret Service of the session's D-Bus, from which browsers, git and Python's keyring get \
+            passwords: each access group is a collection, and its generic passwords are the items.
 
             Examples:
               vaultfmt agent --key-file ssh.key --group ssh
@@ -64,16 +64,18 @@ struct AgentServe: ParsableCommand {
         value: "time")
     var idle: Duration?
 
-    @Flag(help: "Do not open the vault now: use it while 'vaultfmt unlock' keeps it unlocked.")
+    @Flag(help: "Do not open the vault now; use it whenever 'vaultfmt unlock' keeps it unlocked.")
     var whenUnlocked = false
 
     @Flag(help: "Lock the vault when the session is locked or ends, or the machine sleeps; needs systemd-logind.")
     var lockWithSession = false
 
-    @Flag(help: "Go on in the background when the vault is open.")
+    @Flag(help: "Continue in the background once the vault is open.")
     var daemon = false
 
-    @Option(ArgumentHelp("Where the background process says that it is ready.", visibility: .private), value: "n")
+    @Option(
+        ArgumentHelp("The descriptor on which the background process reports that it is ready.", visibility: .private),
+        value: "n")
     var readyFd: Int32?
 
     @OptionGroup(title: "On demand") var demand: OnDemandOptions
@@ -105,10 +107,12 @@ struct AgentServe: ParsableCommand {
             try BackgroundAgent.start(factors: descriptors)
         }
         let isActivated = AgentPlace.isActivated
-        // Found in the background as well, so that no program inherits its name.
+        // Looked up in the background process as well, because that removes the variable that names it from the
+        // environment of child processes.
         let found = ServiceManager()
         let manager = readyFd == nil ? found : nil
-        // A reader that has gone is an error of the write, which must not keep the sockets from being removed.
+        // If the reader of standard output is gone, writing must return an error rather than kill the process before it
+        // has removed its sockets.
         signal(SIGPIPE) { _ in }
         let place = try AgentPlace(SocketFolder())
         let watch = try sessionLock()
@@ -117,19 +121,19 @@ struct AgentServe: ParsableCommand {
         let keys = try served(SpentFactors(descriptors: descriptors), programs)
         let signals = try HeldSignals()
         let attached = try bus.map { try secrets.serve(keys, on: $0) }
-        // Now the service alone ends the connection.
+        // From now on, only the service holds the connection, and closes it.
         bus = nil
         let server = try AgentServer(keys, at: place, asking: programs, attached: attached, watch: watch)
         try announce(server)
         try tellReady(manager, isActivated: isActivated)
         try server.run(wakenBy: signals.descriptor) { signals.isInterrupted }
         manager?.tellStopping()
-        // Its end is what the signal asked for.
+        // The agent ends because of the signal, as requested, so the signal needs no further handling.
         signals.settle()
     }
 
-    /// Tells the service manager that the agent is ready. If that does not hear it, only an agent to which it has passed
-    /// a socket ends: another one may have been started in a shell below a service.
+    /// Tells the service manager that the agent is ready. If that fails, the agent exits only if systemd has passed it
+    /// a socket. Otherwise, it may have been started from a shell that merely inherited the variable from a service.
     private func tellReady(_ manager: ServiceManager?, isActivated: Bool) throws {
         do throws(AgentError) { try manager?.tellReady() } catch {
             guard !isActivated else { throw error }
@@ -137,22 +141,26 @@ struct AgentServe: ParsableCommand {
         }
     }
 
-    /// What locks the vault with the session; nil if nothing is to. It waits for logind before anybody is asked for a
-    /// passphrase.
+    /// Returns what locks the vault with the session; nil if the option is not given. It waits for logind before anyone
+    /// is asked for a passphrase.
     private func sessionLock() throws -> SessionLock? {
         guard lockWithSession else { return nil }
         let watch = try SessionLock(session: Environment.nonEmpty("XDG_SESSION_ID"))
         if !watch.hasSession {
-            Terminal.note("you have no session at a screen; one that begins later locks the vault, and so does sleep")
+            Terminal.note(
+                "you have no session with a screen; the vault will be locked with any later one, and before the machine sleeps"
+            )
         }
         if !watch.delaysSleep {
-            Terminal.warning("systemd-logind does not let sleep wait: the machine may sleep before the vault is locked")
+            Terminal.warning(
+                "systemd-logind does not allow sleep to be delayed, so the machine may sleep before the vault is locked"
+            )
         }
         return watch
     }
 
-    /// Opens the vault, unless it is opened on demand, and decides whether it is opened again, before what the factors
-    /// came from is gone.
+    /// Opens the vault unless it is opened on demand, and sets up how it is reopened, while the sources of the factors
+    /// are still available.
     private func served(_ factors: SpentFactors, _ programs: AskingPrograms) throws -> ServedVault {
         let path = try vault.path
         let onDemand = try demand.opening(path, silentAccess, isWritable: { isWritable(path) }, programs)
@@ -174,8 +182,8 @@ struct AgentServe: ParsableCommand {
         ServedVault.Limits(total: time.map { UInt64($0.seconds) * 1000 }, idle: idle.map { UInt64($0.seconds) * 1000 })
     }
 
-    /// Opens the vault; the result has none with `--when-unlocked` or `--on-demand`. The key that `unlock` keeps may
-    /// open more than a factor that is given, which may be an identity in the environment.
+    /// Opens the vault; the result contains no vault with `--when-unlocked` or `--on-demand`. The key that `unlock`
+    /// keeps may grant more than a given factor, such as an identity in the environment.
     private func openVault(_ path: String) throws -> (vault: Vault?, isKept: Bool) {
         if demand.onDemand { return (nil, false) }
         let (access, isWritable) = (access, isWritable(path))
@@ -185,7 +193,7 @@ struct AgentServe: ParsableCommand {
         return whenUnlocked ? (nil, false) : (try access.openWithFactors(path, writable: isWritable).vault, false)
     }
 
-    /// Whether the key that `unlock` keeps may open the vault again: not if it can open more than what was given or
+    /// Returns whether the key that `unlock` keeps may reopen the vault: it must not grant more than what was given or
     /// typed.
     private func mayReopen(_ opened: (vault: Vault?, isKept: Bool)) -> Bool {
         guard !vault.access.factors.isAnythingGiven else { return false }
@@ -204,17 +212,20 @@ struct AgentServe: ParsableCommand {
         return access
     }
 
-    /// The options for opening the vault. Without --wait, other clients do not wait long while one wants to write.
+    /// The options for opening the vault. Unless --wait is given, a write waits only briefly, because it blocks other
+    /// clients.
     private var access: AccessOptions {
         var access = vault.access
         if secrets.isServed { access.wait = access.wait ?? 2 }
         return access
     }
 
-    /// Only desktop programs change the vault, and not if it is on a read-only file system.
+    /// The vault is writable only if desktop programs are served, because nothing else changes it, and only if it is
+    /// not on a read-only file system.
     private func isWritable(_ path: String) -> Bool { secrets.isServed && Glibc.access(path, W_OK) == 0 }
 
-    /// Tells where the socket is, in the way of ssh-agent. A background process then leaves the terminal.
+    /// Prints the location of the socket in the same way as ssh-agent. A background process then detaches from the
+    /// terminal.
     private func announce(_ server: AgentServer) throws {
         var lines: [String] = []
         if let path = server.socketPath {

@@ -10,8 +10,8 @@ struct AgentState: ParsableCommand {
         commandName: "status",
         abstract: "Show the running agent's vault, its keys, and what clients asked for.",
         discussion: """
-            Also shows the agent's process and its socket, and what cannot be offered. The names of keys, programs and processes are kept in the \
-            agent's memory, for the last 100 requests of ssh's clients and as many of desktop programs. The vault is neither opened nor read. Without \
+            Also shows the agent's process and its socket, and what cannot be offered. The agent keeps the names of keys, programs and \
+            processes in memory, for the last 100 requests of SSH clients and the last 100 of desktop programs. The vault is neither opened nor read. Without \
             an agent, the command fails (exit 69).
 
             Examples:
@@ -54,8 +54,8 @@ struct AgentState: ParsableCommand {
         if more > 0 { lines.append("  and \(more) more") }
         if status.hidden > 0 {
             lines.append(
-                "hidden: \(status.hidden) of the vault, removed by 'ssh-add'; they come back when it is opened again: "
-                    + "run 'vaultfmt lock' and then 'vaultfmt unlock', or start the agent again")
+                "hidden: \(status.hidden) of the vault, removed by 'ssh-add'; they come back when the agent is started "
+                    + "again, or has locked the vault and opens it again")
         }
         if status.listed > 0 { lines.append("listed while locked: \(status.listed) of the vault") }
         for text in status.omitted { lines.append("not offered: \(text)") }
@@ -133,7 +133,7 @@ struct AgentStop: ParsableCommand {
         commandName: "stop",
         abstract: "End the running agent.",
         discussion: """
-            The keys in its memory are wiped. The command prints nothing, and returns when the agent's sockets are gone. If systemd has made the socket, \
+            The keys in its memory are wiped. The command prints nothing, and returns when the agent's sockets are gone. If systemd created the socket, \
             the next request starts the agent again. Without an agent, the command fails (exit 69).
 
             Examples:

@@ -7,11 +7,11 @@ import VaultLocal
 /// Options for the programs that ask a person on behalf of the agent.
 struct AskingOptions: ParsableArguments {
     @Option(
-        "Ask with this pinentry, by its path or its name in PATH; 'none' uses none. If omitted, SSH_ASKPASS asks for consent, and pinentry if there is a screen.",
+        "Ask with this pinentry: a path, a name in PATH, or 'none'. By default, SSH_ASKPASS asks for consent, and pinentry is used if there is a screen.",
         value: "program", isFile: true)
     var pinentry: String?
 
-    @Flag(help: "Ask with a pinentry on this terminal, on which the agent stays in the foreground.")
+    @Flag(help: "Ask with a pinentry on this terminal; the agent stays in the foreground.")
     var onTerminal = false
 
     func validate() throws {
@@ -26,7 +26,7 @@ struct AskingOptions: ParsableArguments {
     func programs() throws -> AskingPrograms {
         let pinentry = try pinentryProgram()
         let isChosen = self.pinentry != nil && self.pinentry != Self.noProgram || onTerminal
-        // A pinentry that was merely found comes after the program that the user has named for this.
+        // SSH_ASKPASS, which the user set for this purpose, takes precedence over a pinentry that was merely found.
         if let pinentry, isChosen || !ConfirmationProgram.isNamed {
             return AskingPrograms(
                 consent: .pinentry(pinentry.pinentry), passphrase: pinentry.pinentry,

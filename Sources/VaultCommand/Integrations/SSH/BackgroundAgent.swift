@@ -5,15 +5,16 @@ import VaultExchange
 import VaultFmt
 import VaultLocal
 
-/// The agent in the background: a process of this program that opens the vault at this terminal, says that it is ready,
-/// and then leaves the terminal. It goes on only if what it says was passed on: nobody else knows its number.
+/// The agent in the background: a child process that opens the vault at this terminal, reports that it is ready, and
+/// then detaches from the terminal. It continues only if its report was passed on, because nobody else knows its
+/// process id.
 enum BackgroundAgent {
     private static let mostText = 8192
 
-    /// Starts the process with the arguments of this one, passes on what it says, and exits as it does.
+    /// Starts the process with the same arguments, passes on its output, and exits with the same status.
     ///
-    /// Its factors come from the same environment variables as those of this process, and from the same descriptors. It
-    /// inherits no others: it would keep a lock or a pipe of the caller's for as long as it runs.
+    /// The process reads its factors from the same environment variables and descriptors as this one. It inherits no
+    /// other descriptors, because it would keep the caller's locks and pipes open for as long as it runs.
     static func start(factors: [Int32]) throws -> Never {
         let pipe = try channel()
         try keepFromPrograms(allBut: Set(factors))
@@ -36,7 +37,8 @@ enum BackgroundAgent {
         exit(ExitStatus.success.rawValue)
     }
 
-    /// Two connected sockets: the second one is for the process, which answers, and then waits for a byte.
+    /// Returns two connected sockets. The process uses the second one to report that it is ready, and then waits for a
+    /// byte.
     private static func channel() throws -> Pipe {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else {
@@ -45,7 +47,7 @@ enum BackgroundAgent {
         return Pipe(reading: ends[0], writing: ends[1])
     }
 
-    /// Starts the process, under the name of the program's file. A file that was replaced meanwhile has no path.
+    /// Starts the process from this program's file. The file has no path if it has been replaced in the meantime.
     private static func spawn(ready: Int32) throws -> pid_t {
         let arguments =
             [ProcessArguments.all.first ?? "vaultfmt"] + ProcessArguments.all.dropFirst() + [
@@ -65,7 +67,7 @@ enum BackgroundAgent {
         return process
     }
 
-    /// Marks all descriptors but the standard ones and these to be closed in programs that are started.
+    /// Sets close-on-exec on all descriptors except the standard ones and the given ones.
     private static func keepFromPrograms(allBut kept: Set<Int32>) throws {
         guard let folder = vault_open_directory("/proc/self/fd") else {
             throw CommandFailure(system: errno, "cannot list this process's descriptors")
@@ -77,8 +79,8 @@ enum BackgroundAgent {
         }
     }
 
-    /// Says that this process is ready, and leaves the terminal. Throws unless the process that started this one has
-    /// passed that on.
+    /// Reports that this process is ready, and detaches from the terminal. Throws unless the parent process has passed
+    /// on the report.
     static func leave(_ ready: Int32, saying text: String) throws {
         setsid()
         let null = vault_open("/dev/null", O_RDWR, 0)
@@ -86,13 +88,13 @@ enum BackgroundAgent {
         var text = text
         var failure = text.withUTF8 { Descriptor.writeAll(ready, UnsafeRawBufferPointer($0)) }
         if failure == 0, shutdown(ready, Int32(SHUT_WR)) != 0 { failure = errno }
-        guard failure == 0 else { throw CommandFailure(system: failure, "cannot say that the agent is ready") }
+        guard failure == 0 else { throw CommandFailure(system: failure, "cannot report that the agent is ready") }
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] { dup2(null, descriptor) }
         close(null)
         var word: UInt8 = 0
         var count = read(ready, &word, 1)
         while count < 0, errno == EINTR { count = read(ready, &word, 1) }
         close(ready)
-        guard count == 1 else { throw CommandFailure(.io, "nobody knows of the agent, which ends") }
+        guard count == 1 else { throw CommandFailure(.io, "the agent could not report that it is ready, so it exits") }
     }
 }

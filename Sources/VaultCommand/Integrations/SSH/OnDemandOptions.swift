@@ -6,16 +6,16 @@ import VaultConsole
 import VaultFmt
 import VaultLocal
 
-/// Options for an agent whose vault is locked: when it is opened, and what is shown until then.
+/// Options for an agent whose vault is locked: when to open it, and what to list until then.
 struct OnDemandOptions: ParsableArguments {
     @Flag(
-        help: "Open the vault when a client needs it: as given, or with a passphrase that a pinentry asks for.")
+        help: "Open the vault when a client needs it, with the given factors or a passphrase that a pinentry asks for.")
     var onDemand = false
 
-    @Flag(help: "Go on listing the public keys and their names while the vault is locked, once it was open.")
+    @Flag(help: "Keep listing the public keys and their names after the vault has been locked.")
     var listLocked = false
 
-    /// Throws a usage error if the factors could not be read again.
+    /// Throws a usage error if the factors come from a source that can be read only once.
     func requireFiles(_ factors: FactorOptions) throws {
         guard onDemand else { return }
         let hasPassphrase = getenv("VAULTFMT_PASSPHRASE").map { $0.pointee != 0 } ?? false
@@ -25,7 +25,7 @@ struct OnDemandOptions: ParsableArguments {
         }
     }
 
-    /// How the vault at a path is opened when a client needs it; nil if it is not.
+    /// Returns how to open the vault at a path when a client needs it; nil if it is not opened on demand.
     func opening(
         _ path: String, _ access: AccessOptions, isWritable: @escaping () -> Bool, _ programs: AskingPrograms
     ) throws -> ServedVault.OnDemand? {
@@ -46,7 +46,8 @@ struct OnDemandOptions: ParsableArguments {
         }
     }
 
-    /// Calls a function that opens a vault, and throws its failure as one of the agent: `refused` if no slot opens.
+    /// Calls a closure that opens a vault, and converts its failure to an `AgentError`, which is `refused` if no slot
+    /// opens.
     static func open(_ call: () throws -> Vault?) throws(AgentError) -> Vault? {
         do { return try call() } catch {
             let failure = CommandFailure(error)

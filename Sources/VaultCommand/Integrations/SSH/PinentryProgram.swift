@@ -3,13 +3,13 @@ import VaultAgent
 import VaultConsole
 import VaultLocal
 
-/// A pinentry: the program of GnuPG, or one of its kind, that asks a person on a screen.
+/// A pinentry: GnuPG's program, or a compatible one, that asks a person on a screen.
 ///
-/// It asks on a terminal only if it is told one, which is the agent's own: it has no controlling terminal, no
-/// descriptor of one, and no variable that names one.
+/// It uses a terminal only if it is given the agent's own. Otherwise, it has no controlling terminal, no descriptor of
+/// a terminal, and no environment variable that names one.
 struct PinentryProgram {
     let path: String
-    /// The terminal on which it asks; nil if it asks on a screen.
+    /// The terminal to ask on; nil for the screen.
     private let terminal: AgentTerminal?
 
     /// - `name`: A path, or the name of a program in PATH.
@@ -25,7 +25,7 @@ struct PinentryProgram {
 
     private init(path: String, terminal: AgentTerminal?) { (self.path, self.terminal) = (path, terminal) }
 
-    /// Finds a pinentry in PATH that has something to ask on: a screen or, if there is one, the terminal.
+    /// Finds a pinentry in PATH, if there is a screen or a terminal for it to use.
     static func find(_ terminal: AgentTerminal?) -> PinentryProgram? {
         let hasScreen = ["DISPLAY", "WAYLAND_DISPLAY"].contains { Environment.nonEmpty($0) != nil }
         guard terminal != nil || hasScreen else { return nil }
@@ -33,7 +33,7 @@ struct PinentryProgram {
         return names.lazy.compactMap(Subprocess.find).first.map { PinentryProgram(path: $0, terminal: terminal) }
     }
 
-    /// How the agent starts it.
+    /// The pinentry, in the form in which the agent starts it.
     var pinentry: Pinentry {
         let (path, terminal) = (path, terminal)
         return Pinentry(options: Self.characters + (terminal?.options ?? [])) { (input, output) throws(AgentError) in
@@ -48,28 +48,28 @@ struct PinentryProgram {
         }
     }
 
-    /// The option that tells it how text is encoded, as gpg-agent does.
+    /// The option that sets the character encoding, as gpg-agent does.
     private static var characters: [String] {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { Environment.nonEmpty($0) }.first
         return locale.map { ["lc-ctype=\($0)"] } ?? []
     }
 
-    /// Whether a variable is kept from the program: those of this program, those that name a terminal, and, if it is to
-    /// ask on the agent's terminal, those of screens.
+    /// Returns whether an environment variable is withheld from the pinentry: vaultfmt's own variables, those that name
+    /// a terminal and, if it is to use the agent's terminal, those that name a screen.
     private static func isWithheld(_ name: String, hasTerminal: Bool) -> Bool {
         if name.hasPrefix("VAULTFMT_") || name == "GPG_TTY" { return true }
         return hasTerminal && ["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"].contains(name)
     }
 }
 
-/// The terminal on which an agent was started that stays in the foreground.
+/// The terminal of an agent that stays in the foreground.
 struct AgentTerminal {
     private let descriptor: Int32
     private let path: String
-    /// Its modes, which a pinentry that is killed does not restore.
+    /// The terminal's modes; a pinentry that is killed does not restore them.
     private let modes: termios
 
-    /// Finds the terminal among the standard descriptors.
+    /// Finds the terminal, which must be one of the standard descriptors.
     static func find() throws -> AgentTerminal {
         for descriptor in [STDIN_FILENO, STDERR_FILENO, STDOUT_FILENO] {
             var name = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -83,12 +83,12 @@ struct AgentTerminal {
         throw CommandFailure(.noAccess, "--on-terminal needs a terminal, and the agent was started without one")
     }
 
-    /// The options that tell a pinentry the terminal.
+    /// The options that specify the terminal to a pinentry.
     var options: [String] {
         ["ttyname=\(path)"] + (Environment.nonEmpty("TERM").map { ["ttytype=\($0)"] } ?? [])
     }
 
-    /// Throws if the terminal is another program's now: the agent was stopped, or goes on in the background.
+    /// Throws if another program has the terminal: the agent was stopped, or continues in the background.
     func requireForeground() throws(AgentError) {
         guard isForeground else {
             throw AgentError(.unavailable, "the agent is not in the foreground of its terminal")
@@ -97,7 +97,8 @@ struct AgentTerminal {
 
     private var isForeground: Bool { tcgetpgrp(descriptor) == getpgrp() }
 
-    /// Restores the terminal's modes, at once: a terminal whose output is stopped must not hold up the agent.
+    /// Restores the terminal's modes without waiting for pending output, because a terminal whose output is stopped
+    /// must not block the agent.
     func restore() {
         guard isForeground else { return }
         var modes = modes

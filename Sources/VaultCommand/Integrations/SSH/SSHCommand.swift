@@ -29,7 +29,7 @@ struct SSHList: ParsableCommand {
         discussion: """
             Prints a line for each key: its size, fingerprint, name and type, as 'ssh-add -l' does, and whether it needs confirmation. If a key cannot be \
             offered, or something is wrong with its certificate or its attributes, it is named on standard error, and the exit code is 3. Each key \
-            is derived from the item's secret; with a slot for some groups, only their items are listed.
+            is derived from the item's secret; with a scoped slot, only the items of its groups are listed.
 
             Examples:
               vaultfmt ssh list
@@ -60,7 +60,8 @@ struct SSHList: ParsableCommand {
             Terminal.note("no key is offered; 'vaultfmt update ITEM --attribute ssh=offer' offers one")
         }
         guard found.omitted.isEmpty, warnings.isEmpty else {
-            throw CommandFailure(.incomplete, "some keys are not offered as their items say; see the lines above")
+            throw CommandFailure(
+                .incomplete, "some keys that should be offered are not, or have problems; see the lines above")
         }
     }
 
@@ -79,7 +80,7 @@ struct SSHPublic: ParsableCommand {
         commandName: "public",
         abstract: "Print the public key of an item that holds an SSH key.",
         discussion: """
-            The key is derived from the item's secret, whether or not the item is offered to clients. The line has the form that authorized_keys has.
+            The key is derived from the item's secret, whether or not the item is offered to clients. The line has the format of authorized_keys.
 
             Examples:
               vaultfmt ssh public github
@@ -106,7 +107,7 @@ struct SSHAdd: ParsableCommand {
         commandName: "add",
         abstract: "Add an item's SSH key to the agent at SSH_AUTH_SOCK.",
         discussion: """
-            The agent may be any; it then has the key until it removes it, whether or not the vault is locked. A certificate of the item is added, \
+            This works with any SSH agent, which then keeps the key even while the vault is locked. If the item has a certificate, it is added \
             too. The agent asks before each use of a key with ssh=confirm, as with --confirm; a key with ssh=off is not added (exit 77).
 
             Examples:
@@ -150,7 +151,8 @@ struct SSHAdd: ParsableCommand {
         Terminal.note("added \(name)\(certificate == nil ? "" : " and its certificate")\(asks)")
     }
 
-    /// Whether the agent is to ask, as the item says or the options do. An item that is off is not for agents.
+    /// Returns whether the agent should ask before each use, according to the item or the options. An item that is off
+    /// is not added.
     private func needsConfirmation(_ item: Item) throws -> Bool {
         guard item.attributes.attribute(SSHAttribute.use) != nil else { return confirm }
         let name = ItemText.summary(item.key, label: item.attributes.label)

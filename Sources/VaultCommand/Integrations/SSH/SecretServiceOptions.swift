@@ -6,22 +6,22 @@ import VaultFmt
 import VaultLocal
 import VaultSecretService
 
-/// Options for the Secret Service, which desktop programs ask for passwords.
+/// Options for the Secret Service, through which desktop programs access passwords.
 struct SecretServiceOptions: ParsableArguments {
     @Option(
         "Also serve the generic passwords of this access group to desktop programs; may be repeated. The first one is the default collection.",
         value: "group", completion: .custom(VaultCompletion.groups))
     var collection: [String] = []
 
-    @Flag(help: "Ask before a desktop program may read or change a secret, or delete an item.")
+    @Flag(help: "Ask before a desktop program reads or changes a secret, or deletes an item.")
     var confirm = false
 
-    @Flag(help: "Take the name from another secret service that allows it, which gnome-keyring does not.")
+    @Flag(help: "Take over the name of another secret service if it allows that; gnome-keyring does not.")
     var replace = false
 
     func validate() throws {
         guard !collection.isEmpty || !confirm && !replace else {
-            throw ValidationError("--confirm and --replace are about desktop programs; add --collection")
+            throw ValidationError("--confirm and --replace apply to desktop programs; add --collection")
         }
         guard collection.allSatisfy({ $0.utf8.count <= Self.longestGroup }) else {
             throw ValidationError("--collection must name an access group of at most \(Self.longestGroup) bytes")
@@ -33,7 +33,7 @@ struct SecretServiceOptions: ParsableArguments {
     var isServed: Bool { !collection.isEmpty }
 
     /// Connects to the bus; returns nil if no collection is served.
-    /// - `canAsk`: Whether there is a program that asks for consent.
+    /// - `canAsk`: Whether there is a program that can ask for consent.
     func connect(canAsk: Bool) throws -> BusConnection? {
         guard isServed else { return nil }
         guard !confirm || canAsk else {
@@ -44,8 +44,8 @@ struct SecretServiceOptions: ParsableArguments {
         return try BusConnection(for: ServiceName.bus, replaces: replace)
     }
 
-    /// Warns about collections that the slot does not grant: an owner may grant them later. Fails if it grants none,
-    /// because nothing would be served.
+    /// Warns about collections that the slot does not grant, since an owner may grant them later. Throws if it grants
+    /// none, because nothing would be served.
     func check(_ vault: Vault) throws {
         guard isServed, case .scoped(let granted) = vault.access else { return }
         let missing = ServedGroups(collection).missing(in: granted)
@@ -60,7 +60,7 @@ struct SecretServiceOptions: ParsableArguments {
         Terminal.warning("not served: \(names): the slot that opened the vault does not grant it")
     }
 
-    /// Begins to serve a vault's collections.
+    /// Starts serving a vault's collections.
     func serve(_ vault: ServedVault, on bus: BusConnection) throws -> SecretServiceServer {
         try SecretServiceServer(SecretService(vault, ServedGroups(collection), confirms: confirm), on: bus)
     }

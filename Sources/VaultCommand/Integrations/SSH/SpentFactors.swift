@@ -2,20 +2,21 @@ import CVaultShim
 import Glibc
 import VaultLocal
 
-/// The factors that an agent has no use for when the vault is open, and which it would have for as long as it runs: the
-/// passphrases in its environment, and the descriptors that it has inherited.
+/// Factors that the agent no longer needs once the vault is open but would otherwise keep for as long as it runs:
+/// passphrases in its environment, and descriptors that it inherited.
 struct SpentFactors {
-    /// The descriptors, with the files that they are: the numbers of those that are read and closed go to other files.
+    /// The descriptors, with the identities of their files, because the number of a descriptor that has been read and
+    /// closed may be reused for another file.
     private let inherited: [(descriptor: Int32, file: vault_status)]
 
-    /// Notes the descriptors before anything is read from them.
+    /// Records the descriptors before anything is read from them.
     init(descriptors: [Int32]) {
         inherited = descriptors.compactMap { descriptor in
             Self.status(descriptor).map { (descriptor, $0) }
         }
     }
 
-    /// Wipes the passphrases, and closes the descriptors that are still open, but for the standard ones.
+    /// Wipes the passphrases, and closes the descriptors that are still open, except the standard ones.
     func forget() {
         for name in ["VAULTFMT_PASSPHRASE", "VAULTFMT_NEW_PASSPHRASE"] {
             if let value = getenv(name) { explicit_bzero(value, strlen(value)) }

@@ -1,0 +1,1 @@
+"""What Tools/checks/promises compares: a module for each kind of promise."""
