@@ -319,6 +319,19 @@ struct MergeTests {
         #expect(try terminal.finish() != 0)
     }
 
+    @Test("a copy that a person may have named, and that has not arrived whole, is named, and the exit code says so")
+    func incompleteNamedCopy() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        let copy = try machines.copy("test-LAPTOP.vault") { sandbox, path in
+            try sandbox.ok("set", "new", "--vault", path, input: "three".utf8)
+        }
+        try sandbox.write("test-LAPTOP.vault", sandbox.read("test-LAPTOP.vault").dropLast(100))
+        let run = try sandbox.run(["merge", sandbox.vault, "--conflicts"])
+        #expect(run.status == 3 && (run.output + run.error).contains("test-LAPTOP.vault"), "\(run.error)")
+        #expect(FileManager.default.fileExists(atPath: copy))
+    }
+
     @Test("undo of a merge takes back what it left to settle, whichever value it showed, and redo leaves it again")
     func undoneConflict() throws {
         for theirsIsNewer in [false, true] {

@@ -140,6 +140,39 @@ struct SeveralMachinesTests {
         #expect(try !machines.on("b", "conflicts", "-f", machines.file("b")).output.isEmpty)
     }
 
+    @Test("A conflict stays with the newer value shown, although the removed item has been changed again elsewhere")
+    func conflictStays() throws {
+        let machines = try Machines(["a", "c", "d"])
+        try machines.set("a", "s", "of a")
+        try machines.set("c", "s", "of c")
+        try machines.merge("d", with: "c")
+        try machines.remove("d", "s")
+        try machines.merge("c", with: "a", exit: 3)
+        try machines.merge("a", with: "d")
+        try machines.on("a", "update", "s", "u", "--label", "L", "-f", machines.file("a"))
+        try machines.merge("c", with: "a", exit: 3)
+        #expect(try machines.secret("c", "s") == "of c")
+        #expect(try machines.everySecret("c", "s").isSuperset(of: ["of a", "of c"]))
+        #expect(try !machines.on("c", "conflicts", "-f", machines.file("c")).output.isEmpty)
+    }
+
+    @Test("An attribute that another machine has removed does not come back with a newer secret")
+    func droppedAttributeStaysAway() throws {
+        let machines = try Machines(["a", "c", "d"])
+        try machines.on("a", "update", "s", "u", "--attribute", "code=1234", "-f", machines.file("a"))
+        for name in ["c", "d"] { try machines.merge(name, with: "a") }
+        try machines.on("a", "update", "s", "u", "--label", "L", "-f", machines.file("a"))
+        try machines.set("c", "s", "new")
+        try machines.merge("d", with: "c")
+        try machines.remove("d", "s")
+        try machines.merge("c", with: "a")
+        try machines.merge("a", with: "d")
+        try machines.on("a", "update", "s", "u", "--remove-attribute", "code", "-f", machines.file("a"))
+        try machines.merge("c", with: "a")
+        #expect(try machines.secret("c", "s") == "new")
+        #expect(try !machines.on("c", "list", "--json", "-f", machines.file("c")).output.contains("1234"))
+    }
+
     @Test("A removal elsewhere does not move an item back into a group that it has left, or return an attribute")
     func placeStays() throws {
         let machines = try Machines(["a", "c", "d"])

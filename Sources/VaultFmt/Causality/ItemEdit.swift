@@ -12,7 +12,8 @@ package struct ItemEdit: Sendable {
     package var forgotten: Set<ValueName> = []
     /// New earlier values, for example from an import; their dots belong to the commit.
     package var added: [ValueName: HeldValue] = [:]
-    /// Values to be settled again, for example after an undo; their dots belong to the commit.
+    /// Values to be settled again, for example after an undo; their dots belong to the commit. Values that are left to
+    /// settle stay so under their own dots.
     package var reopened: [ValueName: HeldValue] = [:]
     /// Fields that are rewritten with the value that they show. The dot that this value had does not become an earlier
     /// value: it has the same bytes. The rewrite gives the value a dot greater than those of the added values, which are

@@ -51,9 +51,19 @@ struct ItemsMerge {
         for id in ids {
             // Without a past, an item has a single sibling, which remains or goes as a whole.
             guard let item = mine[id], its[id] != nil || item.hasPast else { continue }
-            if let fields = try merged(id).regressedFields(ours, forgotten) { found.append((item, fields)) }
+            do throws(VaultError) {
+                if let fields = try merged(id).regressedFields(ours, forgotten) { found.append((item, fields)) }
+            } catch {
+                guard Self.isDamage(error) else { throw error }
+            }
         }
         return found
+    }
+
+    /// Returns whether an error means that data is damaged, which the merge itself reports, or replaces by the other
+    /// copy's intact data.
+    static func isDamage(_ error: VaultError) -> Bool {
+        error.code == .authenticationFailed || error.code == .structureInvalid
     }
 
     // MARK: report

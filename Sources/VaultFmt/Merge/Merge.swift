@@ -6,8 +6,8 @@ extension Vault {
     /// 8). The other copy is only read; its newest state is used.
     ///
     /// The vectors determine the changes that each copy includes. No value is dropped: a losing value is left to settle
-    /// (see `conflicts()`), and the report lists the changes to this copy. If the merge fails, both files are
-    /// unchanged.
+    /// (see `conflicts()`), and the report lists the changes to this copy. If the merge fails, both files have
+    /// the contents that they had.
     ///
     /// - Parameters:
     ///   - other: Another copy, opened by an owner.
@@ -179,11 +179,10 @@ private struct Merging {
     /// Changes the items that would otherwise lose what they show to something older, so that theirs has not
     /// seen their newest change. Returns whether there were any.
     private func keepNewerValues(_ mine: MergeSide, _ its: MergeSide) throws(VaultError) -> Bool {
-        guard options.keepsNewerValues, !options.isRehearsal else { return false }
+        guard options.keepsNewerValues, !options.isRehearsal, !mine.includes(its) else { return false }
         let items: [(item: Item, fields: Set<FieldName>)]
         do throws(VaultError) { items = try ItemsMerge(mine, its).regressed() } catch {
-            // The merge itself reports damage, or gets intact data from the other copy.
-            guard [.authenticationFailed, .structureInvalid].contains(error.code) else { throw error }
+            guard ItemsMerge.isDamage(error) else { throw error }
             return false
         }
         guard !items.isEmpty else { return false }
@@ -198,8 +197,8 @@ private struct Merging {
         return true
     }
 
-    /// Changes an item so that it shows what it does, with these fields under the change's dot unless they are left to
-    /// settle.
+    /// Changes an item so that it shows what it does, with these fields under the change's dot. What is left to settle in
+    /// them stays so.
     private func renew(
         _ fields: Set<FieldName>, of item: Item, _ transaction: Transaction
     ) throws(VaultError) {
@@ -207,7 +206,8 @@ private struct Merging {
         (change.created, change.modified) = (item.created, item.modified)
         let state = try transaction.state(of: item)
         let view = try transaction.view(of: item, state)
-        for field in fields where !view.marks.contains(where: { $0.field == field }) {
+        for mark in view.marks where fields.contains(mark.field) { change.edit.reopened[mark] = state.values[mark] }
+        for field in fields {
             guard let dot = view.shown.fields[field], var value = state.values[ValueName(field, dot)] else { continue }
             value.replaced = 0
             change.edit.written[field] = value

@@ -141,9 +141,15 @@ struct MergedItem {
             guard dot < old, isLost(field, old) else { continue }
             if try classOf(ValueName(field, old)) != classOf(ValueName(field, dot)) { older.insert(field) }
         }
-        // If our copy has seen all that the result consists of, or if that is older, no change has dropped the field.
-        let isOlder = !older.isEmpty || state.siblings.keys.allSatisfy { mine.hasSeen($0) }
-        if isOlder { for (field, dot) in then where now[field] == nil && isLost(field, dot) { older.insert(field) } }
+        // If our copy has seen all that the result consists of, no change has dropped a field. Otherwise, a change of
+        // theirs may have dropped what a sibling of ours has, which that change continues.
+        let isSeen = state.siblings.keys.allSatisfy { mine.hasSeen($0) }
+        let continued = before.siblings.values.filter { sibling in older.contains { sibling.fields[$0] == now[$0] } }
+        if isSeen || !older.isEmpty {
+            for (field, dot) in then where now[field] == nil && isLost(field, dot) {
+                if isSeen || !continued.contains(where: { $0.fields[field] == dot }) { older.insert(field) }
+            }
+        }
         return older.isEmpty && !hasReturned ? nil : older
     }
 

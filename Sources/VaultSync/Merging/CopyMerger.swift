@@ -164,7 +164,10 @@ struct CopyMerger {
         for copy in copies {
             do {
                 let vault = try copy.open()
-                if copy.mayBeNamedByPerson, try !hasNews(vault, for: target.vault) { continue }
+                // What has not arrived yet of an incomplete copy may be new.
+                if copy.mayBeNamedByPerson, copy.tail.endOfCopy == nil, try !hasNews(vault, for: target.vault) {
+                    continue
+                }
                 var outcome = try merge(vault, copy.path, into: target.vault) ?? CopyOutcome(path: copy.path)
                 outcome.mayBeNamedByPerson = copy.mayBeNamedByPerson
                 (outcome.tail, outcome.failure) = (copy.tail, Self.failure(copy.tail))
