@@ -1,6 +1,6 @@
-// Calls to the worker that holds the reader. Ending it is the surest way to give up its memory.
+// Calls to the worker that holds the reader. Terminating the worker is the surest way to release its memory.
 
-/** An error that the reader answered, with the name of its status and the cost of the slot that costs too much. */
+/** An error reported by the reader, with the name of its status and the cost of the slot that exceeds the limits. */
 export class ReaderError extends Error {
     constructor({ status, message, kdf }) {
         super(message ?? status);
@@ -15,7 +15,7 @@ export class Client {
     #waiting = new Map();
     #next = 1;
 
-    /** Starts a worker from the text that the page carries. `failed` is called if it stops by itself. */
+    /** Starts a worker from the text embedded in the page. `failed` is called if it stops by itself. */
     constructor(text, failed) {
         const address = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
         this.#worker = new Worker(address);
@@ -23,13 +23,13 @@ export class Client {
         URL.revokeObjectURL(address);
         this.#worker.onmessage = ({ data }) => this.#answer(data);
         this.#worker.onerror = (event) => {
-            event.preventDefault(); // no message in the console: it could quote what was read
+            event.preventDefault(); // no console message, which could quote contents of the vault
             this.end('reader-failed');
             failed();
         };
     }
 
-    /** Sends a request; `progress` is called with what the worker tells before it answers. */
+    /** Sends a request; `progress` is called with each report that the worker sends before its answer. */
     call(name, values = {}, { transfer = [], progress } = {}) {
         if (!this.#worker) return Promise.reject(new ReaderError({ status: 'ended' }));
         const id = this.#next++;

@@ -1,13 +1,13 @@
-// Copies, and clears the clipboard after a while. A page may write to the clipboard only while it has the focus, and in
+// Copies to the clipboard, and clears it after a while. A page may write to it only while it has the focus, and in
 // some browsers only right after a click or a key.
 
 import { say } from './dom.js';
 
 const SECONDS = 45;
-// Some systems ignore an empty text, and would keep the secret.
+// Some systems ignore an empty text and would keep the secret.
 const NOTHING = ' ';
 
-/** Copies by a selection, where a page from a file has no access to the clipboard. */
+/** Copies by means of a selection, for browsers that give a page opened from a file no access to the clipboard. */
 function copyBySelection(text) {
     const area = document.createElement('textarea');
     area.className = 'visually-hidden';
@@ -16,7 +16,7 @@ function copyBySelection(text) {
     document.body.append(area);
     area.value = text;
     area.select();
-    // The element would give its lines other ends.
+    // The element would change the line endings.
     const exact = (event) => {
         event.clipboardData.setData('text/plain', text);
         event.preventDefault();
@@ -30,18 +30,18 @@ function copyBySelection(text) {
     return done;
 }
 
-/** Writes the text that `promised` brings, and returns whether the browser let it. Throws what `promised` throws. */
+/** Writes the text that `promised` resolves to; returns whether the browser allowed it. Rethrows its errors. */
 async function write(promised) {
     if (navigator.clipboard?.write && window.ClipboardItem) {
         try {
-            // Asked at once, with a promise: some browsers forget the click that permits it while the text is fetched.
-            // A mark of the byte order at the beginning of a text would be taken for one of the bytes.
+            // Called at once, with a promise: some browsers forget the permitting click while the text is fetched.
+            // A byte order mark at the beginning of a text would be taken for one of the encoded bytes.
             const mark = (text) => (text.startsWith('\uFEFF') ? '\uFEFF' : '');
             const blob = promised.then((text) => new Blob([mark(text), text], { type: 'text/plain' }));
             await navigator.clipboard.write([new ClipboardItem({ 'text/plain': blob })]);
             return true;
         } catch {
-            // Not permitted or not known here: an older way may be.
+            // Not permitted or not supported; an older method may be.
         }
     }
     const text = await promised;
@@ -57,33 +57,33 @@ async function write(promised) {
 }
 
 export class Clipboard {
-    #timer; // runs until what was copied is to be cleared
-    #pending = false; // whether it is still to be cleared
-    #clearing = false; // whether it is being cleared
-    #copies = 0; // grows with each time of clearing, so that a copy that comes too late is noticed
+    #timer; // runs until the clipboard is to be cleared
+    #pending = false; // whether the clipboard is still to be cleared
+    #clearing = false; // whether it is being cleared now
+    #copies = 0; // incremented by each clearing, so that a copy that completes too late is detected
 
     constructor() {
-        // When it could not be cleared in time, the next occasion that the browser may accept does it.
+        // If the browser did not allow clearing in time, each later event at which it might is a new attempt.
         const expire = () => {
             if (this.#pending && this.#timer === undefined && !this.#clearing) this.#expire();
         };
-        // Of the window alone: clearing by a selection moves the focus within the page.
+        // Only the window's own focus event: clearing by means of a selection moves the focus within the page.
         window.addEventListener('focus', expire);
-        // Before a key that copies again does: what it copies must not be taken for what is to be cleared.
+        // Runs before the handler of a key that copies again, so that the new text is not mistaken for the old one.
         for (const name of ['pointerup', 'keydown']) window.addEventListener(name, expire, { capture: true });
     }
 
-    /** Copies a text, or one that is promised. Call it in the listener of the click that asks for it. */
+    /** Copies a text or the result of a promise. Call this in the listener of the click that requests the copy. */
     async copy(text, name) {
         const copies = this.#copies;
-        // What arrives after the clipboard was cleared, because the vault was locked, is not copied any more.
+        // A text that arrives after the clipboard was cleared, because the vault was locked, is no longer copied.
         const promised = Promise.resolve(text).then((copied) => (copies === this.#copies ? copied : NOTHING));
         if (!(await write(promised))) {
             say('The browser does not allow this page to copy. Show the value and copy it yourself.');
             return;
         }
         if (copies !== this.#copies) {
-            // The text was on its way when the clipboard was cleared, and may have come after that.
+            // The text was being written when the clipboard was cleared, and may have arrived after that.
             this.#pending = true;
             if (this.#timer === undefined) this.#expire();
             return;
@@ -94,7 +94,7 @@ export class Clipboard {
         say(`Copied ${name}. The clipboard is cleared in ${SECONDS} seconds if this page has the focus.`);
     }
 
-    /** Clears what was copied from here, if need be before its time. Returns what to say about it. */
+    /** Clears a text copied from this page, early if necessary. Returns the message to show. */
     async clear() {
         this.#copies += 1;
         if (!this.#pending) return '';

@@ -1,4 +1,4 @@
-// The details of one item. Values are fetched from the reader when they are asked for, and dropped when hidden.
+// The details of one item. Values are fetched from the reader on request, and dropped when hidden.
 
 import { ReaderError } from './client.js';
 import { button, byId, make, say } from './dom.js';
@@ -7,13 +7,13 @@ import { attachmentName, className, fieldsOf, hasCode, isAttachment } from './it
 import { sentence } from './messages.js';
 import { decoded, folded, hex, sizeText, timeText, visible } from './text.js';
 
-const MOST_SHOWN = 65_536; // characters of a value; the whole can be copied or saved
+const MOST_SHOWN = 65_536; // characters of a value; the whole value can be copied or saved
 const HEX_SHOWN = 256;
 const UNSETTLED = 'Two copies set different values, and the conflict has not been settled.';
 
 const quiet = (text) => make('span', { class: 'quiet' }, text);
 
-/** Puts a value into `place`: text with marks, or the beginning of bytes that are not text. */
+/** Puts a value into `place`: text with marks or, if the value is not text, the beginning of its bytes. */
 function showValue(place, bytes) {
     const text = decoded(bytes);
     if (bytes.length === 0) place.replaceChildren(make('i', {}, 'empty'));
@@ -24,7 +24,7 @@ function showValue(place, bytes) {
 
 const fieldName = (kind) => (kind === 'key' ? 'name' : kind);
 
-/** How far a value that is not current has come. */
+/** Describes the age of a value that is not current. */
 function ageOf({ role, when, replaced }) {
     if (role === 'to-settle') return 'left to settle';
     return replaced ? `until ${timeText(replaced)}` : `since ${timeText(when)}`;
@@ -36,7 +36,7 @@ export class Details {
     #clipboard;
     #back;
     #countdown;
-    #run = 0; // of the codes that are shown
+    #run = 0; // identifies the codes that are shown
     #entry;
     #rows = 0;
 
@@ -45,7 +45,7 @@ export class Details {
         this.#back = back;
     }
 
-    /** Shows that nothing is selected, and drops what was shown. */
+    /** Shows that nothing is selected, and drops the values that were shown. */
     clear() {
         this.#stop();
         this.#entry = undefined;
@@ -67,12 +67,12 @@ export class Details {
         return heading;
     }
 
-    /** Whether an item is in sight: on a narrow page, the list may be in its place. */
+    /** Whether an item is visible: on a narrow page, the list may be shown instead. */
     get isShown() {
         return this.#entry !== undefined && this.#pane.offsetParent !== null;
     }
 
-    /** Copies the secret of the item that is shown. */
+    /** Copies the secret of the item shown. */
     async copySecret() {
         const item = this.#entry?.item;
         if (item?.hasSecret) await this.#copy(() => this.#client.call('secret', { key: item.key }), 'the secret');
@@ -116,12 +116,12 @@ export class Details {
         return this.#protected(visible(name), fetch, name);
     }
 
-    /** From now on, a search also finds the item by this text, until the vault is locked. */
+    /** Lets searches find the item by this text, too, until the vault is locked. */
     #remember(item, text) {
         if (text !== undefined && this.#entry?.item === item) this.#entry.opened += `\n${folded(text)}`;
     }
 
-    /** A value that is in sight. With `text`, it can be copied. */
+    /** A visible value. With `text`, it can be copied. */
     #plain(name, content, text) {
         const tools = make('span', { class: 'tools' });
         if (text) tools.append(button('Copy', () => this.#clipboard.copy(text, 'the value'), { class: 'small' }));
@@ -137,7 +137,7 @@ export class Details {
             try {
                 const { bytes } = await fetch();
                 use(bytes);
-                bytes.fill(0); // the text that was made of them cannot be overwritten, but they can
+                bytes.fill(0); // the text made from these bytes cannot be overwritten, but they can
             } catch (error) {
                 place.replaceChildren(make('span', { class: 'problem' }, sentence(error)));
                 place.hidden = false;
@@ -164,7 +164,7 @@ export class Details {
         return row;
     }
 
-    /** Copies what `fetch` brings, if it is text. */
+    /** Copies the result of `fetch` if it is text. */
     async #copy(fetch, name) {
         const fetchText = async () => {
             const { bytes } = await fetch();
@@ -180,7 +180,7 @@ export class Details {
         }
     }
 
-    /** The one-time code, counted down and renewed while it is in sight. */
+    /** The one-time code, with a countdown, renewed while it is visible. */
     #code(item) {
         const digits = make('output', { class: 'code' });
         const left = make('span', { class: 'quiet' });
@@ -211,7 +211,7 @@ export class Details {
             const run = this.#run;
             await renew();
             await tick();
-            if (run !== this.#run) return; // something else is shown by now
+            if (run !== this.#run) return; // something else is shown now
             place.hidden = false;
             this.#countdown = setInterval(attempt(tick), 1000);
         });
@@ -252,7 +252,7 @@ export class Details {
         return rows;
     }
 
-    /** A row is a group that is named by its first part, so that its buttons have a context for a screen reader. */
+    /** Makes a row: a group named by its first part, which gives its buttons a context for screen readers. */
     #row(name, content, tools) {
         const id = `name-${++this.#rows}`;
         const label = make('div', { class: 'name', id }, name);

@@ -1,8 +1,8 @@
-// Elements are made here and filled with text nodes only: nothing in the page ever parses a string as markup.
+// Elements are created here and filled with text nodes only: the page never parses a string as markup.
 
 export const byId = (id) => document.getElementById(id);
 
-/** Makes an element with attributes or event listeners (functions) and children, which are elements or strings. */
+/** Creates an element with attributes or event listeners (functions) and children, which are elements or strings. */
 export function make(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {
@@ -23,7 +23,7 @@ export function showOnly(id) {
     for (const sheet of document.querySelectorAll('body > main')) sheet.hidden = sheet.id !== id;
 }
 
-/** Tells the live region, which a screen reader speaks and everybody sees. */
+/** Announces a message in the live region, which is visible and is read aloud by screen readers. */
 export function say(text) {
     byId('status').textContent = text;
 }

@@ -1,6 +1,6 @@
-// Bytes that the page carries, and files that it saves.
+// The bytes embedded in the page, and the files that it saves.
 
-/** Decodes base64 in pieces, so that no string is made of a whole vault again. */
+/** Decodes base64 in pieces, to avoid another string of the size of the whole vault. */
 export function fromBase64(text) {
     const clean = text.trim();
     const size = Math.floor((clean.length * 3) / 4) - (clean.endsWith('==') ? 2 : clean.endsWith('=') ? 1 : 0);
@@ -17,7 +17,7 @@ export function fromBase64(text) {
 const RESERVED = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i;
 const MOST_BYTES = 255;
 
-/** Cuts a name to `limit` bytes of UTF-8, between characters. */
+/** Truncates a name to at most `limit` bytes of UTF-8, between characters. */
 function cutToBytes(name, limit) {
     let size = 0;
     let result = '';
@@ -30,8 +30,8 @@ function cutToBytes(name, limit) {
 }
 
 /**
- * Returns a name that is safe in every usual file system: no separators, controls or characters that reverse or hide
- * text, not hidden, not a device of Windows, and at most 255 bytes, with its extension kept.
+ * Returns a name that is safe in all common file systems: without separators, control characters or characters that
+ * reverse or hide text; not hidden; not a Windows device name; and at most 255 bytes, with its extension preserved.
  */
 export function safeName(name, otherwise = 'secret.bin') {
     let safe = name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').replace(/[/\\:*?"<>|]/g, '_');
@@ -44,9 +44,9 @@ export function safeName(name, otherwise = 'secret.bin') {
     return cutToBytes(safe.slice(0, safe.length - extension.length), room) + extension;
 }
 
-const addresses = new Set(); // of files that the browser may still be reading
+const addresses = new Set(); // of the files that the browser may still be reading
 
-/** Releases the bytes of all files that were saved. */
+/** Releases the bytes of all saved files. */
 export function forgetFiles() {
     for (const address of addresses) URL.revokeObjectURL(address);
     addresses.clear();
@@ -60,7 +60,7 @@ export function saveFile(bytes, name) {
     link.download = safeName(name);
     addresses.add(address);
     link.click();
-    // The browser has begun to read the blob by then; revoking it releases the bytes.
+    // By then, the browser has begun to read the blob; revoking the address releases the bytes.
     setTimeout(() => {
         URL.revokeObjectURL(address);
         addresses.delete(address);

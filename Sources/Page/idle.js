@@ -1,4 +1,4 @@
-// Locks after a while without input. The clock is compared, since timers stop while a device sleeps.
+// Locks after a while without input. This compares clock times, because timers stop while a device sleeps.
 
 const EVENTS = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart', 'input'];
 const EVERY = 5000;
@@ -30,7 +30,7 @@ export class Idle {
         this.#timer = undefined;
     }
 
-    /** Input counts only if the time is not over yet: the first key after a sleep must not keep the vault open. */
+    /** Input counts only before the time is up: the first key press after a sleep must not keep the vault open. */
     #touch() {
         if (!this.#check()) this.#last = Date.now();
     }

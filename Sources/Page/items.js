@@ -1,4 +1,4 @@
-// What the list and the details need to know of an item, whatever its class.
+// What the list and the details need to know about an item of any class.
 
 import { folded, hex } from './text.js';
 
@@ -7,7 +7,7 @@ const CLASSES = {
     'internet-password': 'internet password',
 };
 
-// The fields of all classes, in the order in which they are shown.
+// The fields of all classes, in display order.
 const FIELDS = [
     ['service', 'service'],
     ['server', 'server'],
@@ -40,7 +40,7 @@ function valueText(value) {
     return typeof value === 'number' ? String(value) : value;
 }
 
-/** The fields of an item that say something, as pairs of a name and a text. */
+/** The fields of an item that are not empty, as pairs of a name and a text. */
 export function fieldsOf(item) {
     const fields = [];
     for (const [member, name] of FIELDS) {
@@ -54,7 +54,7 @@ export function fieldsOf(item) {
     return fields;
 }
 
-/** What an item is called: its label or else its first field; and the rest of its name. */
+/** The title of an item, which is its label or else its first field, and the rest of its name. */
 export function titleOf(item) {
     const fields = fieldsOf(item);
     const label = item.label ?? '';
@@ -63,7 +63,7 @@ export function titleOf(item) {
     return { title, others };
 }
 
-/** The text in which a search looks: everything of an item that can be read without opening a value. */
+/** The text that is searched: everything about an item that can be read without opening a value. */
 function searchable(item) {
     const parts = [className(item), item.group ?? '', item.label ?? ''];
     for (const [, text] of fieldsOf(item)) parts.push(text);
@@ -74,7 +74,7 @@ function searchable(item) {
     return folded(parts.join('\n'));
 }
 
-/** Prepares items for the list, in the order of their titles. */
+/** Prepares items for the list, sorted by title. */
 export function prepared(items) {
     const order = new Intl.Collator(undefined, { numeric: true });
     const entries = items.map((item) => ({ item, ...titleOf(item), text: searchable(item), opened: '' }));

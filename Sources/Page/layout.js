@@ -1,6 +1,6 @@
-// The frames of a vault (section 2 of the format), which can be seen without any factor. Nothing here is authenticated.
+// The frames of a vault (specification, section 2), which are visible without a factor. Nothing here is authenticated.
 
-/** What a stretch of the file is, by its index: a name and, for frames, the type that begins it. */
+/** The kinds of stretches of the file, by index: a name and, for frames, the type at its beginning. */
 export const KINDS = [
     { name: 'header' },
     { name: 'copy of the header' },
@@ -22,7 +22,7 @@ KINDS.forEach(({ type }, kind) => {
     if (type) BY_TYPE.set([...type].reduce((number, letter) => number * 256 + letter.charCodeAt(0), 0), kind);
 });
 
-/** The kind of the frame at `offset`, and its length; undefined if there is none that is possible. */
+/** The kind and the length of the frame at `offset`; undefined if no valid frame is there. */
 function frameAt(view, offset) {
     if (offset + 8 > view.byteLength) return undefined;
     const kind = BY_TYPE.get(view.getUint32(offset));
@@ -38,7 +38,7 @@ function zerosAt(bytes, offset) {
     return end - offset;
 }
 
-/** The stretches of an outline, which has a kind and a length for each. */
+/** The stretches of an outline, which consists of a kind and a length for each. */
 export function layoutOfOutline(numbers) {
     const stretches = [];
     let offset = 0;
@@ -50,7 +50,7 @@ export function layoutOfOutline(numbers) {
     return stretches;
 }
 
-/** Divides a vault whose header was read into stretches {kind, offset, length}, without gaps and in their order. */
+/** Divides a vault whose header was read into stretches {kind, offset, length}, in order and without gaps. */
 export function layoutOf(bytes) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const header = view.getUint32(12, true);

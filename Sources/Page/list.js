@@ -1,10 +1,10 @@
-// The list: only the rows in sight are elements, so that 10,000 items are as quick as ten.
+// The list: only visible rows have elements, so 10,000 items are as fast as ten.
 
 import { byId, make } from './dom.js';
 import { className } from './items.js';
 import { visible } from './text.js';
 
-const BEYOND = 6; // rows above and below those in sight
+const BEYOND = 6; // rows above and below the visible ones
 const LONGEST = 160; // characters of a name in a row; the details show all
 
 function rowText({ item, title, others }) {
@@ -29,7 +29,7 @@ export class List {
     #drawn = '';
     #choose;
 
-    /** `choose` is called with the entry that was activated. */
+    /** `choose` is called with an entry when it is activated. */
     constructor(choose) {
         this.#choose = choose;
         this.#box.addEventListener('scroll', () => this.#draw(), { passive: true });
@@ -56,14 +56,14 @@ export class List {
         this.#redraw();
     }
 
-    /** Moves the selection by keyboard; returns whether `event` was meant for the list. */
+    /** Moves the selection with the keyboard; returns whether `event` was meant for the list. */
     key(event) {
         if (event.isComposing || event.altKey || event.ctrlKey || event.metaKey) return false;
         const page = Math.max(1, Math.floor(this.#box.clientHeight / this.#rowHeight) - 1);
         const last = this.#entries.length - 1;
         const inText = event.target instanceof HTMLInputElement;
         const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
-        if (!inText) Object.assign(steps, { Home: -Infinity, End: Infinity }); // which move within the text
+        if (!inText) Object.assign(steps, { Home: -Infinity, End: Infinity }); // these keys move within a text field
         if (event.key in steps) this.#select(Math.min(last, Math.max(0, this.#at + steps[event.key])));
         else if (event.key === 'Enter' && last >= 0) this.activate(Math.max(0, this.#at));
         else return false;

@@ -35,7 +35,7 @@ export function costText({ memoryKiB, passes, lanes }) {
     return parts.join(', ');
 }
 
-/** Returns the sentence for an error of the reader. Unknown ones are told by their name. */
+/** Returns the sentence for an error of the reader. Unknown errors are described by their names. */
 export function sentence(error, { limitKiB, cost: expected } = {}) {
     const asked = error.cost ?? expected;
     if (error.status === 'kdf-limit') {
@@ -51,11 +51,11 @@ export function sentence(error, { limitKiB, cost: expected } = {}) {
     if (error.status === 'unsupported-critical') {
         return 'This vault requires an extension that this page does not support.';
     }
-    if (error.status === 'no-code') return error.message; // which says what is wrong with the set-up
+    if (error.status === 'no-code') return error.message; // which describes the problem with the item's setup
     return SENTENCES[error.status] ?? `The reader failed (${error.status ?? 'no reason known'}).`;
 }
 
-/** What to tell about the state that is shown; undefined if there is nothing to tell. */
+/** A message about the state that is shown; undefined if none is needed. */
 export function stateNotice(state) {
     return {
         newest: undefined,
@@ -78,7 +78,7 @@ const VERDICTS = {
     'other-vault': 'The anchor belongs to another vault.',
 };
 
-/** What the comparison with an anchor says; `accept` is true for the two verdicts that need no decision (R-7.7). */
+/** Describes a comparison with an anchor; `accept` is true for the two verdicts that need no decision (R-7.7). */
 export function verdictNotice(verdict) {
     return {
         accept: verdict === 'same' || verdict === 'descends',

@@ -1,4 +1,4 @@
-// The page: it gets a vault, opens it, shows it, and locks it. This file leads from one sheet to the next.
+// The page: loads a vault, opens it, shows it, and locks it. This file switches between the sheets.
 
 import { Client, ReaderError } from './client.js';
 import { Clipboard } from './clipboard.js';
@@ -17,14 +17,14 @@ import { Unlock } from './unlock.js';
 const SCOPED = 'The key that opened the vault shows all names, but only the secrets of some groups.';
 const NO_ANCHOR = 'The data needed for an anchor is damaged; the items are not.';
 const ANCHOR = 'Save this anchor, and paste it here next time to detect a rollback. It contains no secrets.';
-const MOST_LISTED = 300_000; // rows; browsers draw nothing below some millions of pixels
-const MOST_VAULT = 1 << 30; // of a chosen file: it is held in memory, and browsers give a page no more than two of these
-const WIPING_MS = 1000; // how long the worker may take to wipe its memory before it is ended
+const MOST_LISTED = 300_000; // rows; browsers draw nothing beyond a few million pixels
+const MOST_VAULT = 1 << 30; // for a chosen file, which is held in memory; browsers give a page at most twice this
+const WIPING_MS = 1000; // how long the worker may take to wipe its memory before it is terminated
 
 class Page {
     #client;
-    #source; // {name, read, damage}: where the vault's bytes come from, and the status if they cannot be read
-    #ready = false; // whether the form is shown, with a reader that has the vault's header
+    #source; // {name, read, damage}: the source of the vault's bytes, and the status if they cannot be read
+    #ready = false; // whether the form is shown and the reader has the vault's header
     #open = false;
     #entries = [];
     #clipboard = new Clipboard();
@@ -43,7 +43,7 @@ class Page {
         });
         byId('lock').addEventListener('click', () => this.lock());
         byId('refused-lock').addEventListener('click', () => this.lock());
-        // Some browsers show the choice of before when the page is loaded again.
+        // When the page is reloaded, some browsers show the previous choice.
         this.#idle.minutes = Number(byId('idle').value);
         byId('idle').addEventListener('change', ({ target }) => {
             this.#idle.minutes = Number(target.value);
@@ -66,7 +66,7 @@ class Page {
         this.#prepare();
     }
 
-    /** Gives up everything that was read and shows the form again. */
+    /** Discards everything that was read, and shows the form again. */
     async lock(reason = 'Locked.') {
         if (!this.#open) return;
         this.#open = false;
@@ -79,7 +79,7 @@ class Page {
         byId('notices').replaceChildren();
         byId('bar').hidden = true;
         const client = this.#client;
-        // A new worker serves the next attempt; the old one wipes its memory and is ended, whether or not it answers.
+        // A new worker serves the next attempt; the old one wipes its memory, and is terminated even without an answer.
         const late = new Promise((resolve) => {
             setTimeout(resolve, WIPING_MS);
         });
@@ -89,7 +89,7 @@ class Page {
         say(`${reason} ${cleared}`);
     }
 
-    /** Locks, and forgets what was typed and cancels what is being opened: the browser may keep the page to come back to. */
+    /** Locks, forgets typed input and cancels an attempt to open: the browser may keep the page for its history. */
     #leave() {
         this.#unlock.forget();
         if (this.#open) this.lock();
@@ -103,7 +103,7 @@ class Page {
         });
         document.addEventListener('dragleave', () => byId('drop').classList.remove('over'));
         document.addEventListener('drop', (event) => {
-            event.preventDefault(); // or the browser would leave the page and show the file
+            event.preventDefault(); // otherwise, the browser would leave the page and show the file
             byId('drop').classList.remove('over');
             if (!byId('start').hidden) this.#take(event.dataTransfer.files[0]);
         });
@@ -127,7 +127,7 @@ class Page {
         showOnly('start');
     }
 
-    /** Shows what `vaultfmt inspect --html` wrote: what can be seen of a vault without its contents. */
+    /** Shows what `vaultfmt inspect --html` wrote: the parts of a vault that are visible without opening it. */
     #showOutline(outline, name) {
         this.#unlock.showOutline(outline, name);
         this.#picture.show(async () => ({ size: outline.size, stretches: layoutOfOutline(outline.stretches) }));
@@ -135,7 +135,7 @@ class Page {
         showOnly('unlock');
     }
 
-    /** Starts a worker, gives it the vault, and shows what opens it. */
+    /** Starts a worker, gives it the vault, and shows which factors open it. */
     async #prepare() {
         this.#client?.end();
         this.#ready = false;
@@ -163,7 +163,7 @@ class Page {
         }
     }
 
-    /** Starts a worker. Whatever keeps it from starting, the browser is not able to. */
+    /** Starts a worker. Any failure to start means that the browser cannot run the reader. */
     async #started() {
         let client;
         try {
@@ -177,7 +177,7 @@ class Page {
         return client;
     }
 
-    /** Begins again after the reader has failed; a failure before the form is shown is told where it is awaited. */
+    /** Starts over after the reader has failed; a failure before the form is shown is reported where it is awaited. */
     async #crashed(client) {
         if (client !== this.#client || !this.#ready) return;
         if (this.#open) await this.lock('');
@@ -226,7 +226,7 @@ class Page {
         say(`The vault is open: ${itemsText(this.#entries.length)}. ${told}`.trim());
     }
 
-    /** All items. If a part of the vault is damaged, those before it, and the status of the damage. */
+    /** Returns all items or, if a part of the vault is damaged, the items before it and the status of the damage. */
     async #listed(client) {
         const items = [];
         let part = {};
@@ -249,7 +249,7 @@ class Page {
         return texts.filter(Boolean).map((text) => make('p', { class: kind(text) }, text));
     }
 
-    /** The facts of the open vault, and its anchor to note. */
+    /** Shows facts about the open vault, and its anchor to write down. */
     #about(result) {
         const facts = make('dl', {});
         const add = (name, value) => {

@@ -1,4 +1,4 @@
-// A picture of the file before any factor is entered: each frame in its place and to scale, as anyone sees it.
+// A picture of the file before a factor is entered: all frames in place and to scale, as anyone can see them.
 
 import { byId, make } from './dom.js';
 import { KINDS } from './layout.js';
@@ -33,7 +33,7 @@ export class Picture {
     }
 
     /**
-     * Prepares a picture; `read` brings what it is of, {size, stretches}, and is called when somebody asks for the picture.
+     * Prepares a picture; `read` returns its contents, {size, stretches}, and is called when the picture is opened.
      */
     show(read) {
         this.#read = read;
@@ -52,7 +52,7 @@ export class Picture {
         this.#draw();
     }
 
-    /** The same as numbers, for those who do not see the picture. */
+    /** The same as numbers, for people who cannot see the picture. */
     #tell() {
         const counts = KINDS.map(() => ({ number: 0, bytes: 0 }));
         for (const { kind, length } of this.#stretches) {

@@ -1,4 +1,4 @@
-// One-time codes (RFC 6238) from `otpauth:` addresses, as `vaultfmt otp` makes them.
+// One-time codes (RFC 6238) from `otpauth:` addresses, equal to those of `vaultfmt otp`.
 'use strict';
 
 const HASHES = { SHA1: 'SHA-1', SHA256: 'SHA-256', SHA512: 'SHA-512' };
@@ -9,7 +9,7 @@ function noCode(reason) {
     return new ReaderError('no-code', `The item's one-time codes cannot be shown: ${reason}.`);
 }
 
-/** Decodes Base32 as people copy it: case, white space, hyphens, padding and leftover bits are ignored. */
+/** Decodes Base32 as people copy it: ignores case, white space, hyphens, padding and leftover bits. */
 function base32Decoded(text) {
     const out = [];
     let bits = 0;
@@ -27,7 +27,7 @@ function base32Decoded(text) {
     return Uint8Array.from(out);
 }
 
-/** Decodes percent escapes; one that is not complete is kept, and fails where the value is used. */
+/** Decodes percent escapes; an incomplete one is kept, and fails where the value is used. */
 function percentDecoded(text) {
     try {
         return decodeURIComponent(text);
@@ -36,7 +36,7 @@ function percentDecoded(text) {
     }
 }
 
-/** The parameters of an address, by their names in lower case. */
+/** The parameters of an address, by lower-case name. */
 function addressParameters(address) {
     const [start, ...query] = address.trim().split('?');
     const type = start.toLowerCase();
@@ -61,7 +61,7 @@ function codeNumber(text, usual, least, greatest, reason) {
     return number;
 }
 
-/** The key and the parameters that an address states. */
+/** The key and the parameters in an address. */
 function codeSetup(address) {
     const parameters = addressParameters(address);
     const secret = parameters.get('secret');
@@ -90,8 +90,8 @@ function codeText(mac, digits, isSteam) {
 }
 
 /**
- * The HMAC of a message. It is the browser's: libsodium, which everything else here comes from, has no SHA-1. The browser
- * keeps its copy of the key where no page can overwrite it.
+ * The HMAC of a message, computed by the browser, because libsodium, which is used for everything else here, lacks
+ * SHA-1. The browser keeps its copy of the key where no page can overwrite it.
  */
 async function browserHmac(hash, key, message) {
     const subtle = globalThis.crypto?.subtle;

@@ -14,7 +14,7 @@ const STATUS = { ok: 0, end: 1, kdfLimit: 7, unsupportedCritical: 5, notFound: 1
 const GIVEN = { passphrase: 0, keyFile: 1, rawKey: 2, provider: 3, candidates: 4, device: 5, owner: 6 };
 const FIELD_NUMBER = 3;
 
-/** Takes apart an answer. The integers of 64 bits are BigInt. */
+/** Parses an answer. 64-bit integers are BigInt. */
 class Wire {
     #view;
     #at = 0;
@@ -48,7 +48,7 @@ class Wire {
         return this.#view.getBigInt64(this.#move(8), true);
     }
 
-    /** A copy of `count` bytes, or of as many as a length before them says. */
+    /** A copy of `count` bytes or, by default, of the number of bytes that the preceding length field specifies. */
     bytes(count = this.u32()) {
         const start = this.#view.byteOffset + this.#move(count);
         return new Uint8Array(this.#view.buffer.slice(start, start + count));
@@ -73,7 +73,7 @@ class ReaderModule {
     /** The cost of the last Argon2id, and its error if it failed. */
     lastStretch = { memoryKiB: 0, passes: 0, lanes: 0, failed: false };
 
-    /** Starts an instance. `progress` is called with what is done of an Argon2id, and its total. */
+    /** Starts an instance. `progress` is called with the completed and the total work of an Argon2id computation. */
     constructor(module, progress = () => {}) {
         this.#module = module;
         this.#progress = progress;
@@ -89,7 +89,7 @@ class ReaderModule {
         return new WebAssembly.Instance(this.#module, { reader }).exports;
     }
 
-    // ---- What the module asks its host for ----
+    // ---- Functions that the module imports ----
 
     #read(offset, to, count) {
         const end = offset + (count >>> 0);
@@ -98,7 +98,7 @@ class ReaderModule {
         return 0;
     }
 
-    /** Computes Argon2id in an instance that forgetStretcher() drops: its memory would not shrink. */
+    /** Computes Argon2id in an instance that forgetStretcher() drops, because an instance's memory never shrinks. */
     #stretch(out, input, salt, memoryKiB, passes, lanes) {
         const memory = () => new Uint8Array(this.#exports.memory.buffer);
         const given = new Uint8Array(64);
@@ -114,7 +114,7 @@ class ReaderModule {
         return 0;
     }
 
-    /** Computes Argon2id of 32 bytes and a salt of 32 bytes. Undefined: there is not enough memory. */
+    /** Computes Argon2id of 32 bytes and a salt of 32 bytes; returns undefined if there is not enough memory. */
     argon2(given, memoryKiB, passes, lanes) {
         let output;
         try {
@@ -133,7 +133,7 @@ class ReaderModule {
         return output;
     }
 
-    /** Wipes and drops the instance that Argon2id worked in: its stack, too, has what the key can be computed from. */
+    /** Wipes and drops the instance that ran Argon2id: its stack also contains data that determines the key. */
     forgetStretcher() {
         if (this.#stretcher) new Uint8Array(this.#stretcher.memory.buffer).fill(0);
         this.#stretcher = undefined;
@@ -141,7 +141,7 @@ class ReaderModule {
 
     // ---- Calls ----
 
-    /** Calls a function of the module. After a trap, the module is in no known state: it is dropped. */
+    /** Calls a function of the module. After a trap, the module's state is unknown, so the module is dropped. */
     #run(name, ...values) {
         if (!this.#exports) throw new ReaderError('reader-failed', 'The reader has failed; open the vault again.');
         try {
@@ -152,7 +152,7 @@ class ReaderModule {
         }
     }
 
-    /** Copies bytes to memory that the module releases. */
+    /** Copies bytes to memory that the module will release. */
     #put(bytes) {
         const at = this.#run('allocate', bytes.length) >>> 0;
         if (at === 0) throw new ReaderError('out-of-budget', 'There is not enough memory.');
@@ -193,7 +193,7 @@ class ReaderModule {
         return new Wire(this.#answer());
     }
 
-    /** Takes an answer that is nothing but bytes: it does not stay in the module's memory. */
+    /** Returns a copy of an answer that consists only of bytes, and wipes the module's own. */
     #bytes(name, ...values) {
         this.#check(this.#run(name, ...values));
         const answer = this.#answer();
@@ -211,8 +211,8 @@ class ReaderModule {
     }
 
     /**
-     * Opens the vault. `given` has bytes by the names of GIVEN, `policy` the limits memory, passes, lanes and total.
-     * The copies that the module got are wiped; those of the caller are the caller's.
+     * Opens the vault. `given` has bytes under the names in GIVEN, `policy` the limits memory, passes, lanes and total.
+     * The module's copies are wiped; the caller's copies remain the caller's responsibility.
      */
     open(given, { memory = 0, passes = 0, lanes = 0, total = 0 } = {}) {
         try {
@@ -225,12 +225,12 @@ class ReaderModule {
         }
     }
 
-    /** Closes the vault, wipes the memory, and drops it: it would never shrink. */
+    /** Closes the vault, then wipes and drops the memory, which would never shrink. */
     drop() {
         try {
             this.#exports?.close();
         } catch {
-            // A trap: what follows wipes all the same.
+            // A trap: the memory is wiped below in any case.
         }
         if (this.#exports) new Uint8Array(this.#exports.memory.buffer).fill(0);
         this.#exports = undefined;
@@ -287,7 +287,7 @@ class ReaderModule {
         return { ...handOver, valid: wire.flag(), rows: wire.many(() => row(wire)) };
     }
 
-    // ---- Items: a call that needs a current item or past uses that of the call before ----
+    // ---- Items: a call that needs a current item or past uses the one from the previous call ----
 
     list() {
         this.#check(this.#run('list'));
@@ -340,7 +340,7 @@ class ReaderModule {
     }
 }
 
-// ---- The parts of answers, in their order in page.h ----
+// ---- The parts of answers, in the order of page.h ----
 
 function extension(wire) {
     return { flags: wire.u8(), name: wire.bytes(), value: wire.bytes() };

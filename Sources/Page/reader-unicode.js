@@ -1,9 +1,9 @@
-// NFC as Unicode 13.0 has it (specification, section 3.1), for passphrases: a browser knows a later version.
+// NFC of Unicode 13.0 (specification, section 3.1), for passphrases: browsers implement later versions.
 'use strict';
 
 /**
- * The code points that Unicode 13.0 does not assign, as Spec/unicode-13.txt has them: for each range the distance
- * from the end of the one before and, after a point, how much longer than one it is, in base 36.
+ * The code points that Unicode 13.0 does not assign, from Spec/unicode-13.txt: for each range, the distance from the
+ * end of the previous one and, after a point, its length minus one, both in base 36.
  */
 const UNASSIGNED = `
 oo.1 7.3 8 2 l b2 13.1 1f.1 4 1k.7 s.3 7.a u 6p 1p.1 2u.d 1o.1 1e.1 g t.1 2 c.1g m j.a 4y 9.1 3.1 n 8
@@ -58,8 +58,8 @@ function unassignedByUnicode13() {
 }
 
 /**
- * Normalises text between the code points that Unicode 13.0 does not assign. What it assigns, later versions normalise
- * alike; an engine that is older than 13.0 would not.
+ * Normalises text between the code points that Unicode 13.0 does not assign. Later versions normalise all assigned
+ * code points identically; an engine older than 13.0 would not.
  */
 function normalised(text) {
     if (/^[\0-\x7f]*$/.test(text)) return text;

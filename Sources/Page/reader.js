@@ -1,4 +1,4 @@
-// A vault as the page sees it: text, times and plain objects instead of the format's bytes.
+// A vault as the page sees it: text, times and plain objects instead of bytes.
 'use strict';
 
 const FACTORS = [['passphrase', 0x01], ['key-file', 0x06], ['raw-key', 0x08], ['external', 0x10]];
@@ -51,14 +51,14 @@ function textOf(bytes) {
     }
 }
 
-/** When a change was made: the clock of revisions has the milliseconds in its upper bits (R-1.9). */
+/** The time of a change: the upper bits of a revision contain the time in milliseconds (R-1.9). */
 function timeOf(revision) {
     return Number(revision >> 16n);
 }
 
-/** A passphrase as typed, in the bytes that the format takes (section 3.1). */
+/** A typed passphrase, as the bytes that the format requires (section 3.1). */
 function passphraseBytes(typed) {
-    // A lone surrogate is no character: encoding it would make another passphrase of this one.
+    // A lone surrogate is not a character: encoding it would change the passphrase.
     if (/\p{Surrogate}/u.test(typed)) throw new ReaderError('no-slot-opens');
     const encoder = new TextEncoder();
     if (encoder.encode(typed).length > PASSPHRASE_BYTES) return new Uint8Array();
@@ -74,7 +74,7 @@ function parsedAnchor(text) {
     const wrong = new ReaderError('invalid-argument', 'This is not an anchor; `vaultfmt anchor` writes one.');
     const match = ANCHOR.exec(text.trim());
     if (!match) throw wrong;
-    // A state has at least one row (R-5.33); an anchor without any would be continued by every state.
+    // A state has at least one row (R-5.33); every state would continue from an anchor without rows.
     const rows = match[6].split(',').map((part) => {
         const row = ANCHOR_ROW.exec(part);
         if (!row) throw wrong;
@@ -94,7 +94,7 @@ function anchorText(state, rows) {
 
 // ---- Items ----
 
-/** The fields of an item key, by their names; a class that is not known has texts. */
+/** The fields of an item key, by name; for an unknown class, the fields are texts. */
 function keyFields({ class: number, fields }) {
     const group = textOf(fields.at(-1));
     const [name, names] = CLASSES[number] ?? [`class-${number}`];
@@ -117,7 +117,7 @@ function shownAttribute({ flags, name, value }) {
     return text === undefined ? { ...shown, bytes: value } : { ...shown, text };
 }
 
-/** What values of a past say that are not secret: a name or a place. */
+/** The contents of the values in a past that are not secret: a name or a place. */
 function valueText(value, module) {
     if (value.kind === 3) return `${textOf(value.content)} (${ACCESSIBLE[value.accessibility]})`;
     if (value.kind !== 2 || !value.hasContent) return undefined;
@@ -130,13 +130,13 @@ class Reader {
     #module;
     #progress;
     #reader;
-    #bytes; // of the vault that is loaded
+    #bytes; // of the loaded vault
     #state;
     #slotIds = [];
     #keyring;
     #listed = 0;
     #ended = true;
-    #attempt = 0; // of the slots that the factors might open
+    #attempt = 0; // counts the slots that were tried
 
     /** A reader over a compiled WebAssembly.Module. `progress` gets {done, total, attempt} while Argon2id works. */
     constructor(module, progress = () => {}) {
@@ -186,12 +186,12 @@ class Reader {
         return { vault: hexOf(id), version: 1, slots: shown };
     }
 
-    /** Estimates how long an Argon2id takes, by a shorter one. */
+    /** Estimates the time of an Argon2id computation from a shorter one. */
     estimate({ memoryKiB, passes }) {
         const sample = Math.min(16_384, memoryKiB);
         const module = new ReaderModule(this.#module);
         let elapsed = Infinity;
-        // The first run also pays for the compilation of the module.
+        // The first run includes the compilation of the module.
         for (let run = 0; run < 3; run += 1) {
             const start = performance.now();
             const output = module.argon2(new Uint8Array(64), sample, 1, 1);
@@ -216,7 +216,7 @@ class Reader {
         try {
             const state = reader.open(given, { memory: memoryLimitKiB });
             const opened = this.#describe(reader, state, remembered);
-            this.#state = state; // open, now that all that the answer needs could be read
+            this.#state = state; // open, now that everything that the answer needs has been read
             return opened;
         } catch (error) {
             this.#again();
@@ -226,7 +226,7 @@ class Reader {
         }
     }
 
-    /** Begins again with the same vault, after an attempt that failed: nothing of what was given stays in memory. */
+    /** Starts over with the same vault after a failed attempt, so that none of the given factors stay in memory. */
     #again() {
         const bytes = this.#bytes;
         this.lock();
@@ -279,8 +279,8 @@ class Reader {
     }
 
     /**
-     * Returns some items, from one that an answer before named; the first ones without. If what follows cannot be
-     * read, that is an error; with `partial`, `failed` has its status, next to the items before it.
+     * Returns some items, from the one that a previous answer named, or from the first. If the items that follow cannot
+     * be read, this is an error; with `partial`, `failed` is its status, and the items before it are returned.
      */
     list({ from = 0, most = LIST_AT_A_TIME, partial = false } = {}) {
         const items = [];
@@ -309,7 +309,7 @@ class Reader {
 
     #nextItem(reader) {
         let entry = reader.next();
-        // What was forgotten comes after all items; it is read too, because only the end shows that all was there.
+        // Forgotten values follow the items and are read, too, because only the end proves that nothing is missing.
         while (entry && !entry.isItem) entry = reader.next();
         if (entry) this.#listed += 1;
         else this.#ended = true;
@@ -350,7 +350,7 @@ class Reader {
         return { bytes: reader.attribute(index) };
     }
 
-    /** Lists the values that an item had before, and those that are left to settle, the newest first. */
+    /** Lists an item's earlier values and those left to settle, newest first. */
     earlier({ key }) {
         const reader = this.#opened();
         if (!reader.find(key).hasPast) return [];

@@ -1,5 +1,5 @@
-// How hostile text is shown. A name in a vault can be any text: it can reverse what follows it, hide characters, or
-// stack marks over its neighbours. Characters that do not show themselves are replaced with marks that name them.
+// How hostile text is shown. A name in a vault can be any text: it can reverse the text after it, hide characters, or
+// stack marks over its neighbours. Invisible characters are replaced with marks that name them.
 
 const INVISIBLE = new RegExp(
     '[\\p{C}\\p{Zl}\\p{Zp}\\u034F\\u115F\\u1160\\u17B4\\u17B5\\u180B-\\u180F\\u2800\\u3164' +
@@ -12,7 +12,7 @@ const SELECTOR = /[\uFE0E\uFE0F]/u;
 const PICTURE = /[\p{Extended_Pictographic}#*0-9]/u;
 const ASCII = /^[\x00-\x7F]$/u;
 
-/** Whether `character` must be marked. Joiners belong to many scripts and to emoji, and stay where these need them. */
+/** Whether `character` must be marked. Joiners are part of many scripts and of emoji, and stay where needed. */
 function isMarked(character, previous) {
     if (!INVISIBLE.test(character)) return false;
     if (JOINER.test(character)) return !(JOINED.test(previous) && !ASCII.test(previous));
@@ -29,8 +29,8 @@ function markFor(character) {
 }
 
 /**
- * Returns `text` in a <bdi>, with marks. `lines` keeps line feeds and tabs, for values of several lines; `limit` cuts
- * after so many characters.
+ * Returns `text` in a <bdi>, with marks. `lines` keeps line feeds and tabs, for values of several lines; `limit` is the
+ * maximum number of characters.
  */
 export function visible(text, { lines = false, limit = Infinity } = {}) {
     const whole = document.createElement('bdi');
@@ -60,12 +60,12 @@ export function visible(text, { lines = false, limit = Infinity } = {}) {
     return whole;
 }
 
-/** The form in which a search compares texts: without case, width and the accents of Latin, Greek and Cyrillic. */
+/** The form in which searches compare texts: without case, width, and the accents of Latin, Greek and Cyrillic. */
 export function folded(text) {
     return text.normalize('NFKD').replace(/[\u0300-\u036F]/gu, '').toLowerCase();
 }
 
-/** Returns the text that `bytes` encode in UTF-8, or undefined. */
+/** Returns the text that `bytes` encode in UTF-8; undefined if they are not valid UTF-8. */
 export function decoded(bytes) {
     try {
         return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -80,7 +80,7 @@ export function hex(bytes, limit = Infinity) {
     return bytes.length > limit ? `${text}…` : text;
 }
 
-/** A size for people: whole bytes below 1 KiB, then with three digits. */
+/** A human-readable size: in whole bytes below 1 KiB, otherwise with three digits. */
 export function sizeText(bytes) {
     if (bytes < 1024) return `${bytes} B`;
     const units = ['KiB', 'MiB', 'GiB'];
@@ -95,7 +95,7 @@ export function sizeText(bytes) {
 
 const TIMES = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
-/** A time in the reader's zone and language. A vault's times can be beyond what the browser's calendar reaches. */
+/** A time in the user's time zone and language. A vault's times can exceed the range of the browser's calendar. */
 export function timeText(milliseconds) {
     const date = new Date(Number(milliseconds));
     return Number.isNaN(date.getTime()) ? `${milliseconds} ms after 1970` : TIMES.format(date);

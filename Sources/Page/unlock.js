@@ -1,4 +1,4 @@
-// The form that opens a vault: what its slots ask for, what that costs, and how far the work is.
+// The form that opens a vault: the factors that its slots need, their cost, and the progress of the work.
 
 import { byId, make, say } from './dom.js';
 import { costText, sentence } from './messages.js';
@@ -13,11 +13,11 @@ const FACTORS = {
 };
 const HERE = ['passphrase', 'key-file', 'raw-key'];
 const MOST_KIB = 2 * 1024 * 1024; // the format's own limit for a slot
-const USUAL_KIB = 1024 * 1024; // what a page usually gets, if the browser does not tell how much there is
+const USUAL_KIB = 1024 * 1024; // what a page usually gets, if the browser does not report the device's memory
 const LARGEST_KEY_FILE = 64 * 1024 * 1024;
 const RAW_KEY_SIZE = 32;
 
-/** The memory that a slot may ask for on this device: half of what the browser says that it has. */
+/** The memory that a slot may require on this device: half of the amount that the browser reports. */
 function usualLimitKiB() {
     const gigabytes = navigator.deviceMemory;
     return gigabytes ? Math.min(MOST_KIB, Math.max(512 * 1024, (gigabytes / 2) * 1024 * 1024)) : USUAL_KIB;
@@ -45,7 +45,7 @@ export class Unlock {
     #limitKiB = usualLimitKiB();
     #running = false;
 
-    /** `opened` is called with what the reader tells of the open vault; `restart` after a cancelled attempt. */
+    /** `opened` is called with the reader's description of the open vault; `restart` after a cancelled attempt. */
     constructor(opened, restart) {
         this.#opened = opened;
         this.#restart = restart;
@@ -68,7 +68,7 @@ export class Unlock {
 
     /** Prepares the form for a vault whose header the reader has read. */
     show(client, facts, name) {
-        // Who accepted a large cost accepted it for one vault.
+        // A large cost that the user accepted was accepted for one vault.
         if (facts.vault !== this.#facts?.vault) this.#limitKiB = usualLimitKiB();
         this.#client = client;
         this.#facts = facts;
@@ -83,7 +83,7 @@ export class Unlock {
         this.#setRunning(false);
     }
 
-    /** Shows the facts of a vault that this page does not have. */
+    /** Shows facts about a vault that is not in this page. */
     showOutline(facts, name) {
         byId('unlock-verb').textContent = 'Outline of';
         byId('unlock-name').replaceChildren(visible(name, { limit: 200 }));
@@ -119,7 +119,7 @@ export class Unlock {
         if (this.#running) return;
         this.#problem('');
         const client = this.#client;
-        this.#setRunning(true); // at once: a second key press is not a second attempt
+        this.#setRunning(true); // at once, so that a second key press does not start a second attempt
         let factors;
         try {
             factors = await this.#entered();
@@ -163,7 +163,7 @@ export class Unlock {
         byId('passphrase').select();
     }
 
-    /** What was entered, as values for the reader. An error's message is for the person. */
+    /** The input, as values for the reader. The messages of errors are for the user. */
     async #entered() {
         const values = {};
         const given = [];
@@ -189,13 +189,13 @@ export class Unlock {
         return { values, given };
     }
 
-    /** The cost of the dearest slot that these factors may open, if it has one. */
+    /** The cost of the most expensive slot that these factors may open, if it has one. */
     #cost(given) {
         const costs = this.#facts.slots.filter((slot) => slot.kdf && sameFactors(slot, given)).map(({ kdf }) => kdf);
         return costs.sort((a, b) => b.memoryKiB * b.passes - a.memoryKiB * a.passes)[0];
     }
 
-    /** Says how long the work will take. Returns a function that ends it. */
+    /** Shows that work has begun, and how long it will take. Returns a function that hides this. */
     async #startProgress(cost) {
         byId('progress').value = 0;
         byId('work').hidden = false;
@@ -211,7 +211,7 @@ export class Unlock {
         };
     }
 
-    /** Shows how much of a slot's cost is paid. Slots with the same factors are tried one after the other. */
+    /** Shows how much of the work for a slot is done. Slots with the same factors are tried one after the other. */
     #progress({ done, total, attempt = 1 }) {
         byId('progress').value = done / total;
         if (attempt > 1) byId('work-text').textContent = `Trying slot ${attempt} of the slots with the same factors.`;

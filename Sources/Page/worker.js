@@ -1,11 +1,11 @@
-// The worker: answers the page's requests, one after the other, with what Reader returns.
+// The worker: answers the page's requests, one after the other, with the results of Reader.
 'use strict';
 
 const CALLS = ['load', 'estimate', 'open', 'list', 'secret', 'attribute', 'earlier', 'earlierSecret', 'code', 'lock'];
 let pageReader;
 let currentRequest;
 
-/** Makes the reader of the module that the page brings. */
+/** Creates the reader from the module that the page sends. */
 function startReader({ wasm }) {
     const module = wasm instanceof WebAssembly.Module ? wasm : new WebAssembly.Module(wasm);
     pageReader = new Reader(module, (progress) => self.postMessage({ id: currentRequest, progress }));
@@ -19,13 +19,13 @@ function answerTo({ call, ...values }) {
     return pageReader[call](values);
 }
 
-/** Describes an error; one that is not the reader's own is a defect here, and its text could quote a secret. */
+/** Describes an error; any error that is not the reader's own is a bug, and its text could quote a secret. */
 function described(error) {
     if (error instanceof ReaderError) return { status: error.status, message: error.message, ...error.more };
     return { status: 'reader-failed', message: `The reader has failed (${error?.name}).` };
 }
 
-/** Overwrites what a request brought to open the vault. Strings cannot be overwritten. */
+/** Overwrites the factors that a request contained. Strings cannot be overwritten. */
 function forgetFactors({ keyFile, rawKey }) {
     for (const bytes of [keyFile, rawKey]) if (bytes instanceof Uint8Array) bytes.fill(0);
 }
@@ -35,7 +35,7 @@ async function answerRequest(data) {
     currentRequest = data.id;
     try {
         const result = await answerTo(data);
-        // Bytes are handed over, not copied: nothing of them stays here.
+        // Bytes are transferred, not copied, so none of them remain here.
         const handed = result.bytes instanceof Uint8Array ? [result.bytes.buffer] : [];
         self.postMessage({ id: data.id, result }, handed);
     } catch (error) {
@@ -47,6 +47,6 @@ async function answerRequest(data) {
 
 let answered = Promise.resolve();
 self.onmessage = ({ data }) => {
-    // One after the other, also where the browser makes an answer wait.
+    // One after the other, even where an answer has to wait for the browser.
     answered = answered.then(() => answerRequest(data));
 };

@@ -45,6 +45,19 @@ package struct Sealing: Sendable {
         }
     }
 
+    /// A record's nonce, for a record whose nonce is drawn before it is sealed.
+    package struct RecordNonce: Sendable {
+        /// The first eight bytes as a big-endian number.
+        let start: UInt64
+        /// The other sixteen bytes as stored in memory.
+        let rest: (UInt64, UInt64)
+
+        package init(start: UInt64, rest: (UInt64, UInt64)) {
+            self.start = start
+            self.rest = rest
+        }
+    }
+
     private static let headSize = Format.frameHeadSize
     private static let bodyStart = Format.bodyStart
     private static let locatorSize = Format.locatorSize
@@ -96,17 +109,18 @@ package struct Sealing: Sendable {
     /// Fills a record's frame (head ‖ nonce ‖ locator ‖ sealed body) from a body that is 80 bytes shorter. The body may
     /// already be in the frame, at the position of its sealed form.
     ///
-    /// `nonceStart`: the first eight bytes of the nonce as a big-endian number, if they have already been drawn.
+    /// `nonce`: a nonce that was drawn for this record only; nil to draw one.
     package func sealRecord(
-        _ body: UnsafeRawBufferPointer, _ identity: RecordIdentity, head: UInt64, nonceStart: UInt64? = nil,
+        _ body: UnsafeRawBufferPointer, _ identity: RecordIdentity, head: UInt64, nonce drawn: RecordNonce? = nil,
         key: borrowing Secret,
         locatorKey: borrowing Secret, into frame: UnsafeMutableRawBufferPointer
     ) {
         frame.storeBytes(of: head.littleEndian, as: UInt64.self)
         guard let start = frame.baseAddress else { return }
-        if let nonceStart {
-            frame.storeBytes(of: nonceStart.bigEndian, toByteOffset: Self.headSize, as: UInt64.self)
-            random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize + 8, count: 16))
+        if let drawn {
+            frame.storeBytes(of: drawn.start.bigEndian, toByteOffset: Self.headSize, as: UInt64.self)
+            frame.storeBytes(of: drawn.rest.0, toByteOffset: Self.headSize + 8, as: UInt64.self)
+            frame.storeBytes(of: drawn.rest.1, toByteOffset: Self.headSize + 16, as: UInt64.self)
         } else {
             random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24))
         }

@@ -248,8 +248,8 @@ package struct Memory: Sendable {
             let split = try replicas.splitIDs(watched.vault) { vector.openRow(of: $0) }
             guard !split.isEmpty else { return }
             announcer.warning(
-                "a clone of this machine, started while this one was running, has changed this vault under the same id: "
-                    + "each copy may lack changes of the other; merge the two copies")
+                "another machine, cloned from this one while it was running, has changed this vault under the same id: "
+                    + "each copy may lack changes made in the other; merge the two copies")
         } catch { announcer.warning("the ids of this machine could not be compared: \(error.description)") }
     }
 

@@ -47,8 +47,7 @@ enum MaskedRun {
         }
     }
 
-    /// The time to wait for output after the program has ended before the user is told what this process is waiting
-    /// for.
+    /// How long to wait for output after the program has ended before telling the user why this process still waits.
     private static let silence: Int32 = 2000
 
     /// Passes on output and signals. A process that the program left behind may keep the output open and write to it

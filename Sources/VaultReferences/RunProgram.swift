@@ -12,9 +12,11 @@ package struct RunProgram: ParsableCommand {
         commandName: "run",
         abstract: "Run a program with secrets in its environment.",
         discussion: """
-            References (vaultfmt:SERVICE/ACCOUNT) are replaced in the environment, where the entire value must be a reference, and in the variables \
-            given with --env-file and --env. If a name is given more than once, the last of these applies. A file has one NAME=VALUE per line, with \
-            or without quotes, comments and 'export'; a value can be a reference, or contain references in double braces. If no item matches a reference, the program is not started.
+            References (vaultfmt:SERVICE/ACCOUNT) are replaced in the environment, where the entire value must be a \
+            reference, and in the variables given with --env-file and --env. If a name is given more than once, the \
+            last one applies. A file has one NAME=VALUE per line, with or without quotes, comments and 'export'; a \
+            value can be a reference, or contain references in double braces. If no item matches a reference, the \
+            program is not started.
 
             --mask replaces these secrets in the program's standard output and standard error, even if they are written in pieces. Other forms of a \
             secret, such as its Base64 encoding or a part of it, are not masked, nor is anything the program writes elsewhere. Output that could be \

@@ -4,7 +4,7 @@ import dataclasses
 
 FOLDERS = ["Docs", "Sources", "Tools"]
 # Pages whose commands are run in a clone of the repository, not in the home folder.
-IN_THE_CLONE = {"README.md", "Docs/building.md", "Tools/python/README.md"}
+IN_THE_CLONE = {"README.md", "Docs/building.md", "Docs/releasing.md", "Tools/python/README.md"}
 
 PASSPHRASE = "correct horse battery staple"
 BUILT_PYTHON = "$TESTS/../.build-python/environment/bin/python"
@@ -1017,6 +1017,28 @@ BUILDING: list[Entry] = [
     Line("Tools/packaging/compare-builds", skip="it takes two full builds; it is run before a release"),
 ]
 
+COMPARED: list[Entry] = [
+    Line("age-keygen -o ann.txt", says=["Public key: age1"]),
+    Line('vaultfmt create work.vault --recipient "$(age-keygen -y ann.txt)" --no-recovery'),
+    Line("export VAULTFMT_VAULT=work.vault VAULTFMT_IDENTITY=$PWD/ann.txt"),
+    Line("printf s3cret | vaultfmt set github.com ann"),
+    Line("printf changed | vaultfmt set github.com ann", after="[[ $(vaultfmt get github.com ann) == changed ]]"),
+    # All of the older file is at the beginning of the newer one.
+    Line("cmp older.vault work.vault", code=1),
+    Line("grep -c github.com work.vault", code=1),
+    Line("vaultfmt get github.com ann", code=65, says=["rolled back"]),
+]
+
+RELEASED = "it takes two full builds; the check 'artefacts' of Tools/release-check runs it"
+SIGNED = "it needs a release and its public key"
+RELEASING: list[Entry] = [
+    Line("minisign -V -p vaultfmt.pub -m SHA256SUMS", skip=SIGNED),
+    Line("sha256sum --check --ignore-missing SHA256SUMS", skip=SIGNED),
+    Line("Tools/release-artefacts dist/release --compare", skip=RELEASED),
+    Line("Tools/release-artefacts dist/signed --compare --sign ~/.minisign/minisign.key", skip="it needs the secret key"),
+    Line("Tools/release-artefacts dist/packed --from ../built --compare", skip="it needs another checkout's build"),
+]
+
 PROMISES: list[Entry] = [
     Line("Tools/checks/promises c --update", skip="it writes the lists, which the step promises compares"),
     Line("Tools/checks/promises c --update --breaking", skip="it writes the lists, which the step promises compares"),
@@ -1033,10 +1055,12 @@ PAGES: dict[str, list[Entry]] = {
     "Docs/incidents.md": INCIDENTS,
     # Its lines are in tables, which ComingFromTests runs.
     "Docs/coming-from.md": [],
+    "Docs/compared.md": COMPARED,
     "Docs/many-machines.md": MANY_MACHINES,
     "Docs/page.md": PAGE,
     "Docs/building.md": BUILDING,
     "Docs/promises.md": PROMISES,
+    "Docs/releasing.md": RELEASING,
     "Sources/Keychain/Access/KeychainAccess.docc/KeychainAccess.md": [KEYCHAIN_EXAMPLE],
     "Sources/Keychain/Access/KeychainAccess.docc/BringingKeychainCodeToLinux.md": GUIDE,
     "Tools/README.md": [],

@@ -222,7 +222,7 @@ struct ConsentTests {
         #expect(try test.read(.one, item).text == "2")
         #expect(
             test.service.takeEvents().contains {
-                $0.action.hasSuffix("another secret was stored in it since the question; try again")
+                $0.action.hasSuffix("another secret has been stored in it since you were asked; try again")
             })
     }
 
@@ -277,11 +277,11 @@ struct ConsentTests {
         let call = try test.wait(.two, item)
         let question = try #require(test.service.nextQuestion(now: test.now))
         _ = test.service.takeEvents()
-        test.service.take(.failed("a person refused it a moment ago"), to: question, now: test.now)
+        test.service.take(.failed("the user refused it a moment ago"), to: question, now: test.now)
         #expect(test.service.takeReplies().map(\.number) == [call])
         #expect(
             test.service.takeEvents().map(\.action) == [
-                "refused: read and change the secret 'L' in 'desktop': a person refused it a moment ago"
+                "refused: read and change the secret 'L' in 'desktop': the user refused it a moment ago"
             ])
         #expect(try test.isLocked(.two, item))
     }

@@ -382,7 +382,7 @@ struct OnDemandTests {
         let actions = status.events.map(\.action)
         #expect(actions.contains("opened the vault with a typed passphrase"))
         #expect(actions.contains("refused: the vault is not opened: 3 wrong passphrases were typed"))
-        #expect(actions.contains("refused: the vault is not opened: a person refused it a moment ago"))
+        #expect(actions.contains("refused: the vault is not opened: the user refused it a moment ago"))
     }
 
     @Test("Whoever locks the vault while its passphrase is asked for keeps it locked")

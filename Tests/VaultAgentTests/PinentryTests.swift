@@ -102,7 +102,7 @@ struct PinentryTests {
 
     @Test("An answer that was there before its question was sent does not count, however it is divided")
     func earlyAnswers() throws {
-        let early = PersonAnswer.failed("pinentry: it answers before it is asked")
+        let early = PersonAnswer.failed("pinentry: it answered before it was asked")
         for query in [PersonQuery.consent("Allow?"), .passphrase("Open?")] {
             for accepted in 0..<5 {
                 for piece in ["OK\nOK\n", "OK\nERR 99\n", "OK\nD x\n"] {
@@ -126,7 +126,7 @@ struct PinentryTests {
             "echo OK; read line; printf 'OK\\nOK\\n'; cat > /dev/null",
         ] {
             let questions = asking(script)
-            #expect(try answer(questions).answer == .failed("pinentry: it answers before it is asked"))
+            #expect(try answer(questions).answer == .failed("pinentry: it answered before it was asked"))
         }
     }
 
@@ -245,8 +245,8 @@ struct PinentryTests {
     @Test("A pinentry that dies, or answers anything else, is no answer, and says why")
     func broken() throws {
         for (script, reason) in [
-            ("exit 0", "pinentry: it ended without an answer"),
-            (Shell.pinentry("[[ $command != CONFIRM ]] || kill -9 $$"), "pinentry: it ended without an answer"),
+            ("exit 0", "pinentry: it exited without answering"),
+            (Shell.pinentry("[[ $command != CONFIRM ]] || kill -9 $$"), "pinentry: it exited without answering"),
             ("echo 'Cannot open display'; cat", "pinentry: its answer does not follow the protocol"),
             ("head -c 100000 /dev/zero; cat", "pinentry: its line is too long"),
             (Shell.pinentry("[[ $command != SETDESC ]] || { echo ERR 38 None; continue; }"), "pinentry: None"),
@@ -263,7 +263,7 @@ struct PinentryTests {
         let lock = folder.file("lock")
         var ends = 0
         let questions = asking("exec 9> \(lock); flock 9; sleep 1000 & exit 0") { ends += 1 }
-        #expect(try answer(questions).answer == .failed("pinentry: it ended without an answer"))
+        #expect(try answer(questions).answer == .failed("pinentry: it exited without answering"))
         try awaitEnd(questions)
         #expect(ends == 1)
         // Whoever still has the file open holds its lock.
@@ -297,7 +297,7 @@ struct PinentryTests {
         try awaitEnd(questions)
         questions.add(.consent("Allow?"), from: client)
         let last = now + Questions.quiet - 1
-        #expect(questions.askNext(now: last)?.answer == .failed("a person refused it a moment ago"))
+        #expect(questions.askNext(now: last)?.answer == .failed("the user refused it a moment ago"))
         questions.add(.consent("Allow another?"), from: client)
         #expect(questions.askNext(now: now + 1) == nil)
         #expect(try answer(questions).answer == .no)

@@ -62,7 +62,15 @@ struct ReopeningTests {
         try Factors(rawKey: Secret(text: String(repeating: letter, count: 32)))
     }
 
-    private func open(_ letter: String = "o") throws -> Vault { try machine.open(path, factors: try key(letter)) }
+    private func open(_ letter: String = "o") throws -> Vault { try opening(letter)() }
+
+    /// Opens the vault, without holding the suite: `kept` is part of it, and the folder would never be removed.
+    private func opening(_ letter: String = "o") -> () throws -> Vault {
+        { [machine, path] in
+            let factors = try Factors(rawKey: Secret(text: String(repeating: letter, count: 32)))
+            return try machine.open(path, factors: factors)
+        }
+    }
 
     private func served(_ vault: Vault?, isKept: Bool = false, limits: ServedVault.Limits = .init()) -> ServedVault {
         ServedVault(
@@ -74,9 +82,20 @@ struct ReopeningTests {
         try keys.offers(now: now).map(\.comment)
     }
 
+    @Test("The suite's folder is removed with it, although it opens the vault again")
+    func removal() throws {
+        let path: String
+        do {
+            let suite = try ReopeningTests()
+            suite.kept.opening = suite.opening()
+            path = suite.folder.path
+        }
+        #expect(access(path, F_OK) != 0)
+    }
+
     @Test("A limit locks the vault although 'unlock' keeps it, until 'unlock' is run again", arguments: [true, false])
     func limits(isTotal: Bool) throws {
-        kept.opening = { try open() }
+        kept.opening = opening()
         kept.end = later
         let limits = isTotal ? ServedVault.Limits(total: 1000) : ServedVault.Limits(idle: 1000)
         let keys = served(try open(), isKept: true, limits: limits)
@@ -108,14 +127,14 @@ struct ReopeningTests {
     func limitFirst() throws {
         let keys = served(try open(), limits: .init(total: 1000))
         #expect(try comments(keys, now: 1000).isEmpty)
-        kept.opening = { try open() }
+        kept.opening = opening()
         kept.end = later
         #expect(try comments(keys, now: 1001).count == 2)
     }
 
     @Test("While it must stay locked, no key opens the vault; then the one does that was kept meanwhile")
     func barred() throws {
-        kept.opening = { try open() }
+        kept.opening = opening()
         kept.end = later
         let keys = served(try open(), isKept: true)
         keys.bar("nobody watches")
@@ -132,7 +151,7 @@ struct ReopeningTests {
 
     @Test("A key that was kept before does not open the vault when it may be opened again")
     func barredBefore() throws {
-        kept.opening = { try open() }
+        kept.opening = opening()
         kept.end = later
         let keys = served(try open(), isKept: true)
         keys.bar("nobody watches")
@@ -145,11 +164,11 @@ struct ReopeningTests {
     func wider() throws {
         let keys = served(try open("s"))
         keys.lock("test")
-        kept.opening = { try open() }
+        kept.opening = opening()
         kept.end = later
         #expect(try comments(keys).isEmpty)
         #expect(keys.lockedReason?.contains("grants more") == true)
-        kept.opening = { try open("s") }
+        kept.opening = opening("s")
         #expect(try comments(keys) == ["ssh"])
     }
 
@@ -170,7 +189,7 @@ struct ReopeningTests {
     @Test(
         "The request that finds the keys replaced is served if 'unlock' keeps the new ones", arguments: [true, false])
     func rotated(isKept: Bool) throws {
-        kept.opening = { try open() }
+        kept.opening = opening()
         kept.end = later
         let keys = served(try open(), isKept: isKept)
         #expect(try comments(keys).count == 2)
@@ -192,7 +211,7 @@ struct ReopeningTests {
         func put(_ bytes: [UInt8]) throws {
             try Data(bytes).write(to: URL(fileURLWithPath: path), options: .atomic)
         }
-        kept.opening = { try open() }
+        kept.opening = opening()
         kept.end = later
         let keys = served(try open())
         let given = ServedVault(
@@ -209,12 +228,12 @@ struct ReopeningTests {
 
     @Test("The first key that is kept determines what later ones may grant")
     func firstKept() throws {
-        kept.opening = { try open("s") }
+        kept.opening = opening("s")
         kept.end = later
         let keys = served(nil)
         #expect(try comments(keys) == ["ssh"])
         keys.lock("test")
-        kept.opening = { try open() }
+        kept.opening = opening()
         #expect(try comments(keys).isEmpty)
     }
 
@@ -251,7 +270,7 @@ struct ReopeningTests {
 
     @Test("The state is told without opening the vault, and without reading a file that is damaged")
     func status() throws {
-        kept.opening = { try open() }
+        kept.opening = opening()
         kept.end = later
         let locked = TestAgent(served(nil))
         #expect(try control(AgentMessage.status, of: locked)[0] == AgentMessage.extensionResponse)
@@ -284,7 +303,7 @@ struct ReopeningTests {
         let unknown = ServedVault(
             path: "/no/such/folder/v.vault", groups: [], limits: .init(), vault: nil, isKept: false, now: 0,
             keptEnds: kept.ends, reopening: kept.open)
-        kept.opening = { try open() }
+        kept.opening = opening()
         kept.end = later
         #expect(try comments(unknown).count == 2)
         #expect(unknown.lock(at: Places.resolved(path), "test"))
@@ -294,7 +313,7 @@ struct ReopeningTests {
     func links() throws {
         let link = folder.file("link.vault")
         #expect(symlink(path, link) == 0)
-        kept.opening = { try open() }
+        kept.opening = opening()
         let keys = ServedVault(
             path: link, groups: [], limits: .init(), vault: nil, isKept: false, now: 0, keptEnds: kept.ends,
             reopening: kept.open)

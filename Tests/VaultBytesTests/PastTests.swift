@@ -133,7 +133,7 @@ struct PastTests {
         for (index, phrase) in [(4, "that it refers to"), (127, "that it refers to")] as [(UInt8, String)] {
             refuses(.structureInvalid, phrase) { () throws(FormatError) in _ = try read(patched(bytes, 54, [index])) }
         }
-        refuses(.structureInvalid, "dots of a past are out of order") { () throws(FormatError) in
+        refuses(.structureInvalid, "dots of an item's past are out of order") { () throws(FormatError) in
             _ = try read(patched(bytes, 17, u64(Self.dot(2).revision)))
         }
         for revision in [0, 1 << 63] as [UInt64] {
@@ -141,7 +141,7 @@ struct PastTests {
                 _ = try read(patched(bytes, 17, u64(revision)))
             }
         }
-        refuses(.structureInvalid, "dots of a past: 4352") { () throws(FormatError) in
+        refuses(.structureInvalid, "dots of an item's past: 4352") { () throws(FormatError) in
             _ = try read(Array(bytes[..<16]) + varint(4352) + bytes[17..<207])
         }
     }
@@ -170,9 +170,9 @@ struct PastTests {
         refusesPast("exactly one key") { $0.siblings[1].fields = [2, 3, 5, 6, 7, 9] }
         refusesPast("two values of one field") { $0.siblings[1].fields = [1, 2, 3, 5, 7, 9] }
         refusesPast("two values of one field") { $0.siblings[1].fields = [2, 3, 4, 5, 7, 9] }
-        refusesPast("impossible earlier value") { $0.siblings[1].earlier = [0, 5] }
-        refusesPast("impossible earlier value") { $0.siblings[1].earlier = [0, 2] }
-        refusesPast("impossible earlier value") { $0.siblings[0].earlier = [0, 3] }
+        refusesPast("invalid earlier value") { $0.siblings[1].earlier = [0, 5] }
+        refusesPast("invalid earlier value") { $0.siblings[1].earlier = [0, 2] }
+        refusesPast("invalid earlier value") { $0.siblings[0].earlier = [0, 3] }
         refusesPast("that no sibling refers to") {
             ($0.siblings[0].earlier, $0.siblings[1].earlier) = ([], [])
         }

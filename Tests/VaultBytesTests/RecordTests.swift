@@ -46,7 +46,7 @@ struct ItemRecordTests {
     func length() throws {
         for step in [128, 256, 512, 1024, 1088, 5120] { #expect(try read(Self.body(step: step)).key.count == 2) }
         for extra in [1, 127, 129, 895] {
-            refuses(.structureInvalid, "not a step") { () throws(FormatError) in
+            refuses(.structureInvalid, "not an allowed size") { () throws(FormatError) in
                 _ = try read(Self.body() + [UInt8](repeating: 0, count: extra))
             }
         }

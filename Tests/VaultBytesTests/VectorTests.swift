@@ -176,12 +176,12 @@ struct VectorFrameTests {
     func limits() throws {
         for frame in [VectorFrame(), Self.based(changes: 0, further: 0)] {
             #expect(!frame.isPossible)
-            refuses(.limitExceeded, "too many ids") { () throws(FormatError) in _ = try frame.encode() }
+            refuses(.limitExceeded, "too many writer ids") { () throws(FormatError) in _ = try frame.encode() }
         }
         for (changes, further) in [(65, 0), (0, 65), (60, 5)] {
             let frame = Self.based(changes: changes, further: further)
             #expect(!frame.isPossible)
-            refuses(.limitExceeded, "too many ids") { () throws(FormatError) in _ = try frame.encode() }
+            refuses(.limitExceeded, "too many writer ids") { () throws(FormatError) in _ = try frame.encode() }
         }
         refusesFrame([0, 0] + [UInt8](repeating: 0, count: 206), "no rows")
         // As many as a frame of its length cannot have, before anything is allocated for them.
@@ -191,7 +191,7 @@ struct VectorFrameTests {
         let bytes = try largest.encode()
         #expect(bytes.count + 48 <= Format.Limit.vectorFrame)
         #expect(try read(bytes) == largest)
-        refuses(.limitExceeded, "too many ids") { () throws(FormatError) in
+        refuses(.limitExceeded, "too many writer ids") { () throws(FormatError) in
             _ = try VectorFrame((1...262_001).map { Vector.Row(UInt64($0), 1) }).encode()
         }
     }

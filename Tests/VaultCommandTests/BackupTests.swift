@@ -222,7 +222,7 @@ struct BackupTests {
             sandbox.environment["XDG_STATE_HOME"] = sandbox.path(state)
             for missing in [1, 300, 512] {
                 try sandbox.write("test.vault", Array(whole[..<(end - missing)]))
-                let run = try sandbox.fails(65, "the file was cut off in a change to its slots", "list")
+                let run = try sandbox.fails(65, "the file was truncated during a change to its slots", "list")
                 #expect(!run.error.contains("deliberately"), "\(run.error)")
                 let saved = sandbox.path("saved \(state) \(missing)")
                 let salvage = try sandbox.fails(3, "something is missing or not proven", "salvage", "--output", saved)

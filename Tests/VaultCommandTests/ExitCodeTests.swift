@@ -70,7 +70,7 @@ struct ExitCodeTests {
         try sandbox.ok("rekey", "--kdf", "testing")
         let after = try sandbox.read("test.vault")
         try sandbox.write("test.vault", before.prefix(8192) + after.dropFirst(8192))
-        try sandbox.fails(65, "put together from two files (at byte", "list")
+        try sandbox.fails(65, "assembled from two files (at byte", "list")
     }
 
     @Test("66: no such file")

@@ -245,6 +245,25 @@ struct ItemTests {
         try sandbox.fails(64, "is given twice", "set", "a", "--server", "b", input: "".utf8)
     }
 
+    @Test("a new name has a port up to 65535; an item that another program gave a greater number is used as it is")
+    func ports() throws {
+        let sandbox = try Sandbox.withVault()
+        let name = ["--server", "db.example.org", "--account", "app"]
+        for (command, port) in [("set", "65536"), ("set", "4294967295"), ("add", "70000")] {
+            let run = try sandbox.run([command] + name + ["--port", port], input: Array("s".utf8))
+            #expect(run.status == 64 && run.error.contains("\(port) is not a port"), "\(run.error)")
+        }
+        #expect(try sandbox.ok("list").bytes == [])
+        #expect(try sandbox.run(["set"] + name + ["--port", "65535"], input: Array("s".utf8)).status == 0)
+        try sandbox.fails(64, "70000 is not a port", "move", "db.example.org", "--to-port", "70000")
+        try sandbox.ok("move", "db.example.org", "--to-port", "5432")
+        let other = try Sandbox.withVault()
+        let text = try sandbox.ok("export").output.replacing(#/"port": *5432/#, with: #""port": 70000"#)
+        try other.ok("import", "-", input: text.utf8)
+        #expect(try other.run(["set"] + name + ["--port", "70000"], input: Array("new".utf8)).status == 0)
+        #expect(try other.ok("get", "--port", "70000").output == "new")
+    }
+
     @Test("certificates, keys and identities have their own fields")
     func otherClasses() throws {
         let sandbox = try Sandbox.withVault()

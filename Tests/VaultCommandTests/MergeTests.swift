@@ -329,6 +329,8 @@ struct MergeTests {
         try sandbox.write("test-LAPTOP.vault", sandbox.read("test-LAPTOP.vault").dropLast(100))
         let run = try sandbox.run(["merge", sandbox.vault, "--conflicts"])
         #expect(run.status == 3 && (run.output + run.error).contains("test-LAPTOP.vault"), "\(run.error)")
+        let notices = run.error.split(separator: "\n").filter { $0.contains("generation") }
+        #expect(!notices.isEmpty && notices.allSatisfy { $0.contains("test-LAPTOP.vault': ") }, "\(run.error)")
         #expect(FileManager.default.fileExists(atPath: copy))
     }
 
@@ -447,7 +449,7 @@ struct MergeTests {
         try sandbox.fails(3, "to settle", "merge", sandbox.vault, copy, "--accept-old-keys", "--yes")
         for words in [[], ["--label", "changed since"]] {
             if !words.isEmpty { #expect(try sandbox.run(["update", "svc"] + words).status == 0) }
-            let refused = try sandbox.fails(64, "give --yes", "conflicts", "settle", "svc", "--keep", "1")
+            let refused = try sandbox.fails(64, "use --yes", "conflicts", "settle", "svc", "--keep", "1")
             #expect(refused.error.contains("value 1 was set in the default group"), "\(refused.error)")
         }
         try sandbox.ok("conflicts", "settle", "svc", "--keep", "1", "--yes")
@@ -496,13 +498,28 @@ struct MergeTests {
         #expect(
             listed.output.contains("would be taken in, to settle or as earlier values")
                 && listed.output.contains("under the old keys") && listed.output.contains("generic-password 'svc'"))
-        try sandbox.fails(64, "give --yes", "merge", sandbox.vault, copy, "--accept-old-keys")
+        try sandbox.fails(64, "use --yes", "merge", sandbox.vault, copy, "--accept-old-keys")
         #expect(try sandbox.ok("history", "svc").lines.isEmpty)
         try sandbox.fails(3, "to settle", "merge", sandbox.vault, copy, "--accept-old-keys", "--yes")
         #expect(try machines.secret("svc") == "one")
         #expect(try sandbox.ok("conflicts", "show", "svc", "--value", "1").output == "leaked")
         // The branch is handed over with it: there is nothing more to take in, though this is still to settle.
         #expect(try sandbox.fails(3, "to settle", "merge", sandbox.vault, copy).output.contains("already here"))
+    }
+
+    @Test("two rotations: the advice is to rotate once more where the slots are right, not to merge into the other")
+    func rotatedTwice() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        let copy = try machines.copy("copy.vault")
+        try sandbox.ok("rekey", "--rotate")
+        try machines.change("copy.vault") { sandbox, path in try sandbox.ok("rekey", "--rotate", path) }
+        let advice = "'vaultfmt rekey --rotate' on the one whose slots are right"
+        let run = try sandbox.fails(65, advice, "merge", sandbox.vault, copy)
+        #expect(run.error.contains("later in the other one") && !run.error.contains("into the other"), "\(run.error)")
+        try sandbox.ok("rekey", "--rotate")
+        try sandbox.fails(65, "later in this one", "merge", sandbox.vault, copy)
+        try sandbox.ok("merge", sandbox.vault, copy, "--accept-old-keys", "--yes")
     }
 
     @Test("a slot that only the copy has is added, and one that the copy removed is removed")

@@ -156,6 +156,22 @@ struct SeveralMachinesTests {
         #expect(try !machines.on("c", "conflicts", "-f", machines.file("c")).output.isEmpty)
     }
 
+    @Test("An attribute added here stays with an item that another machine has removed, and a third one changed before")
+    func addedAttributeStays() throws {
+        let machines = try Machines(["a", "c", "d"])
+        try machines.on("a", "update", "s", "u", "--label", "L", "-f", machines.file("a"))
+        try machines.on("c", "update", "s", "u", "--attribute", "code=1234", "-f", machines.file("c"))
+        try machines.merge("d", with: "c")
+        try machines.remove("d", "s")
+        try machines.merge("a", with: "d")
+        try machines.merge("c", with: "a")
+        try machines.merge("a", with: "c")
+        for name in ["c", "a"] {
+            let list = try machines.on(name, "list", "--json", "-f", machines.file(name)).output
+            #expect(list.contains("1234") && list.contains("\"L\""), "\(list)")
+        }
+    }
+
     @Test("An attribute that another machine has removed does not come back with a newer secret")
     func droppedAttributeStaysAway() throws {
         let machines = try Machines(["a", "c", "d"])

@@ -200,6 +200,25 @@ struct SalvageTests {
         #expect(report.withoutIndex.count == 2 && report.lost.isEmpty)
     }
 
+    @Test("takes a renamed item once, under the name in the newest page, although an older page has its former name")
+    func renamedOnce() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try sample(path)
+        let (old, next, new) = (try password("service", "101"), try password("service", "102"), try password("zzz"))
+        try vault.move(old, to: new)
+        let leaves = try vault.withCore { (core) throws(VaultError) in
+            [try core.find(new), try core.find(next)].compactMap { $0?.referrer }
+        }
+        try #require(Set(leaves).count == 2, "the two names are in different leaves")
+        var bytes = try contents(path)
+        bytes[Int(leaves[1]) + 60] ^= 1
+        try write(bytes, path)
+        let (saved, report) = try salvage(path, folder)
+        #expect(try saved.item(old) == nil && saved.text(new) == "new 1")
+        #expect(report.recovered == 22 && report.lost.isEmpty && !report.withoutIndex.contains(new), "\(report)")
+    }
+
     @Test("gives an older secret where the newest is damaged, but none of another name")
     func older() throws {
         let folder = try Folder()

@@ -1,4 +1,4 @@
-"""Builds the C library and the declarations that cffi reads from its header, for the wheel being built."""
+"""Builds the C library and the declarations that cffi reads from its header, for the wheel being built, and collects the licences."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "libvaultfmt.so.1"
+# What auditwheel adds to the wheel: the Debian packages with the licences of these libraries.
+BUNDLED = ("libargon2-dev", "libsodium-dev", "libutf8proc-dev")
 
 
 def declarations(header: str) -> str:
@@ -40,6 +42,8 @@ class BuildLibrary(BuildHookInterface[Any]):
         for name in ("LIBDIR", "INCLUDEDIR", "DESTDIR"):
             environment.pop(name, None)
         subprocess.run([ROOT / "Tools/c/install"], env=environment, check=True)
+        with (work / "LICENCES").open("wb") as licences:
+            subprocess.run([ROOT / "Tools/packaging/licences", "--runtime", *BUNDLED], stdout=licences, check=True)
         ffi = FFI()
         ffi.cdef(declarations((work / "include/vaultfmt.h").read_text()))
         ffi.set_source("vaultfmt._declarations", None)
@@ -50,6 +54,7 @@ class BuildLibrary(BuildHookInterface[Any]):
         build_data["force_include"] = {
             str(work / "lib" / LIBRARY): f"vaultfmt/{LIBRARY}",
             str(work / "_declarations.py"): "vaultfmt/_declarations.py",
+            str(work / "LICENCES"): "vaultfmt/LICENCES",
         }
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

@@ -46,7 +46,7 @@ PARTS = {
 AREAS = {"hosts": C, "memory": COMMAND, "terminal": COMMAND, "descriptors": COMMAND, "meetings": COMMAND, "kill": COMMAND, "syncing": COMMAND}
 # Parts of Tests/Harness/Clients/run and merging.
 PROGRAMS = {
-    "read-run-inject": 1, "git": 1, "restic": 1, "borg": 1, "ansible": 1, "msmtp": 1, "aws": 1, "docker": 1, "bindfs": 1, "ntfs-3g": 1,
+    "read-run-inject": 1, "git": 1, "git-libsecret": 1, "restic": 1, "borg": 1, "ansible": 1, "msmtp": 1, "aws": 1, "docker": 1, "bindfs": 1, "ntfs-3g": 1,
     "sshfs": 1, "keepass": 1, "keepass-equal": 2,
 }  # fmt: skip
 BETWEEN = {"sync-ssh": 1, "sync-http": 1, "sync-clients": 4, "syncthing": 4}
@@ -68,6 +68,11 @@ def checks() -> Iterator[Check]:
     yield Check("demo", "Tools/demo", COMMAND, 5, "the demonstration, from its build on")
     yield Check("pages", "Tests/Pages/run long", (*COMMAND, "README.md", "Docs", "Tools"), 20, "every page, followed to its end, from a clone")
     yield Check("debian package", "Tools/package deb .build-release-check/packages --check", (*COMMAND, "Tools/packaging"), 6, "the package, in a clean root")
+    yield Check(
+        "artefacts", "rm -rf .build-release-check/artefacts && Tools/release-artefacts .build-release-check/artefacts --compare",
+        (*C, *COMMAND, "Sources/Page", "Docs", "Tools/c", "Tools/packaging", "Tools/python", "Tools/reader", "Tools/release-artefacts"), 40,
+        "everything that a release publishes, built twice and equal",
+    )  # fmt: skip
     yield Check("planted failures", "Tools/testing/planted", ("Tools/testing", "Tools/test"), 25, "failures that Tools/test must name")
     yield Check("timing", f"{TESTS} VaultCommandTests", COMMAND, 6, "tests that need a quiet machine", environment=(("VAULTFMT_RELEASE_CHECK", "1"),))
     yield Check("kdbx", f"{TESTS} ImportKDBXTests", COMMAND, 4, "every file of the matrix of KDBX", environment=(("VAULTFMT_KDBX_MATRIX", "whole"),))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from environment import ROOT, SEED, environment
 from runner import Failure, Finder, Run, Step, chosen
+from scratch import left, scratch
 
 LOGS = ROOT / ".build-test"
 REPEAT = "Tools/test"
@@ -43,7 +44,7 @@ def steps(seed: int) -> Iterator[Step]:
     of_seed = f" --seed {seed}" if seed != SEED else ""
     yield Step(
         "set-up", "installs what is missing: Debian's packages, Python's pinned by their hashes, Swift's dependencies",
-        ["Tools/testing/set-up"], limit=1200, find=lines(r"^Tools/setup: .*$|.*\berror: .*", f"{REPEAT} --only set-up"),
+        ["Tools/testing/set-up"], builds=True, limit=1200, find=lines(r"^Tools/setup: .*$|.*\berror: .*", f"{REPEAT} --only set-up"),
     )  # fmt: skip
 
     # What needs no build.
@@ -73,6 +74,11 @@ def steps(seed: int) -> Iterator[Step]:
         find=lines(r"^table\.py .*$", f"{REPEAT} --only pages-listed"),
     )  # fmt: skip
 
+    yield Step(
+        "artefacts", "what a release publishes of the sources: the archive, the bill of materials, no secret key", ["Tools/checks/artefacts"], ["set-up"],
+        find=lines(r"^Tools/(checks/artefacts|packaging/sbom): .*$", f"{REPEAT} --only artefacts"),
+    )  # fmt: skip
+
     yield promised(
         "promises", "the C headers and the Python package are as Spec/promises lists them", "c", "reader", "python",
     )  # fmt: skip
@@ -87,18 +93,18 @@ def steps(seed: int) -> Iterator[Step]:
     # Both configurations, each built once.
     yield Step(
         "release-build", "the command, the harness, the benchmark and the C library as they are released",
-        ["Tools/testing/build-release"], ["set-up"], limit=2400, find=lines(r"^.*\berror: .*$", f"{REPEAT} --only release-build"),
+        ["Tools/testing/build-release"], ["set-up"], builds=True, limit=2400, find=lines(r"^.*\berror: .*$", f"{REPEAT} --only release-build"),
     )  # fmt: skip
     yield Step(
-        "debug-build", "the libraries and their tests, with warnings as errors", ["swift", "build", "--build-tests"], ["set-up"],
+        "debug-build", "the libraries and their tests, with warnings as errors", ["swift", "build", "--build-tests"], ["set-up"], builds=True,
         limit=2400, find=lines(r"^.*\berror: .*$", f"{REPEAT} --only debug-build"),
     )  # fmt: skip
     yield Step(
-        "costs", "size and instructions, compared with Tools/benchmark/costs.json", ["Tools/benchmark/costs"], ["release-build"],
+        "costs", "size and instructions, compared with Tools/benchmark/costs.json", ["Tools/benchmark/costs"], ["release-build"], builds=True,
         find=lines(r"^costs: .*$", f"{REPEAT} --only costs"),
     )  # fmt: skip
     yield Step(
-        "c-library", "the C library as it is installed, from C and C++", ["Tests/C/run"], ["release-build"],
+        "c-library", "the C library as it is installed, from C and C++", ["Tests/C/run"], ["release-build"], builds=True,
         find=lines(r"^Tests/C/run: (?!FAILED).*$|^.*: (error|Assertion).*$|^\S+\.c:\d+: .*$|^.*undefined reference to .*$", f"{REPEAT} --only c-library"),
     )  # fmt: skip
 
@@ -133,7 +139,12 @@ def steps(seed: int) -> Iterator[Step]:
         find=lines(r"^(?P<part>[a-z]+): (?!further).*$|^(?P<line>[a-z]+) +\d+ cases, [1-9]\d* failures.*$", f"{REPEAT} --only harness{of_seed} -- {{part}}{{line}}"),
     )  # fmt: skip
     yield Step(
-        "python-package", "the Python package: types and tests", ["Tools/python/test"], ["release-build", "debug-build"],
+        "agents", "clients of the ssh agent and of the Secret Service, at once, and killed, over changes and locks of the vault",
+        ["Tests/Agents/run", ".build-release/release/vaultfmt", "--short", "--seed", str(seed)], ["release-build"],
+        find=lines(r"^  FAILED .*$|^\S*Error\b.*$", f"{REPEAT} --only agents{of_seed}"),
+    )  # fmt: skip
+    yield Step(
+        "python-package", "the Python package: types and tests", ["Tools/python/test"], ["release-build", "debug-build"], builds=True,
         find=lines(r"^(FAILED|ERROR) (?P<test>\S+).*$|^.*: error: .*$", f"{REPEAT} --only python-package -- {{test}}"),
     )  # fmt: skip
     yield Step(
@@ -164,7 +175,7 @@ def steps(seed: int) -> Iterator[Step]:
         find=lines(r"^  FAILED .*$", f"{REPEAT} --only merges{of_seed}"),
     )  # fmt: skip
     yield Step(
-        "documentation", "DocC's articles and comments, without a warning", ["Tools/checks/articles"], ["debug-build"],
+        "documentation", "DocC's articles and comments, without a warning", ["Tools/checks/articles"], ["debug-build"], builds=True,
         find=lines(r"^.*\b(error|warning): .*$", f"{REPEAT} --only documentation"),
     )  # fmt: skip
 
@@ -194,13 +205,17 @@ def main() -> int:
         if len(given.only) != 1:
             parser.error("arguments after -- need one --only STEP")
         picked = [with_arguments(step, rest) if step.name == given.only[0] else step for step in picked]
-    run = Run(picked, environment(given.seed), LOGS / "logs", REPEAT)
-    print(f"Tools/test: seed {given.seed}; the output of each step is in {run.logs.relative_to(ROOT)}", flush=True)
-    began = time.monotonic()
-    is_good = run.perform()
+    with scratch() as folder:
+        run = Run(picked, environment(given.seed), folder, LOGS / "logs", REPEAT)
+        print(f"Tools/test: seed {given.seed}; the output of each step is in {run.logs.relative_to(ROOT)}", flush=True)
+        began = time.monotonic()
+        is_good = run.perform()
+        names = left(folder)
     for name, result in run.results.items():
         if result.state == "FAILED" and len(result.failures) == 1 and "exit code" in result.failures[0].what:
             result.failures = usual(run.text(name), name) or result.failures
+    if names:
+        print(f"\nleft in the folder for temporary files, and removed: {', '.join(names[:12])}{f' and {len(names) - 12} more' if names[12:] else ''}")
     print_closing(run, time.monotonic() - began, is_good=is_good)
     return 0 if is_good else 1
 

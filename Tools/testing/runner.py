@@ -41,7 +41,8 @@ class Step:
     """A command with a name.
 
     `cores` is how many processors it keeps busy, `limit` after how many seconds it is taken for hanging: ten times what
-    it needs on a quiet machine, or more. `find` gets the log of a step that failed, and returns its failures.
+    it needs on a quiet machine, or more. `find` gets the log of a step that failed, and returns its failures. A step that
+    `builds` the package has the caller's folder for temporary files: with another one, everything would be built again.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Step:
     cores: int = 1
     limit: int = 900
     find: Finder | None = None
+    builds: bool = False
 
 
 @dataclass
@@ -68,9 +70,10 @@ class Result:
 class Run:
     """One run of some steps, in the order of the list as far as their needs allow."""
 
-    def __init__(self, steps: Sequence[Step], environment: Mapping[str, str], logs: Path, repeat: str) -> None:
+    def __init__(self, steps: Sequence[Step], environment: Mapping[str, str], scratch: Path, logs: Path, repeat: str) -> None:
         self.steps = {step.name: step for step in steps}
         self.environment = dict(environment)
+        self.scratch = scratch
         self.logs = logs
         self.repeat = repeat
         self.results = {step.name: Result() for step in steps}
@@ -124,9 +127,10 @@ class Run:
             self.start(step)
 
     def start(self, step: Step) -> None:
+        environment = self.environment if step.builds else {**self.environment, "TMPDIR": str(self.scratch)}
         with self.log(step.name).open("wb") as log:
             process = subprocess.Popen(
-                step.command, cwd=ROOT, env=self.environment, stdin=subprocess.DEVNULL, stdout=log,
+                step.command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log,
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         self.results[step.name].state = "running"

@@ -14,7 +14,7 @@ public enum AuthenticationType: Sendable, CaseIterable {
     case httpDigest
     /// A form on a page.
     case htmlForm
-    /// The default; a vault treats it as no type.
+    /// The default, which a vault treats as the absence of a type.
     case `default`
 }
 

@@ -118,7 +118,7 @@ public final class Keychain: Sendable {
     /// The label of items that it stores.
     public var label: String? { options.label }
 
-    /// The comment of items that it stores.
+    /// The comment stored with its items.
     public var comment: String? { options.comment }
 
     /// The message shown when the user is asked for approval.

@@ -133,7 +133,7 @@ package enum AttributeValue: Sendable, Equatable {
 
     /// Parses the form written by `stored`; returns nil for anything else, which another program may have stored.
     ///
-    /// - `isOtherType`: Whether it was given as bytes although text is usual, or as text although bytes are usual.
+    /// - `isOtherType`: Whether it was given as bytes where text is usual, or as text where bytes are usual.
     ///   Bytes that are not UTF-8 stay bytes.
     init?(stored bytes: [UInt8], _ kind: Kind, isOtherType: Bool = false) {
         let text = String(validating: bytes, as: UTF8.self)

@@ -45,7 +45,7 @@ public struct SecAccessControlCreateFlags: OptionSet, Sendable {
 /// - Parameters:
 ///   - allocator: nil or `kCFAllocatorDefault`.
 ///   - protection: One of the `kSecAttrAccessible…` constants.
-///   - flags: Who must approve; empty if no approval is required.
+///   - flags: The approvals that are required; empty if none are.
 ///   - error: Set to `errSecParam` if `protection` is not one of the constants.
 /// - Returns: The access control, or nil.
 public func SecAccessControlCreateWithFlags(

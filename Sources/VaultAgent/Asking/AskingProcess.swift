@@ -110,7 +110,7 @@ final class AskingProcess {
         tell(told)
     }
 
-    /// Processes what is in the buffer, and wipes it. Returns the bytes to send to the program next.
+    /// Processes the contents of the buffer, and wipes them. Returns the bytes to send to the program next.
     private func take(_ count: Int) -> [UInt8] {
         let form = form
         let told = buffer.withUnsafeMutableBytes { bytes -> (Form, [UInt8]) in

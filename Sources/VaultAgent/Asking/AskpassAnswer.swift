@@ -2,7 +2,7 @@
 ///
 /// The answer is yes if the program exits with 0 and writes nothing or `yes`. A program that can only ask for a
 /// passphrase writes whatever was typed, even `no`. The answer is no if the program exits with 1 or writes anything
-/// else. If it ends in any other way, it has failed, and possibly nobody saw the question.
+/// else. If it ends in any other way, it has failed, and perhaps nobody saw the question.
 struct AskpassAnswer {
     private var output: [UInt8] = []
     private var isTooLong = false

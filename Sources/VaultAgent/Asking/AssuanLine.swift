@@ -41,8 +41,8 @@ enum AssuanLine {
 
 /// The texts of questions. They contain names chosen by other programs and people.
 package enum QuestionText {
-    /// Returns whether a question can be shown in full. A question that cannot is never asked, because nobody can agree
-    /// to what they cannot see.
+    /// Returns whether a question can be shown in full. Otherwise, it is never asked, because nobody can agree to text
+    /// that they cannot see.
     package static func fits(_ question: String) -> Bool { line(question) != nil }
 
     /// Returns the command that sets pinentry's question; nil if the question is too long.

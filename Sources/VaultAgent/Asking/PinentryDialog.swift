@@ -85,7 +85,7 @@ final class PinentryDialog {
     func noteSent() { isUnsent = false }
 
     /// Records that pinentry has exited.
-    func end() { fail("it ended without an answer") }
+    func end() { fail("it exited without answering") }
 
     /// Returns the passphrase that was typed; nil unless the answer is yes.
     func takePassphrase() -> SharedSecret? {
@@ -107,7 +107,7 @@ final class PinentryDialog {
         let word = line.prefix { $0 != UInt8(ascii: " ") }
         let rest = UnsafeRawBufferPointer(rebasing: line.dropFirst(word.count + 1))
         guard !isUnsent || word.isEmpty || word.elementsEqual("S".utf8) || word.first == UInt8(ascii: "#") else {
-            fail("it answers before it is asked")
+            fail("it answered before it was asked")
             return []
         }
         if word.elementsEqual("OK".utf8) { return accept() }

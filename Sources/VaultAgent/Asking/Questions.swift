@@ -33,7 +33,7 @@ final class Questions {
 
     private struct Asked {
         let query: PersonQuery
-        /// Who is waiting; nil if the asker is gone or already has an answer.
+        /// The asker that is waiting; nil if it is gone or already has an answer.
         var asker: Asker?
         /// The process of the original asker.
         let client: UInt32?
@@ -42,7 +42,7 @@ final class Questions {
         /// after the last signal.
         var end: UInt64?
         var wasEnded = false
-        /// How long to wait for what remains of a program that has exited, in the same unit; nil before its exit.
+        /// How long to wait for the remaining processes of an exited program, in the same unit; nil before its exit.
         var restEnd: UInt64?
     }
 
@@ -61,7 +61,7 @@ final class Questions {
     static let patience: UInt64 = 120_000
     static let grace: UInt64 = 2000
     static let quiet: UInt64 = 30_000
-    /// How often it is seen whether something is left of a program that has ended: no event tells.
+    /// The interval for checking whether processes of a program that has exited remain, for which there is no event.
     static let restPause: UInt64 = 10
     private static let mostRefused = 64
 
@@ -176,14 +176,14 @@ final class Questions {
     }
 
     /// The answer to a question that a person has just refused.
-    private static let refusedBefore = PersonAnswer.failed("a person refused it a moment ago")
+    private static let refusedBefore = PersonAnswer.failed("the user refused it a moment ago")
 
     private func refuse(_ query: PersonQuery, with answer: PersonAnswer, now: UInt64) {
         if refused.count == Self.mostRefused { refused.removeFirst() }
         refused.append((query.text, answer, now + Self.quiet))
     }
 
-    /// Answers every waiting copy of a question that timed out. While nobody is there, a client that repeats its
+    /// Answers every waiting copy of a question that timed out. While the user is away, a client that repeats its
     /// question must not make others wait for the timeout each time.
     private func settleLate(_ query: PersonQuery, now: UInt64) {
         refuse(query, with: .late, now: now)
@@ -196,9 +196,9 @@ final class Questions {
     /// Reads what the program has written so far.
     func readOutput() { asked?.process.readOutput() }
 
-    /// Lets the next question be asked once no process of the last program remains: what it started was killed, but may
-    /// hold the screen or the terminal a moment longer. A process that cannot be killed, or that is never waited for,
-    /// delays the next question no longer than a program that is asked to exit.
+    /// Lets the next question be asked once no process of the last program remains: its child processes were killed,
+    /// but may hold the screen or the terminal a moment longer. A process that cannot be killed, or that is never
+    /// waited for, delays the next question no longer than a program that is asked to exit.
     private func awaitRest(now: UInt64) {
         guard let asked else { return }
         let restEnd = asked.restEnd ?? now + Self.grace

@@ -107,7 +107,7 @@ package final class AgentClient {
         return try reply.withRawBytes { (bytes) throws(AgentError) -> R in
             var reader = WireReader(bytes)
             guard try reader.byte() == AgentMessage.extensionResponse, try reader.text(limit: 256) == name else {
-                throw AgentError(.refused, "the agent does not answer; is it a different version?")
+                throw AgentError(.refused, "the agent did not answer as expected; is it a different version?")
             }
             return try read(&reader)
         }

@@ -32,7 +32,7 @@ package final class ServedVault {
         var keptEnd: UInt64?
         let since: UInt64
         var lastUse: UInt64
-        /// What was last read from the vault, and the state it was read from.
+        /// The keys that were last read from the vault, and the state from which they were read.
         var offers: (state: StateID, keys: [OfferedKey], omitted: [String])?
     }
 
@@ -335,7 +335,7 @@ package final class ServedVault {
         }
     }
 
-    /// Ends the hold that a lock request imposed once `unlock` keeps a key that it did not keep at that time.
+    /// Ends the hold imposed by a lock request once `unlock` keeps a key that it did not keep when the request came.
     private func noteUnlock() {
         guard hold != nil, let known, let end = keptEnds.any(known), end != spentEnd else { return }
         hold = nil

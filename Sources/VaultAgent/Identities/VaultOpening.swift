@@ -7,11 +7,11 @@ extension ServedVault {
     /// Opens the vault with the key that `vaultfmt unlock` keeps; returns nil if it keeps none.
     package typealias Reopening = () throws -> Vault?
 
-    /// When the key that `vaultfmt unlock` keeps expires, in seconds since 1970; nil if it keeps none.
+    /// The time at which the key that `vaultfmt unlock` keeps expires, in seconds since 1970; nil if it keeps none.
     package struct KeptEnds {
-        /// For a key of any slot of a vault.
+        /// Returns this time for the key of any slot of a vault.
         let any: (VaultID) -> UInt64?
-        /// For the key of the slot that opened a vault, because the key of another slot must not keep the vault open.
+        /// Returns this time for the slot that opened a vault, because another slot's key must not keep the vault open.
         let ofSlot: (Vault) -> UInt64?
 
         package init(any: @escaping (VaultID) -> UInt64?, ofSlot: @escaping (Vault) -> UInt64?) {

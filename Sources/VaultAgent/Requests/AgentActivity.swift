@@ -1,7 +1,7 @@
 internal import VaultFmt
 internal import VaultLocal
 
-/// Something that a client asked of the agent. Events are kept in memory and contain names only.
+/// A request that a client made. Events are kept in memory and contain names only.
 package struct AgentEvent: Sendable, Equatable {
     /// The time, in seconds since 1970.
     package let time: UInt64

@@ -15,7 +15,7 @@ package final class AgentService {
         case open(String)
     }
 
-    /// What the service knows about a client.
+    /// The service's knowledge of a client.
     package struct Client: Sendable {
         private let process: AgentPeer
         /// Whether the client is connected to the control socket, which ssh never forwards.
@@ -59,7 +59,7 @@ package final class AgentService {
 
     // MARK: time
 
-    /// Removes what has expired.
+    /// Removes everything that has expired.
     package func expire(now: UInt64) {
         added.expire(now: now)
         vault.expire(now: now)
@@ -137,7 +137,7 @@ package final class AgentService {
             try requireLocal(client)
             try reader.end()
             try removeAll(client, now: now)
-        default: throw AgentError(.unsupported, "a request of type \(type) is not known")
+        default: throw AgentError(.unsupported, "requests of type \(type) are not supported")
         }
         return Self.success
     }
@@ -274,7 +274,7 @@ package final class AgentService {
             + PublicKey.fingerprint(of: key)
     }
 
-    /// Records what the attached service has done.
+    /// Records the actions of the attached service.
     func noteAttached(_ action: String, by peer: AgentPeer) { activity.note(action, by: peer, way: .attached) }
 
     /// Returns whether the key of a pending sign request is still available.
@@ -356,7 +356,7 @@ package final class AgentService {
     }
 
     /// Locks the vault if it may be the one at the path in the request, which has no symbolic links; an empty path
-    /// means any vault. The reply tells whether the vault was open.
+    /// means any vault. The reply says whether the vault was open.
     private func lockVault(_ reader: inout WireReader, _ name: String, _ client: Client) throws -> [UInt8] {
         let path = try reader.text()
         try reader.end()

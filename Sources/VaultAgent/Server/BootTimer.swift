@@ -8,7 +8,7 @@ struct BootTimer: ~Copyable {
     init() throws(AgentError) {
         descriptor = vault_boot_timer()
         guard descriptor >= 0 else {
-            throw AgentError(.system, "cannot make a timer: \(SystemText.error(-descriptor))")
+            throw AgentError(.system, "cannot create a timer: \(SystemText.error(-descriptor))")
         }
     }
 

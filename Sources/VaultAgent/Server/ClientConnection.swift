@@ -47,7 +47,7 @@ final class ClientConnection {
         case closed
     }
 
-    /// Reads what is available of the next request.
+    /// Reads the available bytes of the next request.
     ///
     /// - `chunk`: A buffer of `chunkSize` bytes shared by all connections, which is wiped again.
     func read(by chunk: inout Secret) -> Progress {

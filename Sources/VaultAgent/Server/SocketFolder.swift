@@ -20,7 +20,7 @@ package struct SocketFolder: Sendable {
         guard let base = Environment.nonEmpty("XDG_RUNTIME_DIR") ?? Self.ifFolder(standard), base.hasPrefix("/") else {
             throw AgentError(
                 .system,
-                "there is no folder for sockets; set XDG_RUNTIME_DIR to a folder in memory that only you can enter")
+                "there is no folder for sockets; set XDG_RUNTIME_DIR to a folder in memory that only you can access")
         }
         path = base + "/vaultfmt"
     }
@@ -51,7 +51,7 @@ package struct SocketFolder: Sendable {
             throw AgentError(
                 .busy,
                 "another agent\(process) uses the folder \(TerminalText.path(path)); set SSH_AUTH_SOCK to "
-                    + "\(TerminalText.path(agentSocket)) to use it, or end it with 'vaultfmt agent stop'")
+                    + "\(TerminalText.path(agentSocket)) to use it, or stop it with 'vaultfmt agent stop'")
         }
         return descriptor
     }
@@ -86,7 +86,7 @@ package struct SocketFolder: Sendable {
     }
 }
 
-/// Error descriptions of the system.
+/// The system's descriptions of errors.
 enum SystemText {
     static func error(_ number: Int32) -> String {
         guard let text = strerror(number) else { return "error \(number)" }

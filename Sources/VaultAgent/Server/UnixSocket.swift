@@ -25,7 +25,7 @@ enum UnixSocket {
     static func make() throws(AgentError) -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else {
-            throw AgentError(.system, "cannot make a socket: \(SystemText.error(errno))")
+            throw AgentError(.system, "cannot create a socket: \(SystemText.error(errno))")
         }
         return descriptor
     }
@@ -109,7 +109,7 @@ final class ListeningSocket {
             let number = result == 0 ? errno : number
             close(descriptor)
             throw AgentError(
-                .system, "cannot make the socket \(TerminalText.path(path)): \(SystemText.error(number))")
+                .system, "cannot create the socket \(TerminalText.path(path)): \(SystemText.error(number))")
         }
         self.descriptor = descriptor
         self.path = path
@@ -181,7 +181,7 @@ final class ListeningSocket {
         UnixSocket.prepare(descriptor)
         let result = try UnixSocket.withAddress(path) { connect(descriptor, $0, $1) }
         guard result != 0, errno == ECONNREFUSED else {
-            throw AgentError(.busy, "another agent uses \(TerminalText.path(path)); end it first")
+            throw AgentError(.busy, "another agent uses \(TerminalText.path(path)); stop it first")
         }
         unlink(path)
     }

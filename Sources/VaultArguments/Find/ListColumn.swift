@@ -64,7 +64,7 @@ package enum ListColumn: Equatable {
         }
     }
 
-    /// The cell of an item.
+    /// Returns an item's cell in this column.
     /// - `form`: The form, which depends on the reader.
     func value(of item: Item, label: String?, _ form: Form) -> String {
         switch self {
@@ -79,7 +79,7 @@ package enum ListColumn: Equatable {
         case exact
         /// For people.
         case people
-        /// For people, with times of day.
+        /// For people, including the times of day.
         case precise
     }
 

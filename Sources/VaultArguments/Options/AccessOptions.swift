@@ -15,7 +15,7 @@ package struct AccessOptions: ParsableArguments {
     @Flag(help: "Never prompt; fail instead.")
     package var noInput = false
 
-    @Option("How long to wait for another writer (default: 10; an agent with --collection: 2).", value: "seconds")
+    @Option("How long to wait for another writer (default: 10; 2 for an agent with --collection).", value: "seconds")
     package var wait: Double?
 
     @Option("The maximum memory for a slot's key derivation.", value: "size")
@@ -238,14 +238,15 @@ package struct AccessOptions: ParsableArguments {
     }
 
     /// Opens a vault like `open`, with factors that have already been read.
+    /// - `name`: The vault's name in a notice, if the command has several.
     package func open(
         _ path: String, with given: borrowing GivenFactors, writable: Bool, device: DeviceNeed = .ifThere,
-        anchors: AnchorPolicy = .enforce
+        anchors: AnchorPolicy = .enforce, called name: String? = nil
     ) throws -> Vault {
         let vault = try open(path, given, anchors) { machine throws(VaultError) in
             try options(machine, writable: writable, device: device)
         }
-        TailNotice.show(vault)
+        TailNotice.show(vault, called: name)
         return vault
     }
 
@@ -326,16 +327,17 @@ package struct AccessOptions: ParsableArguments {
     }
 
     /// Opens another copy of an open vault with the key that opened that vault.
+    /// - `name`: The copy's name in a notice; nil if it is the vault itself.
     /// - `isWatched`: Whether this machine checks the copy against the state it remembers, and then remembers the
     ///   copy's state, as `open` does.
     /// - Returns: Nil if that key does not open it.
     package func openCopy(
-        _ path: String, of vault: Vault, writable: Bool = false, isWatched: Bool = false
+        _ path: String, of vault: Vault, writable: Bool = false, isWatched: Bool = false, called name: String? = nil
     ) throws -> Vault? {
         let copy = try openCopy(path, of: vault, isWatched: isWatched) { machine throws(VaultError) in
             try options(machine, writable: writable, device: .ifThere)
         }
-        if let copy { TailNotice.show(copy) }
+        if let copy { TailNotice.show(copy, called: name) }
         return copy
     }
 

@@ -64,7 +64,7 @@ package struct AttributeOptions: ParsableArguments {
             try Self.check(name, String(decoding: value, as: UTF8.self))
             if name == "note" {
                 Terminal.note(
-                    "the attribute 'note' is in the index, and shown in lists; 'notes' is sealed like a secret")
+                    "the attribute 'note' is stored in the index and shown in lists; 'notes' is sealed like a secret")
             }
             values[name] = value
         }

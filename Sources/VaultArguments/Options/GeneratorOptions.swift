@@ -5,7 +5,7 @@ import VaultLocal
 
 /// The composition of a generated password or passphrase: options of `generate`, shared by `set` and `add`.
 package struct GeneratorOptions: ParsableArguments {
-    @Option("The number of characters (20).")
+    @Option("The number of characters (default: 20).")
     var length: Int?
 
     @Option("The characters to draw from, instead of letters, digits and symbols.")
@@ -29,10 +29,10 @@ package struct GeneratorOptions: ParsableArguments {
     @Option("Leave out these characters.", value: "characters")
     var exclude: String?
 
-    @Option("Make a passphrase of this many words instead.")
+    @Option("Generate a passphrase of this many words instead.")
     var words: Int?
 
-    @Option("The separator between words (-).")
+    @Option("The separator between words (default: -).")
     var separator: String?
 
     @Option("The word list: one from Debian's diceware package (en_eff), or a path.")

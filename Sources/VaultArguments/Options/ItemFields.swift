@@ -1,4 +1,5 @@
 package import ArgumentParser
+import VaultConsole
 package import VaultFmt
 
 /// The options that name the fields of an item's key; as filters they match exactly.
@@ -110,6 +111,17 @@ package struct ItemFields: ParsableArguments {
     /// The first given option for which a class has no field.
     func misplaced(in itemClass: ItemClass) -> String? {
         ItemKey.Field.allCases.first { !$0.classes.contains(itemClass) && value($0) != nil }?.option
+    }
+}
+
+extension ItemFields {
+    /// Refuses a port that no server can have, in a new name of an item. Another program's item may have one in its
+    /// name, and is found and changed like any other.
+    ///
+    /// - Throws: A `CommandFailure` with the exit code `usage`.
+    package static func requirePort(_ port: UInt32?) throws {
+        guard let port, port > UInt32(UInt16.max) else { return }
+        throw CommandFailure(.usage, "\(port) is not a port; a port is a number up to \(UInt16.max)")
     }
 }
 

@@ -26,18 +26,22 @@ package struct NarrowingOption: ParsableArguments {
             }
         }
         guard later else {
-            if !remnants.isEmpty {
-                Terminal.note(
-                    "the file was rewritten to protect the item's old record from its previous readers; 'vaultfmt undo' cannot go back past this change"
-                )
-            }
-            return
+            return Self.noteRewriting(remnants.count)
         }
         for remnant in remnants {
             Terminal.warning(
                 "an old record of \(ItemText.summary(remnant.key)) can still be read \(remnant.readers) until 'vaultfmt compact' is run"
             )
         }
+    }
+
+    /// Reports that a change rewrote the file to remove old records, if there were any.
+    package static func noteRewriting(_ oldRecords: Int) {
+        guard oldRecords > 0 else { return }
+        let what = oldRecords == 1 ? "the item's old record from its" : "\(oldRecords) old records from their"
+        Terminal.note(
+            "the file was rewritten to protect \(what) previous readers; 'vaultfmt undo' cannot go back past this change"
+        )
     }
 }
 

@@ -18,13 +18,13 @@ package struct SecretSource: ParsableArguments {
 
     @OptionGroup(title: "Generator") var policy: GeneratorOptions
 
-    @Flag(help: "Generate an age identity, and show its public key.")
+    @Flag(help: "Generate an age identity and show its public key.")
     var generateIdentity = false
 
     @Flag(help: "With --generate-identity, make it post-quantum.")
     var pq = false
 
-    @Option("Generate an SSH key, and show its public key.", value: "type")
+    @Option("Generate an SSH key and show its public key.", value: "type")
     package var sshGenerate: SSHKeyKind?
 
     @Flag(help: "Ask for several lines; Ctrl-D on a line of its own ends the input.")
@@ -33,7 +33,7 @@ package struct SecretSource: ParsableArguments {
     @Flag(help: "Keep the newline at the end of a single line.")
     var exact = false
 
-    @Flag(help: "Accept an empty secret, and an empty name.")
+    @Flag(help: "Accept an empty secret or an empty name.")
     var allowEmpty = false
 
     package init() {}

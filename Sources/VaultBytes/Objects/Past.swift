@@ -153,10 +153,10 @@ package struct Past: Equatable, Sendable {
         var dots = try PastDots(bytes, &cursor)
         values = try Past.values(bytes, &cursor, &dots)
         siblings = try Past.siblings(bytes, &cursor, &dots, values: values.count)
-        guard dots.areAllUsed else { throw cursor.error("a past lists an unused dot") }
+        guard dots.areAllUsed else { throw cursor.error("an item's past lists an unused dot") }
         try checkFlags(cursor)
         try checkSiblings(cursor)
-        try cursor.finishSteppedBody(bytes, "a past")
+        try cursor.finishSteppedBody(bytes, "an item's past")
     }
 
     /// Every dot of the past.
@@ -203,13 +203,13 @@ struct PastDots {
 
     init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         let most = min(Format.Limit.pastDots, cursor.remaining / PastDots.dotSize)
-        let count = try cursor.count(bytes, most: most, "dots of a past")
+        let count = try cursor.count(bytes, most: most, "dots of an item's past")
         var all: [StoredDot] = []
         all.reserveCapacity(count)
         for _ in 0..<count {
             let dot = try StoredDot(bytes, &cursor)
             if let last = all.last, !StoredDot.precedes(last, dot) {
-                throw cursor.error("the dots of a past are out of order")
+                throw cursor.error("the dots of an item's past are out of order")
             }
             all.append(dot)
         }
@@ -227,7 +227,7 @@ struct PastDots {
     /// Reads a dot by its index.
     mutating func dot(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> StoredDot {
         let index = try cursor.count(bytes, most: Format.Limit.pastDots, "a dot's index")
-        guard index < all.count else { throw cursor.error("a past lacks a dot that it refers to") }
+        guard index < all.count else { throw cursor.error("an item's past lacks a dot that it refers to") }
         isUsed[index] = true
         return all[index]
     }
@@ -245,13 +245,13 @@ extension Past {
     private static func values(
         _ bytes: Span<UInt8>, _ cursor: inout Cursor, _ dots: inout PastDots
     ) throws(FormatError) -> [Value] {
-        let count = try cursor.count(bytes, most: Format.Limit.pastValues, "values of a past")
-        guard count > 0 else { throw cursor.error("a past has no values") }
+        let count = try cursor.count(bytes, most: Format.Limit.pastValues, "values of an item's past")
+        guard count > 0 else { throw cursor.error("an item's past has no values") }
         var all: [Value] = []
         for _ in 0..<count {
             let value = try Value(bytes, &cursor, &dots)
             if let last = all.last, !Value.precedes(last, value) {
-                throw cursor.error("the values of a past are out of order")
+                throw cursor.error("the values of an item's past are out of order")
             }
             all.append(value)
         }

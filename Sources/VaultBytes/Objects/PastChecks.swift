@@ -22,7 +22,9 @@ extension Past {
             try check(sibling, cursor)
             for index in sibling.fields + sibling.earlier { isHeld[index] = true }
         }
-        guard isHeld.allSatisfy({ $0 }) else { throw cursor.error("a past has a value that no sibling refers to") }
+        guard isHeld.allSatisfy({ $0 }) else {
+            throw cursor.error("an item's past has a value that no sibling refers to")
+        }
     }
 
     private func check(_ sibling: Sibling, _ cursor: Cursor) throws(FormatError) {
@@ -38,7 +40,7 @@ extension Past {
         let fields = Set(sibling.fields)
         for index in sibling.earlier {
             guard values[index].isProtected, !values[index].flags.contains(.forgotten), !fields.contains(index) else {
-                throw cursor.error("a sibling has an impossible earlier value")
+                throw cursor.error("a sibling has an invalid earlier value")
             }
         }
     }
@@ -46,28 +48,28 @@ extension Past {
     /// Checks that the past belongs to an item with this entry and these attributes.
     package func check(_ entry: ItemEntry, _ attributes: [PageAttribute], at offset: UInt64) throws(FormatError) {
         func refuse(_ what: String) -> FormatError { FormatError(.structureInvalid, what, at: offset) }
-        guard item == entry.id else { throw refuse("a past belongs to another item") }
+        guard item == entry.id else { throw refuse("an item's entry refers to the past of another item") }
         let shown = Past.shown(entry, attributes)
         let known = Dictionary(shown.map { (Name($0), $0) }, uniquingKeysWith: { first, _ in first })
         var found = 0
         for value in values {
             guard let same = known[Name(value)] else {
                 guard !value.flags.contains(.shown) else {
-                    throw refuse("a past shows a field that the item's entry lacks")
+                    throw refuse("an item's past shows a field that the item's entry lacks")
                 }
                 continue
             }
             guard value.flags.contains(.shown), value.attribute == same.attribute else {
-                throw refuse("a past has a value that the item's entry shows")
+                throw refuse("an item's past differs from a value that the item's entry shows")
             }
             found += 1
         }
         guard let greatest = siblings.last else { return }
-        guard found == shown.count else { throw refuse("a past lacks a field of the item's entry") }
+        guard found == shown.count else { throw refuse("an item's past lacks a field of the item's entry") }
         guard greatest.dot == entry.dot, siblings.map(\.created).min() == entry.created,
             siblings.map(\.modified).max() == entry.modified
-        else { throw refuse("the siblings in a past do not match the item's entry") }
-        guard !isPlain(greatest) else { throw refuse("a past lists an unnecessary sibling") }
+        else { throw refuse("the siblings in an item's past do not match the item's entry") }
+        guard !isPlain(greatest) else { throw refuse("an item's past lists an unnecessary sibling") }
     }
 
     /// Returns whether this is the item's only sibling, has the entry's fields, and all of them are open.

@@ -17,7 +17,7 @@ package struct RecordLayout: Sendable {
     /// Checks the form, the content and the padding.
     package init(_ bytes: Span<UInt8>, _ form: Form, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
-        guard Padding.isStep(bytes.count) else { throw cursor.error("a record's length is not a step") }
+        guard Padding.isStep(bytes.count) else { throw cursor.error("a record's length is not an allowed size") }
         guard try cursor.u8(bytes) == form.rawValue else {
             throw FormatError(.unsupportedForm, "a record's form does not match its reference", at: offset)
         }

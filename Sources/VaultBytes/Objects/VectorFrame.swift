@@ -84,7 +84,7 @@ package struct VectorFrame: Equatable, Sendable {
             let vector = Vector(floor: floor, rows: rows)
         else {
             throw FormatError(
-                .structureInvalid, "a vector has an id twice, or a row that is not above the floor", at: offset)
+                .structureInvalid, "a vector lists an id twice, or has a row that is not above the floor", at: offset)
         }
         return vector
     }
@@ -138,7 +138,7 @@ package struct VectorFrame: Equatable, Sendable {
     /// Encodes the body with padding.
     package func encode() throws(FormatError) -> [UInt8] {
         guard isPossible else {
-            throw FormatError(.limitExceeded, "the vault has too many ids of writers", at: 0)
+            throw FormatError(.limitExceeded, "the vault has too many writer ids", at: 0)
         }
         var out: [UInt8] = []
         out.reserveCapacity(64 + changes.count * (VectorFrame.changeSize + 2) + further.count * VectorFrame.rowSize)

@@ -39,6 +39,7 @@ struct Add: ParsableCommand {
         if oneTime.asks || secrets.asks || hasSecret && source.asks { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         guard try opened.item(key) == nil else { throw Self.duplicate(key) }
+        try ItemFields.requirePort(key[.port]?.number)
         let secret = try hasSecret ? source.read(for: ItemText.summary(key)) : Secret(count: 0)
         let made = try hasSecret ? source.describe(secret, in: &values, of: key) : nil
         if let seed = try oneTime.read(for: key, label: values.label) { values.set(seed) }

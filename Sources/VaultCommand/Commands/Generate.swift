@@ -28,7 +28,7 @@ struct Generate: ParsableCommand {
     @Option("Create a key file instead, readable only by you; existing files are never overwritten.", isFile: true)
     var keyFile: String?
 
-    @Option("Create a file with an age identity instead, and show its public key.", isFile: true)
+    @Option("Create a file with an age identity instead and show its public key.", isFile: true)
     var identity: String?
 
     @Flag(help: "With --identity: create a post-quantum identity.")

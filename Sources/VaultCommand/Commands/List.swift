@@ -12,11 +12,11 @@ struct List: ParsableCommand {
         abstract: "List items; secrets are never shown.",
         discussion: """
             Each WORD is searched for, ignoring case and accents, in the unsealed part of the index: item names, \
-            accounts, labels, folders, tags, addresses and other attributes. Notes are sealed. They are searched only \
-            with --notes, which opens every item that has notes. Secrets are never searched. Filters match whole values, and all of \
-            them must match. If no item matches a WORD, or no item has the given folder, tag or group, the exit code \
-            is 1. In JSON, attributes that are sealed or longer than \
-            256 bytes are only counted; 'vaultfmt show --json' includes them.
+            accounts, labels, folders, tags, addresses and other attributes. Notes are sealed, so they are searched \
+            only with --notes, which opens every item that has notes. Secrets are never searched. Filters match whole \
+            values, and all of them must match. If no item matches a WORD, or no item has the given folder, tag or \
+            group, the exit code is 1. In JSON, attributes that are sealed or longer than 256 bytes are only counted; \
+            'vaultfmt show --json' includes them.
 
             If the output is not a terminal, the columns are class, name, account, label, group and time of change \
             (UTC), unless --columns names others. If --vault is repeated, the first column shows the vault.

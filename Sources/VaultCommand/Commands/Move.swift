@@ -222,6 +222,7 @@ extension Move.Destination {
     /// The key with the given parts replaced.
     func key(from key: ItemKey) throws -> ItemKey {
         let fields = fields
+        try ItemFields.requirePort(toPort)
         if fields.keys.contains(where: { !$0.classes.contains(key.itemClass) }) {
             switch key.itemClass {
             case .genericPassword: throw refusal("a generic password has no server")

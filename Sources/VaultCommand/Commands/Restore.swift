@@ -101,7 +101,7 @@ struct Restore: ParsableCommand {
             )
         }
         guard !self.vault.access.noInput, Prompt.isPossible else {
-            throw CommandFailure(.usage, "nothing was restored: there is no terminal to ask on; use --yes")
+            throw CommandFailure(.usage, "nothing was restored: there is no terminal to prompt on; use --yes")
         }
         return try Prompt.confirm("Restore it there?", instead: "use --yes")
     }

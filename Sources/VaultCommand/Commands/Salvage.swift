@@ -15,7 +15,8 @@ struct Salvage: ParsableCommand {
             the exit code is then 3. Records listed in an owner's commit take precedence. Records that no such commit \
             lists, and that the holder of a scoped slot could have forged, are reported as not proven and left out, \
             unless --include-unproven is given. Items of a change whose commit is damaged or cut off are recovered and \
-            listed. The new vault has a single slot, which opens with the same factors unless --new-… options set new ones; if an identity opens the damaged vault, they are required.
+            listed. The new vault has a single slot, which opens with the same factors unless --new-… options set new \
+            ones; if an identity opens the damaged vault, these options are required.
 
             Examples:
               vaultfmt salvage broken.vault --output recovered.vault

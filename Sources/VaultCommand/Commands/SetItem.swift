@@ -52,6 +52,7 @@ struct SetItem: ParsableCommand {
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         let found = try name.findOnly(in: opened)
         let (key, isNew) = (found?.key ?? named, found == nil)
+        if isNew { try ItemFields.requirePort(key[.port]?.number) }
         let subject = ItemText.summary(key) + (isNew ? "" : ", replacing its current one")
         let secret = SharedSecret(try hasSecret ? source.read(for: subject) : Secret(count: 0))
         let made = try hasSecret ? source.describe(secret.secret, in: &values, of: key, found) : nil

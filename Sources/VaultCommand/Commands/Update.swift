@@ -118,7 +118,7 @@ struct Update: ParsableCommand {
         {
             throw CommandFailure(
                 .noSuchItem,
-                "no item has this name; if the last argument is the key of the codes, leave it out: --otp asks for it, or reads it from a pipe"
+                "no item has this name; if the last argument is the key for the codes, leave it out: --otp asks for it, or reads it from a pipe"
             )
         }
     }

@@ -20,14 +20,16 @@ struct Export: ParsableCommand {
         commandName: "export",
         abstract: "Export items and their secrets for other programs.",
         discussion: """
-            JSON keeps everything: importing it with 'vaultfmt import' recreates an equivalent vault, including earlier values if a full slot \
-            opened the vault. CSV is for other programs: it begins with the columns of Apple Passwords and leaves out most attributes \
-            and all earlier values, which are reported. Values are not altered, so a spreadsheet may treat one that starts with = as a formula. KDBX is for KeePass \
-            2, KeePassXC and compatible programs: it is encrypted with its own passphrase or key file and includes attachments, one-time \
-            passwords and history; importing it with 'vaultfmt import' also recreates an equivalent vault. Device-only items, and items of \
-            classes unknown to this version, are left out and reported (exit 3). PEM is for certificates, keys and identities: their labels \
-            are not included, and items of other classes are counted and left out (also exit 3). HTML is a page that opens a vault in a browser, \
-            offline: with --with-vault, the whole vault is in it, still encrypted, and no factor is needed to write it.
+            JSON keeps everything: importing it with 'vaultfmt import' recreates an equivalent vault, including \
+            earlier values if a full slot opened the vault. CSV is for other programs: it begins with the columns of \
+            Apple Passwords and leaves out most attributes and all earlier values, which are reported. Values are not \
+            altered, so a spreadsheet may treat one that starts with = as a formula. KDBX is for KeePass 2, KeePassXC \
+            and compatible programs: it is encrypted with its own passphrase or key file and includes attachments, \
+            one-time passwords and history; importing it with 'vaultfmt import' also recreates an equivalent vault. \
+            Device-only items, and items of classes unknown to this version, are left out and reported (exit 3). PEM \
+            is for certificates, keys and identities: their labels are not included, and items of other classes are \
+            counted and left out (also exit 3). HTML is a page that opens a vault offline in a browser: with \
+            --with-vault, it contains the whole vault, still encrypted, and writing it requires no factor.
 
             Examples:
               vaultfmt export --output backup.json
@@ -113,7 +115,7 @@ struct Export: ParsableCommand {
     private func writePage() throws {
         guard !isFiltered, !newFactors.sources.isAnyGiven, !cost.isGiven else {
             throw CommandFailure(
-                .usage, "a page has the whole vault, with its own slots; leave out filters, --new-… and --kdf…")
+                .usage, "a page contains the whole vault, with its own slots; leave out filters, --new-… and --kdf…")
         }
         guard withVault || vault.name.file == nil else {
             throw CommandFailure(

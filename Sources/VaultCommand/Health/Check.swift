@@ -18,8 +18,8 @@ struct Check: ParsableCommand {
             the age of its password. The attribute check=off exempts an item, expires=2026-12-31 sets its expiry date, \
             and 'update --rotate-every 90d' sets how often its password should be changed.
 
-            --hibp needs a downloaded list of leaked passwords, with lines of the form HASH:COUNT (SHA-1), sorted by hash. The \
-            exit code is 3 if something was found, and 0 if nothing was found.
+            --hibp needs a downloaded list of leaked passwords, with lines of the form HASH:COUNT (SHA-1), sorted by \
+            hash. The exit code is 3 if anything is found, and 0 otherwise.
 
             Examples:
               vaultfmt check --older-than 2y --second-factor

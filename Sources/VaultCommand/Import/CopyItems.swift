@@ -16,9 +16,10 @@ struct CopyItems: ParsableCommand {
             Items are copied with their attributes, attached files and dates, in one change or not at all. Earlier values and \
             unsettled conflicts are left out unless --history is given. Device-only items cannot be copied; they are listed (exit 3).
 
-            If the other vault does not exist, it is created, with factors of its own: --to-… or a passphrase that you type twice. To choose \
-            its recipients, or how many earlier values it keeps, create it first with 'vaultfmt create'. If it exists, it is opened with --to-…, or with \
-            the key kept by 'unlock', or you are asked for its passphrase. This vault's passphrase is not tried.
+            If the other vault does not exist, it is created, with factors of its own: --to-… or a passphrase that you \
+            type twice. To choose its recipients, or how many earlier values it keeps, create it first with 'vaultfmt \
+            create'. An existing vault is opened with --to-…, with the key that 'unlock' keeps, or with a passphrase \
+            that you are asked for. This vault's passphrase is not tried.
 
             Examples:
               vaultfmt copy netflix spotify --to family.vault
@@ -34,10 +35,10 @@ struct CopyItems: ParsableCommand {
     @Option("The other vault.", value: "vault", isFile: true)
     var to: String?
 
-    @Option("Store the copies in this group instead of the items' own groups.", value: "group")
+    @Option("Store the copies in this group instead of their own.", value: "group")
     var toGroup: String?
 
-    @Option("Copy one item within this vault, under this name.", name: .customLong("as"), value: "name")
+    @Option("Copy one item within this vault, giving the copy this name.", name: .customLong("as"), value: "name")
     var newName: String?
 
     @Option("Leave out this attribute; may be repeated.", value: "name")
@@ -109,6 +110,7 @@ struct CopyItems: ParsableCommand {
         try session.run(&source, into: target, counted: { progress.count($0) }, accept: report.accept)
         progress.finish()
         report.write(session, verb: "copied")
+        NarrowingOption.noteRewriting(session.oldRecords)
         try conflicts?.report(in: target)
         try report.refuseLosses(in: session, verb: "copied")
     }

@@ -38,15 +38,16 @@ struct Import: ParsableCommand {
 
     @Option(
         help: """
-            The format of the source, if it should not be detected from the contents: json, csv, enpass (its CSV), pem, kdbx or bitwarden.
+            The format of the source: json, csv, enpass (its CSV), pem, kdbx or bitwarden. If omitted, it is detected.
             """)
     var format: SourceFormat?
 
     @Option(
         help: """
-            What to do with an item that already exists in the vault: fail, skip, replace, keep-both, which adds a number to the account, \
-            or update-newer, which replaces items that were changed later in the source and leaves the rest unchanged. Items that are not \
-            simply added are listed. Entries with the same name in the source are all added, with their folders, titles or numbers in the account.
+            What to do with an item that already exists in the vault: fail, skip, replace, keep-both, which adds a \
+            number to the account, or update-newer, which replaces items that were changed later in the source and \
+            leaves the rest unchanged. Items that are not simply added are listed. Entries with the same name in the \
+            source are all added; a folder, title or number in the account distinguishes them.
             """)
     var onDuplicate: DuplicatePolicy = .fail
 
@@ -61,7 +62,7 @@ struct Import: ParsableCommand {
 
     @Flag(
         name: [.short, .long],
-        help: "Do not ask when a scoped slot could read new secrets.")
+        help: "Do not ask for confirmation if a scoped slot could read new secrets.")
     var yes = false
 
     @OptionGroup(title: "Source") var sourceOptions: SourceOptions
@@ -107,6 +108,7 @@ struct Import: ParsableCommand {
         try session.run(&opened, into: vault, counted: { progress?.count($0) }, accept: report.accept)
         progress?.finish()
         report.write(session, verb: "imported")
+        NarrowingOption.noteRewriting(session.oldRecords)
         try conflicts?.report(in: vault)
         if format.isPlaintext, source != "-", Terminal.errorIsTerminal {
             Terminal.note("\(TerminalText.quoted(source)) still contains these secrets in plaintext; delete it soon")

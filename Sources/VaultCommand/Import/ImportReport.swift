@@ -34,7 +34,7 @@ struct ImportReport {
         guard mayAsk, Prompt.isPossible else {
             throw CommandFailure(
                 .usage,
-                "nothing was \(participle): there is no terminal to ask on; use --yes, or move these items first")
+                "nothing was \(participle): there is no terminal to prompt on; use --yes, or move these items first")
         }
         return true
     }

@@ -20,12 +20,12 @@ struct SourceOptions: ParsableArguments {
     var sourceKeyFile: String?
 
     @Option(
-        "The maximum size of a KDBX source's attachments and one entry together; by default, twice the file plus 32 MiB.",
+        "The maximum size of a KDBX source's attachments plus one entry (default: twice the file's size plus 32 MiB).",
         value: "size")
     var maxSourceMemory: MemorySize?
 
     @Option(
-        "The maximum number of rounds to derive a source's key: by default, 512 for OpenSSH and 100 million for KDBX.",
+        "The maximum number of rounds for deriving a source's key (default: 512 for OpenSSH, 100 million for KDBX).",
         value: "n")
     var maxSourceRounds: UInt32?
 

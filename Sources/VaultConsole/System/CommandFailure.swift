@@ -82,6 +82,7 @@ extension CommandFailure {
     /// Creates the failure for an error that ended a salvage, after which no other recovery of the file is possible.
     package init(salvaging error: VaultError) {
         switch error.code {
+        case .headerInvalid where error.isOfEarlierVersion: self.init(error)
         case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered:
             self.init(
                 ExitStatus(error),
@@ -103,6 +104,8 @@ extension CommandFailure {
         case .unsupportedVersion, .unsupportedCritical, .unsupportedForm, .readOnlyExtension:
             "a newer vaultfmt is needed"
         case .damagedTail: "examine it first: it may be a change made by someone else"
+        case .headerInvalid where error.isOfEarlierVersion:
+            "export it with the old command ('vaultfmt export'), and import the export with this one"
         case .headerInvalid:
             "restore a backup, or try another copy; without one, 'vaultfmt salvage' tries the header's copy, which follows the header"
         case .authenticationFailed, .structureInvalid:

@@ -26,7 +26,7 @@ package enum Prompt {
             let first = try ask(question)
             let second = try ask("\(question), again")
             if first.equals(second) { return first }
-            Terminal.note("the two do not match; try again")
+            Terminal.note("the two entries do not match; try again")
         }
         throw CommandFailure(.noAccess, "the two answers differed in all three attempts; nothing was changed")
     }

@@ -22,13 +22,11 @@ struct EntryMapping {
         losses = entry.losses.map(entry.named)
     }
 
-    /// The item.
-    mutating func record() throws -> ImportRecord {
+    /// The item, under the key that `key()` returns.
+    mutating func record(_ key: ItemKey) -> ImportRecord {
         let (secret, attributes) = contents(of: entry)
-        let place = entry.place
-        let key = try importing(place) { try self.key() }
         var record = ImportRecord(
-            place: place, key: key, secret: secret.secret.copy(), attributes: attributes, origin: entry.origin)
+            place: entry.place, key: key, secret: secret.secret.copy(), attributes: attributes, origin: entry.origin)
         record.formerKey = entry.exact?.formerKey
         record.accessibility = entry.exact?.accessibility ?? .whenUnlocked
         record.created = possible(entry.created, "its creation date")
@@ -54,7 +52,8 @@ struct EntryMapping {
         return nil
     }
 
-    private func key() throws(VaultError) -> ItemKey {
+    /// The item's key. Throws `limitExceeded` if the entry's name, user name or address is too long for one.
+    func key() throws(VaultError) -> ItemKey {
         if let exact = entry.exact { return exact.key }
         let isNote = entry.kind == .note
         if !isNote, let address = WebAddress(list: entry.addresses.first ?? "") {

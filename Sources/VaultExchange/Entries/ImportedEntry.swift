@@ -106,6 +106,7 @@ struct MappedSource<Source: EntrySource & ~Copyable>: ~Copyable, ImportSource {
     {
         var losses: [Omission] = []
         var unnamed = 0
+        var refused = RefusedEntries()
         // Hashes with a seed that no source can predict.
         var origins: Set<Int> = []
         var exported: Set<Int> = []
@@ -122,14 +123,18 @@ struct MappedSource<Source: EntrySource & ~Copyable>: ~Copyable, ImportSource {
                 entry.exact = nil
             }
             var mapping = EntryMapping(entry)
-            let record = try mapping.record()
+            let key: ItemKey
+            do throws(VaultError) { key = try mapping.key() } catch {
+                return try refused.add(entry.place, error, named: entry.named)
+            }
+            let record = mapping.record(key)
             let named = mapping.losses.prefix(Self.mostNamed - losses.count)
             losses += named.map { .loss($0) }
             unnamed += mapping.losses.count - named.count
             try take(record)
         }
         if unnamed > 0 { losses.append(.loss("\(unnamed) more parts of entries")) }
-        return more + losses
+        return more + refused.omissions + losses
     }
 
     /// The maximum number of lost parts that are named.

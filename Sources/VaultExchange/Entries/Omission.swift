@@ -1,3 +1,4 @@
+import VaultFmt
 import VaultLocal
 
 /// A part of a source that is not imported.
@@ -12,8 +13,8 @@ package struct Omission {
     package let isInRecycleBin: Bool
 
     /// Describes a loss.
-    package static func loss(_ text: String) -> Omission {
-        Omission(text: text, isIntended: false, entries: 0, isInRecycleBin: false)
+    package static func loss(_ text: String, entries: Int = 0) -> Omission {
+        Omission(text: text, isIntended: false, entries: entries, isInRecycleBin: false)
     }
 
     /// Describes an omission that is not a loss, or that the user can choose to import.
@@ -48,5 +49,27 @@ struct OmittedEntries {
                 "\(count) \(count == 1 ? one : several) \(reason): \(names.joined(separator: ", "))\(more)",
                 entries: count, isInRecycleBin: isInRecycleBin)
         ]
+    }
+}
+
+/// Entries that are left out because no item can have their names or their groups, which are too long.
+struct RefusedEntries {
+    private var named: [Omission] = []
+    private var unnamed = 0
+
+    /// The maximum number of entries that are named.
+    private static let most = 1000
+
+    /// Adds an entry, by its place in the source, with the limit that it exceeds. `describe` prefixes a message with the
+    /// entry's name and place. Rethrows any other error of the library, because it concerns more than this entry.
+    mutating func add(_ place: String, _ error: VaultError, named describe: (String) -> String) throws {
+        guard error.code == .limitExceeded else { throw ExchangeError(error).at(place) }
+        guard named.count < Self.most else { return unnamed += 1 }
+        named.append(.loss(describe("\(error.detail); left out"), entries: 1))
+    }
+
+    var omissions: [Omission] {
+        guard unnamed > 0 else { return named }
+        return named + [.loss("\(unnamed) more entries whose names are too long", entries: unnamed)]
     }
 }

@@ -26,6 +26,10 @@ package struct ImportSession {
     /// Items to which the source's secrets are added in such a group although neither the source nor the user named it:
     /// the first few, and the total number.
     package private(set) var exposed: (items: [ItemKey], count: Int) = ([], 0)
+    private var refused = RefusedEntries()
+    /// The number of old records that were easier to open than their items are now; if there are any, the import
+    /// rewrites the file.
+    package private(set) var oldRecords = 0
     private var twins = Twins()
     /// The items of the vault by their origin, loaded when first needed.
     private var origins: [String: ItemKey]?
@@ -50,11 +54,13 @@ package struct ImportSession {
         readable = try Self.groupsOfScopedSlots(vault)
         try vault.transaction(rethrowing: { transaction in
             omissions = try source.read { record in
+                guard try hasGroup(record) else { return }
                 try put(record, into: transaction)
                 try room.note(tally.seen)
                 counted(tally.seen)
             }
-            omissions += foreignOriginsLost
+            omissions += refused.omissions + foreignOriginsLost
+            oldRecords = transaction.remnants.count
             try accept(self)
         })
     }
@@ -83,6 +89,7 @@ package struct ImportSession {
         limit = vault.keptVersions
         readable = try Self.groupsOfScopedSlots(vault)
         omissions = try source.read { record in
+            guard try hasGroup(record) else { return }
             let (key, contents) = (record.key, twins.contents(of: record))
             let decision = try importing(record.place) { () throws -> Decision in
                 try vault.rehearseAdding(
@@ -142,7 +149,7 @@ package struct ImportSession {
             try room.note(tally.seen)
             counted(tally.seen)
         }
-        omissions += foreignOriginsLost
+        omissions += refused.omissions + foreignOriginsLost
     }
 
     /// The omissions for identifiers that other items have.
@@ -170,6 +177,19 @@ package struct ImportSession {
         else { return }
         if exposed.items.count < 5 { exposed.items.append(decision.target) }
         exposed.count += 1
+    }
+
+    /// Returns false for an item whose folder is too long a name for its group, and records it as left out.
+    private mutating func hasGroup(_ record: borrowing ImportRecord) throws -> Bool {
+        guard case .folder = group else { return true }
+        do throws(VaultError) {
+            for key in [record.key, record.formerKey ?? record.key] { _ = try group.key(key, record.attributes) }
+            return true
+        } catch {
+            let name = "\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place))"
+            try refused.add(record.place, error) { "\(name): \($0)" }
+            return false
+        }
     }
 
     /// The number of omitted entries of the source.

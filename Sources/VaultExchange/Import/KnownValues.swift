@@ -35,7 +35,7 @@ struct KnownValues {
     /// The number of earlier values of each field that the vault keeps.
     private let limit: Int
 
-    /// - `change`: What the import does to the values that the item shows.
+    /// - `change`: The effect of the import on the values that the item shows.
     /// - `open`: Opens an earlier value of the item.
     init(
         _ item: borrowing OpenedItem, _ earlier: [EarlierValue], _ record: borrowing ImportRecord, _ change: Change,

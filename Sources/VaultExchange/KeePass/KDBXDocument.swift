@@ -200,7 +200,7 @@ final class KDBXDocument: XMLHandler {
             (reference, inlineBinary) = (attributes["Ref"] ?? "", nil)
             isBinaryCompressed = attributes["Compressed"] == "True"
         case .other where parent() == .entry && !Self.unused.contains(name):
-            try problem("the element \(TerminalText.quoted(String(name.prefix(100)))) is not known; left out")
+            try problem("the element \(TerminalText.quoted(String(name.prefix(100)))) is unknown; left out")
         case .icon: iconID = []
         default: break
         }

@@ -266,7 +266,7 @@ final class KDBXMemory {
         guard count <= most - total else {
             throw ExchangeError(
                 .overLimit,
-                "the attachments and an entry are larger than \(most >> 20) MiB together",
+                "the attachments and one entry together are larger than \(most >> 20) MiB",
                 .allowMemory)
         }
         total += count
@@ -301,7 +301,7 @@ struct KDBXRepeats {
         for state in [entry] + entry.history { try take(state.customIcon.utf8.count) }
     }
 
-    /// A number of earlier states of an entry that programs do not normally exceed.
+    /// The number of earlier states of an entry that programs do not normally exceed.
     private static let usualStates = 16
 
     /// Counts bytes, or throws `overLimit`.

@@ -56,7 +56,7 @@ final class OpenSSHKey {
                 }
                 guard ciphers.contains(cipher) else {
                     throw unknown(
-                        place, "a cipher", cipher, "encrypt the key with another: 'ssh-keygen -p -Z aes256-ctr'")
+                        place, "a cipher", cipher, "encrypt the key with another cipher: 'ssh-keygen -p -Z aes256-ctr'")
                 }
                 guard try !options.string().isEmpty else { throw damaged(place) }
                 try opener.check(rounds: try options.number(), place)

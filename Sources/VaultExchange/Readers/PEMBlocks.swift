@@ -9,7 +9,7 @@ struct PEMBlock: ~Copyable {
     let line: Int
     /// True if it has headers as defined in RFC 1421.
     let hasHeaders: Bool
-    /// The cipher that the header `DEK-Info` names, with which old versions of OpenSSL encrypt keys.
+    /// The cipher named by the header `DEK-Info`, which old versions of OpenSSL write into encrypted keys.
     let cipher: String?
     /// The block with lines of 64 characters, as swift-asn1 requires.
     let text: Secret

@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultCrypto
 internal import VaultStore
 
 /// Moves records into a new file: unchanged, with a new locator, or resealed. The work is divided among threads.
@@ -28,7 +29,7 @@ struct RecordMover {
         let work = MovingWork(
             file: source.file, room: room, sealing: core.store.sealing, locator: locators.old, newLocator: locators.new,
             isLocatorSame: locators.areSame)
-        let large = [MovingBuffers(), MovingBuffers()]
+        let large = [LargeBuffers(), LargeBuffers()]
         lanes = (0..<workers.count).map { MovingLane(work, large: large[$0 % large.count]) }
     }
 
@@ -37,51 +38,79 @@ struct RecordMover {
     mutating func move(
         _ entries: [LeafEntry], _ layout: RebuildLayout, from: Int, meanwhile: () throws(VaultError) -> Void
     ) throws(VaultError) -> [RecordRef] {
-        var moves: [RecordMove] = []
-        moves.reserveCapacity(entries.count)
-        // Consecutive items are usually in the same compartment.
-        var last: (compartment: UInt64, to: Rekeyed?)?
-        func add(_ item: Bytes16, _ place: RecordRef) throws(VaultError) {
-            if last?.compartment != place.compartment { last = (place.compartment, try rekeyed(place)) }
-            moves.append(try plan(item, place, last?.to, try layout.record(from + moves.count)))
-        }
-        // Iterate by index: an iterator would copy each entry.
-        for index in entries.indices {
-            guard let item = entries[index].item else { continue }
-            let id = item.decoded.entry.id
-            for place in item.places { try add(id, place) }
-        }
+        let moves = try plan(entries, layout, from: from)
+        // In the order of the file, records that are close together are read with one call.
+        let order = moves.indices.sorted { moves[$0].old.record.offset < moves[$1].old.record.offset }
         guard moves.count >= Self.leastDivided, workers.count > 1 else {
             try meanwhile()
-            return try Self.moved(lanes[0].run(moves[...]), of: entries)
+            let result = lanes[0].run(moves, order[...], Nonces(moves, core.store.random))
+            return try Self.moved([result], order, moves, of: entries)
         }
+        let nonces = Nonces(moves, core.store.random)
         // There are more parts than threads, which balances the load if a thread is slow.
         let size = max(Self.leastDivided / 2, moves.count / (workers.count * 8))
         var failure: VaultError?
         let results = workers.map((moves.count + size - 1) / size) {
             do throws(VaultError) { try meanwhile() } catch { failure = error }
-        } _: { [lanes, moves] part, lane in
-            lanes[lane].run(moves[part * size..<min((part + 1) * size, moves.count)])
+        } _: { [lanes] part, lane in
+            lanes[lane].run(moves, order[part * size..<min((part + 1) * size, moves.count)], nonces)
         }
         if let failure { throw failure }
-        var moved: [RecordRef] = []
-        moved.reserveCapacity(moves.count)
-        for result in results { moved += try Self.moved(result, of: entries) }
+        return try Self.moved(results, order, moves, of: entries)
+    }
+
+    /// Returns the moves of a batch's records, in the order of the items and of each item's places.
+    private func plan(
+        _ entries: [LeafEntry], _ layout: RebuildLayout, from: Int
+    ) throws(VaultError) -> [RecordMove] {
+        var moves: [RecordMove] = []
+        moves.reserveCapacity(entries.count)
+        var resealed = 0
+        // Consecutive items are usually in the same compartment.
+        var last: (compartment: UInt64, to: Rekeyed?)?
+        // Iterate by index: an iterator would copy each entry.
+        for index in entries.indices {
+            guard let item = entries[index].item else { continue }
+            let id = item.decoded.entry.id
+            for place in item.places {
+                if last?.compartment != place.compartment { last = (place.compartment, try rekeyed(place)) }
+                let target = try layout.record(from + moves.count)
+                moves.append(plan(id, place, last?.to, target, number: resealed))
+                if last?.to != nil { resealed += 1 }
+            }
+        }
+        return moves
+    }
+
+    /// Returns the new places in the order of the moves, or throws the error of the first record in the file that could
+    /// not be moved, with its item's name.
+    private static func moved(
+        _ results: [Result<[RecordRef], MoveFailure>], _ order: [Int], _ moves: [RecordMove], of entries: [LeafEntry]
+    ) throws(VaultError) -> [RecordRef] {
+        var moved = moves.map(\.new)
+        var next = 0
+        for result in results {
+            do throws(MoveFailure) {
+                for place in try result.get() {
+                    moved[order[next]] = place
+                    next += 1
+                }
+            } catch { throw named(error, of: entries) }
+        }
         return moved
     }
 
-    /// Adds the item's name to the error for a record that could not be moved.
-    private static func moved(
-        _ result: Result<[RecordRef], MoveFailure>, of entries: [LeafEntry]
-    ) throws(VaultError) -> [RecordRef] {
-        do throws(MoveFailure) { return try result.get() } catch {
-            for entry in entries {
-                guard let item = entry.item, item.decoded.entry.id == error.item else { continue }
-                throw error.reason.naming(
-                    DamagedPart(error.place, of: item), of: try PageName(entry.page.key(entry.index), error.item).key)
-            }
-            throw error.reason
+    private static func named(_ failure: MoveFailure, of entries: [LeafEntry]) -> VaultError {
+        for entry in entries {
+            guard let item = entry.item, item.decoded.entry.id == failure.item else { continue }
+            do throws(VaultError) {
+                return failure.reason.naming(
+                    DamagedPart(failure.place, of: item),
+                    of: try PageName(entry.page.key(entry.index), failure.item).key
+                )
+            } catch { return error }
         }
+        return failure.reason
     }
 
     /// Returns the new compartment and keys for the records of a compartment; nil if they do not change.
@@ -95,14 +124,15 @@ struct RecordMover {
     }
 
     private func plan(
-        _ item: Bytes16, _ place: RecordRef, _ rekeyed: Rekeyed?, _ target: (offset: UInt64, nonceStart: UInt64)
-    ) throws(VaultError) -> RecordMove {
+        _ item: Bytes16, _ place: RecordRef, _ rekeyed: Rekeyed?, _ target: (offset: UInt64, nonceStart: UInt64),
+        number: Int
+    ) -> RecordMove {
         var new = place
         var reseal: Reseal?
         if let rekeyed {
             new.revision = revision
             new.compartment = rekeyed.compartment
-            reseal = Reseal(old: rekeyed.old, new: rekeyed.new, nonceStart: target.nonceStart)
+            reseal = Reseal(old: rekeyed.old, new: rekeyed.new, nonceStart: target.nonceStart, number: number)
         }
         return RecordMove(item: item, old: place, new: new, offset: target.offset, reseal: reseal)
     }
@@ -115,11 +145,30 @@ private struct Rekeyed {
     let new: SecretBox
 }
 
-/// The old and new keys of a record, and the first bytes of its new nonce.
+/// The old and new keys of a record, the first bytes of its new nonce, and its number among the resealed records of the
+/// batch.
 private struct Reseal: Sendable {
     let old: SecretBox
     let new: SecretBox
     let nonceStart: UInt64
+    let number: Int
+}
+
+/// The nonces of a batch's resealed records. What the layout has not drawn is drawn at once, because each draw is a
+/// system call.
+private struct Nonces: Sendable {
+    private let words: [UInt64]
+
+    init(_ moves: [RecordMove], _ random: Randomness) {
+        var words = [UInt64](repeating: 0, count: moves.count(where: { $0.reseal != nil }) * 2)
+        words.withUnsafeMutableBytes { random.fill($0) }
+        self.words = words
+    }
+
+    func nonce(_ record: Reseal) -> Sealing.RecordNonce {
+        Sealing.RecordNonce(
+            start: record.nonceStart, rest: (words[record.number * 2], words[record.number * 2 + 1]))
+    }
 }
 
 /// One record to move: its old and new identity, its new place, and how it is resealed, if at all.
@@ -147,10 +196,12 @@ private struct MovingWork: Sendable {
     let newLocator: SecretBox
     let isLocatorSame: Bool
 
-    func move(_ record: RecordMove, _ frame: inout [UInt8], _ memory: inout Secret) throws(VaultError) -> RecordRef {
-        try FrameReader.read(record.old.record, .record, file, into: &frame)
+    /// Writes a record whose old frame was read, and whose new nonce is given if it is resealed.
+    func move(
+        _ record: RecordMove, _ frame: inout [UInt8], _ memory: inout Secret, _ nonces: Nonces
+    ) throws(VaultError) -> RecordRef {
         if let reseal = record.reseal {
-            try self.reseal(&frame, record, reseal, &memory)
+            try self.reseal(&frame, record, reseal, nonces.nonce(reseal), &memory)
         } else if !isLocatorSame {
             frame.withUnsafeMutableBytes { sealing.relocate($0, from: locator.secret, to: newLocator.secret) }
         }
@@ -160,7 +211,8 @@ private struct MovingWork: Sendable {
     }
 
     private func reseal(
-        _ frame: inout [UInt8], _ record: RecordMove, _ keys: Reseal, _ memory: inout Secret
+        _ frame: inout [UInt8], _ record: RecordMove, _ keys: Reseal, _ nonce: Sealing.RecordNonce,
+        _ memory: inout Secret
     ) throws(VaultError) {
         let size = frame.count - Format.recordOverhead
         if size > memory.count { memory = try Secret(allocating: max(size, 4096)) }
@@ -174,8 +226,7 @@ private struct MovingWork: Sendable {
             }
             frame.withUnsafeMutableBytes { frame in
                 sealing.sealRecord(
-                    UnsafeRawBufferPointer(body), record.new.identity(of: record.item), head: head,
-                    nonceStart: keys.nonceStart,
+                    UnsafeRawBufferPointer(body), record.new.identity(of: record.item), head: head, nonce: nonce,
                     key: keys.new.secret, locatorKey: newLocator.secret, into: frame)
             }
         }
@@ -183,41 +234,63 @@ private struct MovingWork: Sendable {
 }
 
 /// The buffers through which records are moved, reused for each record.
-private final class MovingBuffers: Sendable {
-    struct Buffers: ~Copyable {
-        var frame: [UInt8] = []
-        var body = Secret(count: 0)
-    }
+private struct MovingBuffers: ~Copyable {
+    var frame: [UInt8] = []
+    var body = Secret(count: 0)
+}
 
-    let buffers = Guarded(Buffers())
+/// Buffers that several lanes share.
+private final class LargeBuffers: Sendable {
+    let buffers = Guarded(MovingBuffers())
 }
 
 /// The state of one thread that moves records.
 private final class MovingLane: Sendable {
+    private struct Own: ~Copyable {
+        var frames: NearbyFrames
+        var buffers = MovingBuffers()
+    }
+
     /// The size above which records use memory shared by several lanes, which limits the total memory.
     private static let mostOwn = 1 << 18
 
     private let work: MovingWork
-    private let own = MovingBuffers()
-    private let large: MovingBuffers
+    private let own: Guarded<Own>
+    private let large: LargeBuffers
 
-    init(_ work: MovingWork, large: MovingBuffers) {
+    init(_ work: MovingWork, large: LargeBuffers) {
         self.work = work
         self.large = large
+        own = Guarded(Own(frames: NearbyFrames(work.file)))
     }
 
-    func run(_ moves: ArraySlice<RecordMove>) -> Result<[RecordRef], MoveFailure> {
-        var moved: [RecordRef] = []
-        moved.reserveCapacity(moves.count)
-        for move in moves {
-            let memory = move.old.record.length <= Self.mostOwn ? own : large
-            do throws(VaultError) {
-                moved.append(
-                    try memory.buffers.withLock { (buffers) throws(VaultError) in
-                        try work.move(move, &buffers.frame, &buffers.body)
-                    })
-            } catch { return .failure(MoveFailure(item: move.item, place: move.old, reason: error)) }
+    /// Moves the records with these indices, which are sorted by offset, and returns their new places in this order.
+    func run(
+        _ moves: [RecordMove], _ order: ArraySlice<Int>, _ nonces: Nonces
+    ) -> Result<[RecordRef], MoveFailure> {
+        own.withLock { own in
+            var moved: [RecordRef] = []
+            moved.reserveCapacity(order.count)
+            own.frames.begin(order.map { moves[$0].old.record })
+            for (position, index) in order.enumerated() {
+                let move = moves[index]
+                do throws(VaultError) {
+                    guard move.old.record.length <= Self.mostOwn else {
+                        moved.append(try runLarge(move, nonces))
+                        continue
+                    }
+                    try own.frames.read(position, .record, into: &own.buffers.frame)
+                    moved.append(try work.move(move, &own.buffers.frame, &own.buffers.body, nonces))
+                } catch { return .failure(MoveFailure(item: move.item, place: move.old, reason: error)) }
+            }
+            return .success(moved)
         }
-        return .success(moved)
+    }
+
+    private func runLarge(_ move: RecordMove, _ nonces: Nonces) throws(VaultError) -> RecordRef {
+        try large.buffers.withLock { (buffers) throws(VaultError) in
+            try FrameReader.read(move.old.record, .record, work.file, into: &buffers.frame)
+            return try work.move(move, &buffers.frame, &buffers.body, nonces)
+        }
     }
 }

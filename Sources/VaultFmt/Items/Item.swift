@@ -52,6 +52,12 @@ public struct Item: Sendable {
     /// The key of the entry in a page, by which listings are ordered (section 6.1).
     package var pageKey: [UInt8] { pageName.bytes }
 
+    /// Returns whether the item's key, which has been checked, is in a page and equals a range of other bytes.
+    func hasKey(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        guard case .inPage(let page, let place) = content else { return false }
+        return page.hasKey(Int(place.index), bytes, range)
+    }
+
     /// The item's key in a page.
     var pageName: PageName { PageName(content.key, second: hasKeyPlain ? nil : entry.id) }
     /// The item's attributes. In a listing, only unsealed ones of at most 256 bytes have a value; in an opened item,

@@ -16,7 +16,7 @@ struct ItemStates {
         let most = dots.map(\.position).max() ?? 0
         let rows = most == 0 ? [] : (1...most).map { Vector.Row(UInt64($0), Format.Limit.number) }
         guard let vector = Vector(floor: floor, rows: rows) else {
-            throw VaultError(.structureInvalid, "a dot has an impossible position", at: item.referrer)
+            throw VaultError(.structureInvalid, "a dot has an invalid position", at: item.referrer)
         }
         self.init(vector)
     }

@@ -147,7 +147,12 @@ enum RecordCodec {
     ) throws(VaultError) -> (secret: Range<Int>, attributes: Attributes?) {
         let offset = item.entry.record.offset
         let (key, secret, found) = try itemParts(body, at: offset)
-        do throws(FormatError) { _ = try ItemKey.check(body.extracting(key)) } catch { throw VaultError(format: error) }
+        // The key differs from the entry's, which has been checked, only if the item was renamed.
+        if !item.hasKey(body, key) {
+            do throws(FormatError) { _ = try ItemKey.check(body.extracting(key)) } catch {
+                throw VaultError(format: error)
+            }
+        }
         let mayHoldMore = item.device != nil
         guard !item.lacksSecret || secret.isEmpty || mayHoldMore else {
             throw VaultError(.structureInvalid, "a record has a secret that its item lacks", at: offset)

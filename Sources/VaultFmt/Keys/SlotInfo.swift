@@ -40,9 +40,9 @@ public struct SlotInfo: Sendable, Hashable {
 
     /// The difficulty of opening a slot without its factors.
     public enum Strength: Sendable, Hashable {
-        /// Equal to guessing its key, which is not stretched.
+        /// As difficult as guessing its key, which is not stretched.
         case ofKey
-        /// Equal to guessing its passphrase or file, at this cost for each guess.
+        /// As difficult as guessing its passphrase or file, at this cost for each guess.
         case stretched(KDFCost)
         /// Unknown, because this version does not know the slot's kind or one of its factors.
         case unknown

@@ -179,7 +179,7 @@ private struct FileVerifier: ~Copyable {
         return commit
     }
 
-    /// Checks a commit's signature. A past commit may belong to a header that did not require one.
+    /// Checks a commit's signature. An earlier commit may belong to a header that did not require one.
     private func checkSignature(_ opened: OpenedCommit, at offset: UInt64) throws(VaultError) {
         let isThere = opened.signature.contains { $0 != 0 }
         if offset == store.state.commit.offset, isThere != store.header.isSigned {

@@ -104,7 +104,7 @@ struct AdoptedValues {
         return HeldValue(.secret(own, attributes: placed.listed), replaced: replaced)
     }
 
-    /// Seals an attribute. One that is too short for an attribute's record is stored alone in a record of an item's
+    /// Seals an attribute. If it is too short for an attribute's record, it is stored alone in a record of an item's
     /// form.
     func sealed(
         _ attribute: Attribute, of key: ItemKey, in compartment: UInt64, replaced: Int64

@@ -12,7 +12,7 @@ struct Adoption {
     private var candidates: [Bytes16: Item] = [:]
     /// Our items of these ids.
     private var own: [Bytes16: Item] = [:]
-    /// Items of ours that the branch removed.
+    /// Our items that the branch removed.
     private var removedThere: [ItemKey] = []
 
     init(

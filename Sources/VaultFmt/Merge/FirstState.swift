@@ -1,10 +1,10 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// The first state that a file contains: the first of all, or what the last compaction left (specification, R-8.12).
+/// The first state that a file contains: the vault's first, or the one that the last compaction wrote (R-8.12).
 ///
-/// What a compaction erases was removed, replaced or forgotten before it, so a state that has seen everything in the
-/// first one does not contain it either. Generations do not tell this: diverged copies count them independently.
+/// Contents that a compaction erases were removed, replaced or forgotten before it, so a state that has seen everything
+/// in the first one does not contain them either. Generations cannot show this: diverged copies count them separately.
 struct FirstState {
     private let side: MergeSide
     private let chain: Bytes32
@@ -48,9 +48,9 @@ struct FirstState {
     /// Chooses between the files of two sides with equal contents.
     ///
     /// Any number of copies converge to one file, unless their newest states are damaged. "Contains nothing that was
-    /// erased from the other" is a transitive relation that orders the files; files that it considers equal are ordered
-    /// by their generation and chain. A copy only ever moves up in this order. A compacted file is at the top, so each
-    /// copy is compacted at most once, and the number of files is limited. The file that all copies end up with
+    /// erased from the other" is a transitive relation that orders the files; files that are equal in this order are
+    /// ordered by their generation and chain. A copy only ever moves up in this order. A compacted file is at the top,
+    /// so each copy is compacted at most once, and the number of files is limited. The file that all copies end up with
     /// contains nothing that was erased from any of their earlier files.
     static func kept(_ mine: MergeSide, _ its: MergeSide) throws(VaultError) -> Kept {
         let (own, others) = (try find(mine), try find(its))

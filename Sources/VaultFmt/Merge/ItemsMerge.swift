@@ -5,6 +5,8 @@ internal import VaultStore
 struct ItemsMerge {
     private let ours: MergeSide
     private let theirs: MergeSide
+    /// The states of items of ours that replace those in our copy, by id.
+    private let renewed: [Bytes16: ItemState]
     /// The differing items of each copy, by id.
     private var mine: [Bytes16: Item] = [:]
     private var its: [Bytes16: Item] = [:]
@@ -13,9 +15,10 @@ struct ItemsMerge {
     /// The values that only the other copy has forgotten.
     private(set) var newlyForgotten: [ForgottenValue] = []
 
-    init(_ ours: MergeSide, _ theirs: MergeSide) throws(VaultError) {
+    init(_ ours: MergeSide, _ theirs: MergeSide, renewed: [Bytes16: ItemState] = [:]) throws(VaultError) {
         self.ours = ours
         self.theirs = theirs
+        self.renewed = renewed
         let (left, right) = (StateReader(ours.core), StateReader(theirs.core))
         var difference = TreeDifference(ours.store.tree, theirs.store.tree)
         while let pair = try difference.next() {
@@ -39,13 +42,14 @@ struct ItemsMerge {
 
     /// Merges one of these items. If only one copy lists the item as differing, it does not exist in the other.
     func merged(_ id: Bytes16) throws(VaultError) -> MergedItem {
-        let left = try mine[id].map { (item) throws(VaultError) in try MergedItem.Held(item, ours, isOurs: true) }
+        var left = try mine[id].map { (item) throws(VaultError) in try MergedItem.Held(item, ours, isOurs: true) }
+        if let state = renewed[id] { left?.state = state }
         let right = try its[id].map { (item) throws(VaultError) in try MergedItem.Held(item, theirs, isOurs: false) }
         return MergedItem(id, left, right, ours, theirs, forgotten: forgotten)
     }
 
-    /// Returns the items of ours that would lose what they show to something older, with the fields that would,
-    /// in a fixed order.
+    /// Returns our items that would lose shown values to older ones, with the affected fields, in a fixed
+    /// order.
     func regressed() throws(VaultError) -> [(item: Item, fields: Set<FieldName>)] {
         var found: [(item: Item, fields: Set<FieldName>)] = []
         for id in ids {
@@ -113,7 +117,7 @@ struct ItemsMerge {
         }
     }
 
-    /// Returns the item of ours, other than `id`, that has this key and will still have it after the merge; nil if
+    /// Returns our item, other than `id`, that has this key and will still have it after the merge; nil if
     /// there is none.
     private func other(than id: Bytes16, at key: ItemKey) throws(VaultError) -> Bytes16? {
         guard let other = try ours.core.find(key)?.entry.id, other != id else { return nil }

@@ -6,8 +6,8 @@ extension Vault {
     /// 8). The other copy is only read; its newest state is used.
     ///
     /// The vectors determine the changes that each copy includes. No value is dropped: a losing value is left to settle
-    /// (see `conflicts()`), and the report lists the changes to this copy. If the merge fails, both files have
-    /// the contents that they had.
+    /// (see `conflicts()`), and the report lists the changes to this copy. If the merge fails, both files keep their
+    /// previous contents.
     ///
     /// - Parameters:
     ///   - other: Another copy, opened by an owner.
@@ -50,7 +50,7 @@ extension Vault {
         }
     }
 
-    /// Runs a closure that uses several vaults. They are always locked in the same order to avoid deadlocks.
+    /// Runs a closure that uses several vaults, which are always locked in the same order to avoid deadlocks.
     static func holding<R>(_ vaults: [Vault], _ body: () throws(VaultError) -> R) throws(VaultError) -> R {
         let sorted = vaults.sorted { ObjectIdentifier($0) < ObjectIdentifier($1) }
         return try holding(sorted[...], body)
@@ -140,13 +140,16 @@ private struct Merging {
         let sides = try MergeSide.both(ours, theirs, alsoSplit: split)
         switch try RelatedKeys(ours.store, theirs.store) {
         case .same:
-            guard try keepNewerValues(sides.ours, sides.theirs) else {
-                return try underOneKey(sides.ours, sides.theirs, split: split)
-            }
-            let changed = try MergeSide.both(ours, theirs, alsoSplit: split)
-            return try underOneKey(changed.ours, changed.theirs, split: split)
-        case .theirsIsBranch: return try takeIn(sides.theirs, into: sides.ours)
-        case .oursIsBranch: return try followRotation(sides.ours, to: sides.theirs)
+            guard options.keepsNewerValues, !sides.ours.includes(sides.theirs),
+                let renewal = try Renewal(sides.ours, sides.theirs)
+            else { return try underOneKey(sides.ours, sides.theirs, split: split) }
+            return try keeping(renewal, sides.ours, sides.theirs, split: split)
+        case .theirsIsBranch: return try takeIn(sides.theirs, into: sides.ours, orThrow: Self.wasChangedUnderOldKeys)
+        case .oursIsBranch: return try followRotation(sides.ours, to: sides.theirs, orThrow: Self.hasNewKeys)
+        case .bothReplaced(oursStays: true):
+            return try takeIn(sides.theirs, into: sides.ours, orThrow: .replacedKeysEarlier)
+        case .bothReplaced(oursStays: false):
+            return try followRotation(sides.ours, to: sides.theirs, orThrow: .replacedKeysLater)
         case .foreign:
             throw VaultError(
                 .foreignOwner, "the other copy belongs to other owners, and no hand-over leads to their key")
@@ -176,44 +179,20 @@ private struct Merging {
         }
     }
 
-    /// Changes the items that would otherwise lose what they show to something older, so that theirs has not
-    /// seen their newest change. Returns whether there were any.
-    private func keepNewerValues(_ mine: MergeSide, _ its: MergeSide) throws(VaultError) -> Bool {
-        guard options.keepsNewerValues, !options.isRehearsal, !mine.includes(its) else { return false }
-        let items: [(item: Item, fields: Set<FieldName>)]
-        do throws(VaultError) { items = try ItemsMerge(mine, its).regressed() } catch {
-            guard ItemsMerge.isDamage(error) else { throw error }
-            return false
+    /// Merges after the changes that keep what our copy shows. Theirs has not seen these changes, so it does not
+    /// include our copy.
+    private func keeping(
+        _ renewal: Renewal, _ mine: MergeSide, _ its: MergeSide, split: [ReplicaID]
+    ) throws(VaultError) -> MergeReport {
+        guard options.isRehearsal else {
+            try renewal.commit()
+            let changed = try MergeSide.both(ours, theirs, alsoSplit: split)
+            return try underOneKey(changed.ours, changed.theirs, split: split)
         }
-        guard !items.isEmpty else { return false }
-        let transaction = try Transaction(ours)
-        do throws(VaultError) {
-            for (item, fields) in items { try renew(fields, of: item, transaction) }
-            try transaction.commit()
-        } catch {
-            transaction.end()
-            throw error
-        }
-        return true
-    }
-
-    /// Changes an item so that it shows what it does, with these fields under the change's dot. What is left to settle in
-    /// them stays so.
-    private func renew(
-        _ fields: Set<FieldName>, of item: Item, _ transaction: Transaction
-    ) throws(VaultError) {
-        var change = ItemChange(item)
-        (change.created, change.modified) = (item.created, item.modified)
-        let state = try transaction.state(of: item)
-        let view = try transaction.view(of: item, state)
-        for mark in view.marks where fields.contains(mark.field) { change.edit.reopened[mark] = state.values[mark] }
-        for field in fields {
-            guard let dot = view.shown.fields[field], var value = state.values[ValueName(field, dot)] else { continue }
-            value.replaced = 0
-            change.edit.written[field] = value
-            change.edit.renewed.insert(field)
-        }
-        try transaction.apply(change)
+        let merge = try StateMerge(mine, its, split: split, progress, renewed: try renewal.rehearsed())
+        // As in a merge of copies with split ids.
+        if mine.hasSplitIDs, try merge.isOurs() { return MergeReport(.ours) }
+        return try merge.rehearse()
     }
 
     private func unite(_ mine: MergeSide, _ its: MergeSide, split: [ReplicaID]) throws(VaultError) -> MergeReport {
@@ -242,7 +221,7 @@ private struct Merging {
         return report
     }
 
-    /// Replaces our file with theirs, which includes all changes of ours. If theirs is damaged, ours is not
+    /// Replaces our file with theirs, which includes all of our changes. If theirs is damaged, ours is not
     /// replaced, because it may be intact.
     ///
     /// `otherwise` is called in that case, with descriptions of the damage.
@@ -290,7 +269,7 @@ private struct Merging {
         }
     }
 
-    /// Compacts our file, so that the other side can take it.
+    /// Compacts our file, so that the other side can adopt it.
     private func compactOurs(orReport outcome: MergeReport.Outcome) throws(VaultError) -> MergeReport {
         if !options.isRehearsal {
             do throws(VaultError) { try Rebuild.compact(ours, progress: progress) } catch {
@@ -304,14 +283,19 @@ private struct Merging {
 
     // MARK: replaced keys
 
-    /// Replaces our file with theirs if a hand-over covers all changes of ours.
-    private func followRotation(_ mine: MergeSide, to its: MergeSide) throws(VaultError) -> MergeReport {
-        guard try KnownDots(its, mine).coversBranch else {
-            throw VaultError(
-                .foreignOwner,
-                "the other copy has new keys, but this copy was changed under the old ones: merge this copy into the other"
-            )
-        }
+    private static let hasNewKeys = VaultError(
+        .foreignOwner,
+        "the other copy has new keys, but this copy was changed under the old ones: merge this copy into the other")
+    private static let wasChangedUnderOldKeys = VaultError(
+        .foreignOwner,
+        "the other copy was changed under keys that this copy has replaced: accept old keys to merge its values, without changing current ones"
+    )
+
+    /// Replaces our file with theirs if a hand-over covers all changes of ours; otherwise, throws the given error.
+    private func followRotation(
+        _ mine: MergeSide, to its: MergeSide, orThrow refusal: VaultError
+    ) throws(VaultError) -> MergeReport {
+        guard try KnownDots(its, mine).coversBranch else { throw refusal }
         // Our slots must be compared before our file is replaced.
         let slots = try slotsByPresence(mine, its)
         var report = try takeTheirs { (damage) throws(VaultError) in
@@ -339,15 +323,13 @@ private struct Merging {
         return notes
     }
 
-    private func takeIn(_ branch: MergeSide, into staying: MergeSide) throws(VaultError) -> MergeReport {
+    /// Imports the values of a branch, if the options allow it; otherwise, throws the given error.
+    private func takeIn(
+        _ branch: MergeSide, into staying: MergeSide, orThrow refusal: VaultError
+    ) throws(VaultError) -> MergeReport {
         let known = try KnownDots(staying, branch)
         guard !known.coversBranch else { return MergeReport(.ours) }
-        guard options.acceptsOldKeys else {
-            throw VaultError(
-                .foreignOwner,
-                "the other copy was changed under keys that this copy has replaced: accept old keys to merge its values, without changing current ones"
-            )
-        }
+        guard options.acceptsOldKeys else { throw refusal }
         let adoption = try Adoption(staying, branch, known, progress)
         return try options.isRehearsal ? adoption.rehearse() : adoption.write()
     }

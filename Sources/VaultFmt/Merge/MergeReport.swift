@@ -8,7 +8,7 @@ public struct MergeOptions: Sendable {
     /// True if our copy is to keep what it shows where the result would show something older that it has replaced. This
     /// happens if one copy removed an item without having seen another copy's change of it, so that the item comes back
     /// as it was in that other copy. The items concerned are first changed in our copy, without changing any field
-    /// a dry run does not do that, and reports them as changed. `Machine.merge` sets this option.
+    /// a dry run reports the same result without a change. `Machine.merge` sets this option.
     public var keepsNewerValues = false
     /// True if two files with equal contents are to become one: theirs replaces ours, ours is kept or, if each contains
     /// what was erased from the other, ours is compacted, which is reported as `merged`.
@@ -69,7 +69,7 @@ public struct MergeReport: Sendable, Equatable {
         case slotLostGroups(SlotID, name: String, groups: [String])
         /// A slot now grants these additional groups.
         case slotGainedGroups(SlotID, name: String, groups: [String])
-        /// Between them, the copies had removed every full slot, so the one that opened this copy was added again; the
+        /// Together, the copies had removed every full slot, so the slot that opened this copy was added again; the
         /// others are gone.
         case slotAddedAgain(SlotID, name: String)
         /// A slot of an unknown kind was dropped, because the new keys cannot be sealed for it.

@@ -48,7 +48,7 @@ struct MergeWriter {
         return ids
     }
 
-    /// Removes an entry of ours; the item may now be listed under its plain key.
+    /// Removes one of our entries; the item may now be listed under its plain key.
     private func take(_ old: Item) throws(VaultError) {
         guard let now = try transaction.current(old) else {
             throw VaultError(.structureInvalid, "an item is not where it is listed", at: old.referrer)

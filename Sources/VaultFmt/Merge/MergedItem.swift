@@ -13,7 +13,7 @@ struct MergedItem {
     /// An item of one copy.
     struct Held {
         let item: Item
-        let state: ItemState
+        var state: ItemState
         /// The reader of the copy that contains it.
         let reader: VaultCore
 
@@ -116,12 +116,11 @@ struct MergedItem {
         return changed.sorted()
     }
 
-    /// Returns the fields that would lose what our copy shows; nil if the merge does our copy no such harm.
+    /// Returns the fields that would lose the value that our copy shows; nil if the merge would not regress our copy.
     ///
-    /// It does if the result would show a value that our copy has seen and replaced or dropped, or none, while our copy's
-    /// newer value would be lost: neither left to settle, nor an earlier value, nor forgotten. Nobody has asked for that:
-    /// what our copy shows was removed with the item, which remains because of a change to it that the remover had not
-    /// seen.
+    /// It would if the result showed no value, or one that our copy has seen and replaced or dropped, while our copy's
+    /// newer value was lost: neither left to settle, nor an earlier value, nor forgotten. Nobody asked for such a loss:
+    /// the newer value was removed with the item, which remains because of a change that the remover had not seen.
     func regressedFields(_ mine: MergeSide, _ forgotten: Set<ForgottenValue>) throws(VaultError) -> Set<FieldName>? {
         guard let before = ours?.state, let state else { return nil }
         let (then, now) = (before.shown().fields, state.shown().fields)
@@ -141,14 +140,15 @@ struct MergedItem {
             guard dot < old, isLost(field, old) else { continue }
             if try classOf(ValueName(field, old)) != classOf(ValueName(field, dot)) { older.insert(field) }
         }
-        // If our copy has seen all that the result consists of, no change has dropped a field. Otherwise, a change of
-        // theirs may have dropped what a sibling of ours has, which that change continues.
-        let isSeen = state.siblings.keys.allSatisfy { mine.hasSeen($0) }
+        // No change has dropped a field if our copy has seen all siblings of the result, or if those that it has not seen
+        // are older than the value. Otherwise, a change of theirs may have dropped what a sibling of ours has, which that
+        // change continues.
+        let unseen = state.siblings.keys.filter { !mine.hasSeen($0) }
         let continued = before.siblings.values.filter { sibling in older.contains { sibling.fields[$0] == now[$0] } }
-        if isSeen || !older.isEmpty {
-            for (field, dot) in then where now[field] == nil && isLost(field, dot) {
-                if isSeen || !continued.contains(where: { $0.fields[field] == dot }) { older.insert(field) }
-            }
+        let hasRegressed = !older.isEmpty
+        for (field, dot) in then where now[field] == nil && isLost(field, dot) {
+            let isContinued = continued.contains { $0.fields[field] == dot }
+            if unseen.allSatisfy({ $0 < dot }) || (hasRegressed && !isContinued) { older.insert(field) }
         }
         return older.isEmpty && !hasReturned ? nil : older
     }

@@ -4,10 +4,12 @@ internal import VaultStore
 /// The relation between the owners' keys of two copies (specification, section 8.2).
 enum RelatedKeys {
     case same
-    /// Their copy is a branch under a key that ours has replaced, or that was replaced earlier than ours was.
+    /// Their copy is a branch under a key that ours has replaced.
     case theirsIsBranch
     /// Our copy is such a branch in relation to theirs.
     case oursIsBranch
+    /// Each side has replaced a common key. The side that replaced it later stays, and the other one is the branch.
+    case bothReplaced(oursStays: Bool)
     /// No hand-overs connect the keys: the copies belong to different owners.
     case foreign
 
@@ -20,13 +22,13 @@ enum RelatedKeys {
         switch (try mine.leads(theirs.ownersPublicKey), try its.leads(ours.ownersPublicKey)) {
         case (true, false): self = .theirsIsBranch
         case (false, true): self = .oursIsBranch
-        case (true, true): self = try Self.oursStays(ours, theirs) ? .theirsIsBranch : .oursIsBranch
+        case (true, true): self = .bothReplaced(oursStays: try Self.oursStays(ours, theirs))
         case (false, false):
             guard try Self.haveOneOrigin(&mine, &its) else {
                 self = .foreign
                 return
             }
-            self = try Self.oursStays(ours, theirs) ? .theirsIsBranch : .oursIsBranch
+            self = .bothReplaced(oursStays: try Self.oursStays(ours, theirs))
         }
     }
 
@@ -47,6 +49,21 @@ enum RelatedKeys {
         guard mine == its else { return mine > its }
         return ByteOrder.isLess(theirs.ownersPublicKey.bytes, ours.ownersPublicKey.bytes)
     }
+}
+
+extension VaultError {
+    /// The error of a merge of two copies that have both replaced the keys, if the other copy's keys and slots would
+    /// stay. That is not necessarily what the caller wants, because a slot that our rotation removed would return.
+    package static let replacedKeysLater = VaultError(
+        .foreignOwner,
+        "both copies have replaced the keys independently, later in the other one: merging them would keep the other copy's keys and slots, also slots that were removed when this copy's keys were replaced"
+    )
+
+    /// The same error if our keys and slots would stay.
+    package static let replacedKeysEarlier = VaultError(
+        .foreignOwner,
+        "both copies have replaced the keys independently, later in this one: accept old keys to merge the other copy's values, if this copy's slots are right; also slots that were removed when the other copy's keys were replaced stay"
+    )
 }
 
 /// The changes of a branch under a replaced key that the other side already knows (section 8.2).

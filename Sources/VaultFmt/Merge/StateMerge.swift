@@ -10,15 +10,17 @@ struct StateMerge {
     private let slots: SlotMerge
     private let progress: ((UInt64, UInt64) -> Void)?
 
+    /// `renewed`: for a dry run, the states that items of ours would have after changes that come before the merge.
     init(
-        _ ours: MergeSide, _ theirs: MergeSide, split: [ReplicaID], _ progress: ((UInt64, UInt64) -> Void)?
+        _ ours: MergeSide, _ theirs: MergeSide, split: [ReplicaID], _ progress: ((UInt64, UInt64) -> Void)?,
+        renewed: [Bytes16: ItemState] = [:]
     ) throws(VaultError) {
         self.ours = ours
         self.theirs = theirs
         self.split = split
         self.progress = progress
         slots = try SlotMerge(ours, theirs)
-        items = try ItemsMerge(ours, theirs)
+        items = try ItemsMerge(ours, theirs, renewed: renewed)
     }
 
     /// Returns whether the union equals our copy.

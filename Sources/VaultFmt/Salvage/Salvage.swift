@@ -170,30 +170,13 @@ struct SalvageSource: ~Copyable {
         _ file: any FileHandle, _ factors: borrowing Factors, _ limits: ReaderLimits, _ device: consuming Device?,
         _ owners: OwnersPublicKey?, _ threads: Int?, _ report: inout SalvageReport
     ) throws(VaultError) {
-        let (store, found) = try SalvageStore.open(
-            file, factors, limits, device, owners, Workers(threads), &report)
+        var search = SalvageSearch(file, limits, device, owners, Workers(threads))
+        let reading = try search.run(factors, &report)
+        store = reading.store
+        scan = reading.scan
+        self.file = store.file
         report.unknownSlots = store.otherSlots(known: false)
         report.otherSlots = store.otherSlots(known: true)
-        scan = try Self.opened(found, store)
-        self.store = store
-        self.file = store.file
-    }
-
-    /// Opens records with the best keyring until nothing more is found.
-    private static func opened(_ found: SalvageScan, _ store: SalvageStore) throws(VaultError) -> SalvageScan {
-        var scan = found
-        repeat {
-            guard let keyring = scan.keyring else {
-                guard try scan.openRecords() else {
-                    throw VaultError(
-                        .authenticationFailed,
-                        "none of the vault's keyrings could be recovered, so no secret can be opened")
-                }
-                continue
-            }
-            store.use(keyring.keyring, isProven: keyring.isProven)
-        } while try scan.openRecords()
-        return scan
     }
 
     /// The number of earlier values that the damaged vault keeps for each item.
@@ -231,7 +214,7 @@ struct SalvageSource: ~Copyable {
             report.notes.append("none of the vault's commits could be recovered: no recovered item is proven")
         } else if !store.isKeyringProven, store.forgeable.hasIndex {
             report.notes.append(
-                "no keyring that a commit refers to could be recovered: it is not known which secrets were stored by an owner"
+                "no keyring that a commit refers to could be recovered: it is unknown which secrets were stored by an owner"
             )
         }
         report.bytesAfterNewest = scan.bytesAfterNewest

@@ -9,12 +9,13 @@ struct SalvageHeader {
     /// True if the header is intact, as its hash shows.
     let isWhole: Bool
 
-    /// Returns the headers to try, in this order: the file's header, its copy, and either of them if damaged.
+    /// Returns the headers to try, in this order: the file's header, its copy, other intact headers near the start, and
+    /// either of the first two if damaged.
     ///
     /// The copy's position follows from the header's length. If that cannot be read, the copy is at the first multiple
-    /// of 4096 that equals the length of the header found there. If neither is intact, bytes may have been inserted or
-    /// removed in front of the copy: the first intact header within twice the largest length is then a candidate too.
-    /// If there are no candidates, throws the error of the first header.
+    /// of 4096 that equals the length of the header found there. Bytes may have been inserted or removed in front of the
+    /// copy, or the header of another vault may be in front: intact headers within twice the largest length are then
+    /// candidates too. If there are no candidates, throws the error of the first header, or says that it is one of 0.1.0.
     static func candidates(_ file: any FileHandle) throws(VaultError) -> [SalvageHeader] {
         var found: [SalvageHeader] = []
         var failure: VaultError?
@@ -23,8 +24,9 @@ struct SalvageHeader {
             failure = error
         }
         if let copy = try copy(file, after: found.first), copy.bytes != found.first?.bytes { found.append(copy) }
-        if !found.contains(where: \.isWhole), let moved = try moved(file) { found.append(moved) }
+        for other in try moved(file) where !found.contains(where: { $0.bytes == other.bytes }) { found.append(other) }
         guard !found.isEmpty else {
+            if failure?.code == .headerInvalid, try Store.isOfEarlierVersion(file) { throw .earlierVersion }
             throw failure ?? VaultError(.headerInvalid, "neither the header nor its copy can be read")
         }
         return found.filter(\.isWhole) + found.filter { !$0.isWhole }
@@ -46,16 +48,17 @@ struct SalvageHeader {
         return nil
     }
 
-    /// Returns the first intact header at any offset near the start of the file.
-    private static func moved(_ file: any FileHandle) throws(VaultError) -> SalvageHeader? {
+    /// Returns the intact headers at any offset near the start of the file.
+    private static func moved(_ file: any FileHandle) throws(VaultError) -> [SalvageHeader] {
         let bytes = try file.bytes(Int(min(try file.size(), ShiftedFile.most)), at: 0)
+        var found: [SalvageHeader] = []
         for index in ShiftedFile.indices(of: Format.magic, in: bytes).prefix(mostMoved) {
             do throws(VaultError) {
                 let header = try read(file, at: UInt64(index))
-                if header.isWhole { return header }
+                if header.isWhole { found.append(header) }
             } catch { guard error.code != .io else { throw error } }
         }
-        return nil
+        return found
     }
 
     /// How many apparent headers are read at most; anyone can write their first bytes.

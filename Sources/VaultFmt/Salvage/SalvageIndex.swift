@@ -52,7 +52,12 @@ struct SalvageIndex {
     private let records: [Bytes16: SalvageScan.Records]
     private let entries: EntryCheck
     private(set) var items: [PageName: Found] = [:]
+    /// The items whose entries are invalid and that were not found elsewhere either.
     private(set) var lost: [(key: ItemKey, reason: String)] = []
+    /// The names of the items that were found in pages.
+    private var names: [Bytes16: PageName] = [:]
+    /// The invalid entries, which an older page can contain although a newer one has the item.
+    private var invalid: [PageName: (item: Bytes16, reason: String)] = [:]
     private(set) var hasGaps = false
     /// The number of items that the newest commit counts beyond those that were found.
     private(set) var unnamed: UInt64 = 0
@@ -82,9 +87,22 @@ struct SalvageIndex {
             if takesLeaves { readLooseLeaves() }
             addRecords()
         }
+        findLost()
         guard let newest = scan.newest?.commit else { return }
         unnamed = newest.items - min(newest.items, UInt64(items.count + lost.count))
-        if scan.bytesAfterNewest > 0 { readTail(newest, takesLeaves: takesLeaves) }
+        if scan.bytesAfterNewest > 0 {
+            readTail(newest, takesLeaves: takesLeaves)
+            findLost()
+        }
+    }
+
+    private mutating func findLost() {
+        let found = Set(items.values.compactMap { $0.item?.entry.id ?? $0.record?.identity.item })
+        lost = []
+        for name in invalid.keys.sorted(by: PageName.precedes) where items[name] == nil {
+            guard let entry = invalid[name], !found.contains(entry.item) else { continue }
+            lost.append((name.listed, entry.reason))
+        }
     }
 
     // MARK: states, newest first
@@ -136,13 +154,23 @@ struct SalvageIndex {
 
     private mutating func addItem(_ bytes: [UInt8], _ page: Page, _ index: Int, isUncertain: Bool) {
         let name: PageName
-        do throws(VaultError) { name = try Self.name(page, index) } catch { return }
+        let id: Bytes16
+        do throws(VaultError) {
+            id = try ItemCodec.decode(page, index).entry.id
+            name = try PageName(bytes, id)
+        } catch { return }
         do throws(VaultError) {
             let item = try ItemCodec.item(name, page, index, entries)
             if let known = items[name]?.item, known.revision >= item.revision { return }
+            if let other = names[id], other != name, let known = items[other], known.item?.entry.id == id {
+                // It was renamed, and only one of the pages has its newest name.
+                guard known.isUncertain, known.item?.revision ?? 0 < item.revision else { return }
+                items[other] = nil
+            }
+            names[id] = name
             items[name] = Found(
-                name: name, item: item, records: records[item.entry.id], isUncertain: isUncertain, leaf: page.offset)
-        } catch { lost.append((name.listed, error.detail)) }
+                name: name, item: item, records: records[id], isUncertain: isUncertain, leaf: page.offset)
+        } catch { if invalid[name] == nil { invalid[name] = (id, error.detail) } }
     }
 
     private static func name(_ page: Page, _ index: Int) throws(VaultError) -> PageName {

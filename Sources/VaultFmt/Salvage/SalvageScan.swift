@@ -40,8 +40,8 @@ struct SalvageScan {
     private var opened: [Range<UInt64>] = []
     private var failed: [Range<UInt64>] = []
     private var soundBytes: UInt64 = 0
-    /// The offsets of objects, of regions that look like records, and of the zeros before commits. Each is counted
-    /// once, even if its region is searched several times.
+    /// The offsets of objects, of regions that look like records, and of the zeros before commits. Each offset is
+    /// counted once, even if its region is searched several times.
     private var known: Set<UInt64> = []
     /// The offsets of regions that were searched after they turned out not to be records.
     private var searched: Set<UInt64> = []

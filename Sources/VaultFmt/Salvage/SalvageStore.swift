@@ -29,7 +29,7 @@ final class SalvageStore: RecordReading {
 
     fileprivate static let ownersOnly = VaultError(.notPermitted, "salvaging needs a full slot")
 
-    private init(
+    init(
         _ file: any FileHandle, _ found: SalvageHeader, _ slot: consuming OpenedSlot, _ deviceID: Bytes16,
         _ device: SecretBox?
     ) throws(VaultError) {
@@ -56,65 +56,6 @@ final class SalvageStore: RecordReading {
         self.slot = slot
     }
 
-    /// Opens the first header that these factors open and that is recorded in a commit with a valid proof; if there is
-    /// none, the first header that they open.
-    static func open(
-        _ file: any FileHandle, _ factors: borrowing Factors, _ limits: ReaderLimits, _ device: consuming Device?,
-        _ owners: OwnersPublicKey?, _ workers: Workers, _ report: inout SalvageReport
-    ) throws(VaultError) -> (store: SalvageStore, scan: SalvageScan) {
-        let (deviceID, secret) = parts(device)
-        var first: (found: SalvageHeader, store: SalvageStore, scan: SalvageScan)?
-        var failure: VaultError?
-        for found in try SalvageHeader.candidates(file) {
-            do throws(VaultError) {
-                let (store, scan) = try opened(file, found, factors, limits, deviceID, secret, owners, workers)
-                if first == nil { first = (found, store, scan) }
-                guard scan.provesHeader else { continue }
-                if found.offset > 0 { report.notes.append("the header is damaged: its copy was used") }
-                return (store, scan)
-            } catch {
-                guard error.code != .io else { throw error }
-                if failure == nil || error.code == .foreignOwner { failure = error }
-            }
-        }
-        guard let first else {
-            throw failure ?? VaultError(.headerInvalid, "neither the header nor its copy can be read")
-        }
-        if first.found.isWhole, let shifted = try ShiftedFile.find(file, first.found, first.store.finder.codec) {
-            let (store, scan) = try opened(
-                shifted, first.found, factors, limits, deviceID, secret, owners, workers)
-            if scan.provesHeader {
-                if first.found.offset > 0 { report.notes.append("the header is damaged: its copy was used") }
-                report.notes.append(
-                    "\(shifted.difference) in front of the first object: the objects were read at their former offsets")
-                return (store, scan)
-            }
-        }
-        report.isHeaderProven = false
-        report.notes.append(
-            "no commit authenticates the header that was used: it was damaged or altered, or the change that wrote it was cut off"
-        )
-        first.store.distrust()
-        return (first.store, first.scan)
-    }
-
-    /// Opens a header with the factors, and searches the file for everything that its keys authenticate.
-    private static func opened(
-        _ file: any FileHandle, _ found: SalvageHeader, _ factors: borrowing Factors, _ limits: ReaderLimits,
-        _ deviceID: Bytes16, _ device: SecretBox?, _ owners: OwnersPublicKey?, _ workers: Workers
-    ) throws(VaultError) -> (store: SalvageStore, scan: SalvageScan) {
-        let slot = try SlotOpener.open(
-            found.header, found.bytes, factors.keys, limits, external: factors.provider, checkingHeader: found.isWhole)
-        try Store.requireOwner(slot, owners?.value)
-        let store = try SalvageStore(file, found, slot, deviceID, device)
-        return (store, try SalvageScan(file, store, workers))
-    }
-
-    private static func parts(_ device: consuming Device?) -> (Bytes16, SecretBox?) {
-        guard let device = consume device else { return (.zero, nil) }
-        return (device.id.bytes, SecretBox(device.secret.copy()))
-    }
-
     /// Opens records with this keyring from now on. If other people have the index key, an unproven keyring does not
     /// show who could have made which objects.
     func use(_ keyring: Keyring, isProven: Bool) {
@@ -132,7 +73,7 @@ final class SalvageStore: RecordReading {
     }
 
     /// Treats the header as unproven: a header that is not recorded in a commit proves nothing about its slots.
-    private func distrust() {
+    func distrust() {
         forgeableByHeader = .everything
         forgeable = .everything
     }

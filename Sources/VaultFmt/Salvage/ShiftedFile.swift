@@ -9,7 +9,7 @@ final class ShiftedFile: FileHandle {
     private let front: [UInt8]
     /// The numbers of bytes that are missing or were inserted; one of them is 0.
     private let removed: UInt64
-    private let inserted: UInt64
+    let inserted: UInt64
 
     private init(_ file: any FileHandle, _ front: [UInt8], removed: UInt64, inserted: UInt64) {
         self.file = file

@@ -120,6 +120,7 @@ final class ScanPart: Sendable {
         /// The next item whose record will be opened.
         var next = 0
         var memory = Secret(count: 0)
+        var frames: NearbyFrames
         var frame: [UInt8] = []
         /// For the items up to `next`: the places of their secrets in memory, or the reasons why these could not be
         /// read.
@@ -134,7 +135,7 @@ final class ScanPart: Sendable {
     private let leafReader: LeafReader
     private let reader: ScanReader
     private let sizes: [Int]
-    private let state = Guarded(State())
+    private let state: Guarded<State>
 
     /// Makes a part. All threads together use as much memory as two parts, unless each would then have less than the
     /// minimum.
@@ -142,6 +143,7 @@ final class ScanPart: Sendable {
         self.leafReader = leafReader
         self.reader = reader
         sizes = Self.memorySizes.filter { $0 <= max(524_288 / threads, 32_768) }
+        state = Guarded(State(frames: NearbyFrames(reader.file)))
     }
 
     func assign(_ leaves: ArraySlice<PageRef>, _ keys: ScanKeys) {
@@ -170,43 +172,84 @@ final class ScanPart: Sendable {
     private func open(_ state: inout State) {
         state.results.removeAll(keepingCapacity: true)
         state.whole.removeAll(keepingCapacity: true)
-        guard state.next < state.items.count else { return }
+        guard state.next < state.items.count, makeRoom(&state) else { return }
+        let first = state.next
+        // This is a constant so that its items are not copied.
+        let items = state.items
+        let (records, keys) = plan(items, &state)
+        state.frames.begin(records.map { items[$0.item].entry.record })
+        for (index, record) in records.enumerated() {
+            let item = items[record.item]
+            do throws(VaultError) {
+                try state.frames.read(index, .record, into: &state.frame)
+                let place = record.start..<record.start + Self.size(item)
+                let (secret, attributes) = try open(item, keys[record.key], state.frame, &state.memory, place)
+                state.results[record.item - first] = .success(secret)
+                if let attributes { state.whole[record.item] = Item(item, attributes) }
+            } catch { state.results[record.item - first] = .failure(error) }
+        }
+    }
+
+    /// Allocates memory for the next items, or at least for the first of them; returns false if that fails, which is
+    /// then the result for the first item.
+    private func makeRoom(_ state: inout State) -> Bool {
         let rest = state.items[state.next...].reduce(0) { $0 + Self.size($1) }
         let usual = sizes.first { $0 >= rest } ?? sizes[sizes.count - 1]
         let size = max(usual, Self.size(state.items[state.next]))
         // Bodies overwrite those of the previous batch; the memory is wiped at the end.
-        if size > state.memory.count {
-            do throws(VaultError) { state.memory = try Secret(allocating: size) } catch {
-                state.results.append(.failure(error))
-                state.next += 1
-                return
-            }
+        guard size > state.memory.count else { return true }
+        do throws(VaultError) {
+            state.memory = try Secret(allocating: size)
+            return true
+        } catch {
+            state.results.append(.failure(error))
+            state.next += 1
+            return false
         }
+    }
+
+    /// A record to open: its offset, the index of its item, the index of its key, and its place in memory.
+    private typealias PlannedRecord = (offset: UInt64, item: Int, key: Int, start: Int)
+
+    /// Moves on by as many items as fit in memory and have known keys. Returns their records, in the order of the file,
+    /// in which those that are close together are read with one call, and their keys. Items whose records cannot be
+    /// read get their results, and the others get placeholders.
+    private func plan(_ items: [Item], _ state: inout State) -> (records: [PlannedRecord], keys: [SecretBox]) {
+        var records: [PlannedRecord] = []
+        records.reserveCapacity(items.count - state.next)
+        var keys: [SecretBox] = []
         var start = 0
         // Consecutive items are usually in the same compartment.
-        var last: (compartment: UInt64, key: Result<SecretBox, VaultError>)?
-        // This is a constant so that its items are not copied.
-        let items = state.items
+        var last: (compartment: UInt64, key: Result<Int, VaultError>)?
+        // Fields are read by index, because a copy of an item would update reference counts.
         while state.next < items.count {
-            let item = items[state.next]
-            guard !item.lacksSecret else {
+            let index = state.next
+            guard !items[index].entry.lacksSecret else {
                 state.results.append(.failure(VaultCore.noSecret))
                 state.next += 1
                 continue
             }
-            let end = start + Self.size(item)
-            if last?.compartment != item.entry.compartment {
-                last = state.keys.key(item.entry.compartment).map { (item.entry.compartment, $0) }
+            let end = start + Self.size(items[index])
+            let compartment = items[index].entry.compartment
+            if last?.compartment != compartment {
+                last = state.keys.key(compartment).map { known in (compartment, known.map { _ in keys.count }) }
+                if case .success(let key)? = state.keys.key(compartment) { keys.append(key) }
             }
-            guard let key = last?.key, end <= state.memory.count else { return }
+            guard let key = last?.key, end <= state.memory.count else { break }
             do throws(VaultError) {
-                let (secret, attributes) = try open(item, try key.get(), &state.frame, &state.memory, start..<end)
-                state.results.append(.success(secret))
-                if let attributes { state.whole[state.next] = Item(item, attributes) }
+                let key = try key.get()
+                let record = items[index].entry.record
+                try decoding { () throws(FormatError) in
+                    try record.check(.record, from: reader.bodyStart, before: items[index].referrer)
+                }
+                records.append((record.offset, index, key, start))
+                state.results.append(.success(start..<start))
             } catch { state.results.append(.failure(error)) }
             state.next += 1
             start = end
         }
+        records.sort { $0.offset < $1.offset }
+        return (records, keys)
     }
 
     /// Returns the memory needed for an item's opened record. The reference is checked later; until then, it can
@@ -214,18 +257,14 @@ final class ScanPart: Sendable {
     private static func size(_ item: Item) -> Int { min(max(item.paddedSize, 0), Format.Limit.recordFrame) }
 
     private func open(
-        _ item: Item, _ key: SecretBox, _ frame: inout [UInt8], _ memory: inout Secret, _ place: Range<Int>
+        _ item: Item, _ key: SecretBox, _ frame: [UInt8], _ memory: inout Secret, _ place: Range<Int>
     ) throws(VaultError) -> (Range<Int>, Attributes?) {
-        let record = item.entry.record
-        try decoding { () throws(FormatError) in
-            try record.check(.record, from: reader.bodyStart, before: item.referrer)
-        }
-        try FrameReader.read(record, .record, reader.file, into: &frame)
-        return try memory.withUnsafeMutableBytes { (memory) throws(VaultError) in
+        try memory.withUnsafeMutableBytes { (memory) throws(VaultError) in
             let out = UnsafeMutableRawBufferPointer(rebasing: memory[place])
             try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
                 try RecordCodec.open(
-                    frame, item.entry.identity, key: key.secret, reader.sealing, at: record.offset, into: out)
+                    frame, item.entry.identity, key: key.secret, reader.sealing, at: item.entry.record.offset, into: out
+                )
             }
             let body = Span<UInt8>(_unsafeElements: UnsafeRawBufferPointer(out).assumingMemoryBound(to: UInt8.self))
             let (secret, attributes) = try RecordCodec.read(body, item)

@@ -71,8 +71,8 @@ package final class BusConnection {
         let who = owner.map { "\(TerminalText.quoted(AgentPeer.program(of: $0.process))) (process \($0.process))" }
         let advice =
             replaces
-            ? "it does not let others replace it, which gnome-keyring never does; end it first"
-            : "end it first; --replace helps only if it lets others replace it, which gnome-keyring never does"
+            ? "it does not let others replace it, which gnome-keyring never does; stop it first"
+            : "stop it first; --replace helps only if it lets others replace it, which gnome-keyring never does"
         return AgentError(.busy, "\(who ?? "another service") has the name \(name) on the bus: \(advice)")
     }
 

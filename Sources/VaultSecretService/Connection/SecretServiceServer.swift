@@ -58,7 +58,9 @@ package final class SecretServiceServer: AttachedService {
     }
 
     package var state: String {
-        let way = connection == nil ? "not served, because the bus has ended; it is tried again" : "served as \(name)"
+        let way =
+            connection == nil
+            ? "not served, because the bus has closed the connection; retrying" : "served as \(name)"
         return "\(way); \(service.summary)"
     }
 
@@ -156,7 +158,7 @@ package final class SecretServiceServer: AttachedService {
             // The bus's clients cannot reach the agent any more, and a new bus may reuse their names.
             disconnect()
             retry = (now + Self.firstPause, Self.firstPause)
-            events.add("the bus has ended; the Secret Service is not served until it is back")
+            events.add("the bus has closed the connection; the Secret Service is not served until the bus is back")
             return false
         case .message(let message):
             if let name = BusConnection.ended(message) {
@@ -200,7 +202,7 @@ package final class SecretServiceServer: AttachedService {
         connection.watch(name, true)
         guard let credentials = connection.credentials(of: name) else {
             connection.watch(name, false)
-            throw .denied("it has gone, or the bus does not tell whose it is")
+            throw .denied("it has disconnected, or the bus does not report its owner")
         }
         guard credentials.user == geteuid() else {
             connection.watch(name, false)
@@ -214,7 +216,7 @@ package final class SecretServiceServer: AttachedService {
         return client
     }
 
-    /// Returns whether a byte is allowed in a unique name. Such a byte cannot end a match rule.
+    /// Returns whether a byte is allowed in a unique name. No allowed byte can end a match rule.
     private static func isOfName(_ byte: UInt8) -> Bool {
         switch UnicodeScalar(byte) {
         case "a"..."z", "A"..."Z", "0"..."9", ":", ".", "_", "-": true

@@ -60,7 +60,7 @@ struct ItemName {
         account = Self.first(Self.accounts, attributes) ?? ""
     }
 
-    /// Returns the key for the nth item with the same name. It has the same suffix that an import would add. The
+    /// Returns the key for the nth item with the same name, with the suffix that an import would add. The
     /// account without the suffix is stored as an attribute, where exports find it.
     func key(_ number: Int, group: String, _ attributes: inout Attributes) throws(VaultError) -> ItemKey {
         let key = try ItemKey.genericPassword(service: service, account: account, group: group)

@@ -49,7 +49,7 @@ final class LoginLink {
         switch bus.next() {
         case .nothing: return false
         case .other: return true
-        case .end: throw AgentError(.unavailable, "the system's bus has ended")
+        case .end: throw AgentError(.unavailable, "the system bus has closed the connection")
         case .message(let message):
             if watch.believes(message.sender) { try take(message) }
             return true
@@ -59,7 +59,7 @@ final class LoginLink {
     /// Returns why the vault must be locked, and forgets the reason; nil if it need not be.
     func takeReason() -> String? { watch.takeReason() }
 
-    /// Lets the machine sleep if it is about to. The vault has been locked by then.
+    /// Lets the machine sleep if it is about to; call this after the vault has been locked.
     func letSleep() { if watch.isAboutToSleep { endDelay() } }
 
     private func endDelay() {
@@ -99,7 +99,7 @@ final class LoginLink {
         for question in watch.takeQuestions(atMost: Self.mostAsked - asked.count) {
             let (method, arguments) = Self.call(question)
             guard let number = bus.call(method, arguments) else {
-                throw AgentError(.unavailable, "the system's bus cannot be used")
+                throw AgentError(.unavailable, "the system bus cannot be used")
             }
             asked[number] = question
         }

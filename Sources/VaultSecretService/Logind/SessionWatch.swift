@@ -5,7 +5,7 @@
 /// graphical, and the one in which the agent was started. A session that has not been described yet also counts,
 /// because it may be one of them.
 struct SessionWatch {
-    /// Something to ask logind or the bus.
+    /// A question to logind or the bus.
     enum Question: Equatable {
         /// Ask the bus to send the signals that match a rule.
         case signals(rule: String)
@@ -102,10 +102,10 @@ struct SessionWatch {
     mutating func answer(_ question: Question, _ values: [BusValue]?) {
         switch question {
         case .signals:
-            if values == nil { failure = "the system's bus does not tell of systemd-logind's signals" }
+            if values == nil { failure = "the system bus does not deliver systemd-logind's signals" }
         case .owner:
             guard let values, case .text(let name)? = values.first, name.hasPrefix(":") else {
-                failure = "there is no systemd-logind on the system's bus, which tells when a session is locked"
+                failure = "systemd-logind, which reports when a session is locked, is not on the system bus"
                 return
             }
             owner = name

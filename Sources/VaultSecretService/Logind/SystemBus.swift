@@ -18,7 +18,7 @@ final class SystemBus {
         guard failure >= 0, let opened else {
             throw AgentError(
                 .unavailable,
-                "cannot connect to the system's bus: \(BusConnection.text(failure)); locking with the session needs D-Bus "
+                "cannot connect to the system bus: \(BusConnection.text(failure)); locking with the session needs D-Bus "
                     + "and systemd-logind")
         }
         bus = opened

@@ -1,6 +1,6 @@
 internal import VaultFmt
 
-/// What clients may do without asking when each item is locked for each client (`--confirm`).
+/// The actions that clients may perform without asking when each item is locked for each client (`--confirm`).
 struct Consents {
     /// The items that a person has allowed a client to read and change, by the client's name.
     private var agreed: [String: Set<ItemID>] = [:]

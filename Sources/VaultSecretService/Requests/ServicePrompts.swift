@@ -45,16 +45,16 @@ struct ServicePrompts {
 
         var hasSecret: Bool { if case .replace = action { true } else { false } }
 
-        /// Throws unless the secret of an item is still the one that the question was about: nobody has agreed to lose
-        /// one that was stored since.
+        /// Throws unless the secret of an item is still the one that the question was about: the user has not agreed to
+        /// lose a secret that was stored since.
         func requireAgreed(_ item: ListedItem) throws(BusError) {
             guard secretTimes[item.id] == item.secretChanged else {
-                throw .failed("another secret was stored in it since the question; try again")
+                throw .failed("another secret has been stored in it since you were asked; try again")
             }
         }
     }
 
-    /// What to ask next about a prompt.
+    /// The next question about a prompt.
     enum Kind: Sendable {
         case consent
         case unlock(path: String)

@@ -143,7 +143,7 @@ package struct StateFinder {
         guard state.commit.header == headerHash else {
             throw VaultError(
                 .tampered,
-                "the newest commit belongs to another header: the file was cut off in a change to its slots, or put together from two files",
+                "the newest commit belongs to another header: the file was truncated during a change to its slots, or assembled from two files",
                 at: offset
             )
         }

@@ -12,8 +12,8 @@ package final class Appender {
     private var buffer: [UInt8] = []
     private var base: UInt64
     private var digest = Blake2b()
-    /// True if frames may be written out of order before the end.
-    private var hasRoom = false
+    /// The space for frames that are written out of order, if any.
+    private var room: RecordRoom?
     /// True if the file may have grown, even if a write succeeded only in part.
     package private(set) var hasWritten = false
     /// The commit's frame, once it is sealed.
@@ -165,14 +165,16 @@ package final class Appender {
     /// hashed at the end.
     package func leaveRoom(for bytes: UInt64) throws(VaultError) -> RecordRoom {
         precondition(position == start, "room must be reserved before anything is appended")
-        hasRoom = true
+        let room = try RecordRoom(file: file, range: start..<start + bytes)
+        self.room = room
         hasWritten = true
         base = start + bytes
-        return RecordRoom(file: file, range: start..<start + bytes)
+        return room
     }
 
     /// Returns the digest of everything from `start` to `position`, read back from the file in order.
-    private func digestFromFile() throws(VaultError) -> Bytes32 {
+    private func digestFromFile(_ room: RecordRoom) throws(VaultError) -> Bytes32 {
+        try room.write()
         try flush()
         return try RegionDigest.of(file, start..<position, on: Workers(threads))
     }
@@ -211,7 +213,7 @@ package final class Appender {
     package func finish(_ commit: Commit, _ codec: CommitCodec) throws(VaultError) -> CommittedState {
         var commit = commit
         commit.start = start
-        commit.digest = try hasRoom ? digestFromFile() : digest.finish()
+        commit.digest = if let room { try digestFromFile(room) } else { digest.finish() }
         commit.offset = Padding.commitOffset(position)
         let isLarge = commit.offset - start > Format.smallCommit
         commit.wasSyncedFirst = isLarge || isUnnamed
@@ -237,26 +239,6 @@ package final class Appender {
         } catch {
             // If only part of the zeros was written, the reserve is merely shorter.
         }
-    }
-}
-
-/// A part of a new file in which any thread can write frames in any order.
-package struct RecordRoom: Sendable {
-    private let file: any FileHandle
-    private let range: Range<UInt64>
-
-    fileprivate init(file: any FileHandle, range: Range<UInt64>) {
-        self.file = file
-        self.range = range
-    }
-
-    /// Writes a frame at an offset in the reserved space.
-    package func place(_ frame: [UInt8], at offset: UInt64) throws(VaultError) -> ObjectRef {
-        guard range.contains(offset), range.upperBound - offset >= UInt64(frame.count) else {
-            throw VaultError(.structureInvalid, "the index changed while it was being read", at: offset)
-        }
-        try file.write(frame, at: offset)
-        return ObjectRef(offset: offset, length: frame.count, hash: Bytes32(hashing: frame))
     }
 }
 

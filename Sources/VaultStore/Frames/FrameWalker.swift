@@ -78,8 +78,8 @@ package struct FrameWalker {
         return true
     }
 
-    /// Ensures that the piece contains `count` bytes from `position`, or all remaining bytes. If it does not, the piece
-    /// is passed on and another is started.
+    /// Ensures that the piece contains `count` bytes from `position`, or all remaining bytes. Otherwise, the piece is
+    /// passed on and another is started.
     private func fill(
         _ piece: inout Piece, _ position: UInt64, _ count: Int, _ body: (Piece) throws(VaultError) -> Void
     ) throws(VaultError) {

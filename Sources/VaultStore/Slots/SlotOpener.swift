@@ -40,7 +40,8 @@ package enum SlotOpener {
         _ header: Header, _ bytes: [UInt8], _ factors: borrowing FactorKeys, _ limits: ReaderLimits,
         external: (any SlotFactor)? = nil, checkingHeader: Bool = true
     ) throws(VaultError) -> OpenedSlot {
-        let found = try find(header, header.slots, factors, limits, external)
+        var spent: UInt64 = 0
+        let found = try find(header, header.slots, factors, limits, external, &spent)
         return try open(found.slot, header, bytes, wrappingKey: found.key.wrappingKey(), checkingHeader: checkingHeader)
     }
 
@@ -50,7 +51,20 @@ package enum SlotOpener {
         in header: Header, besides other: Bytes16?, _ factors: borrowing FactorKeys, _ limits: ReaderLimits,
         external: (any SlotFactor)? = nil
     ) throws(VaultError) -> Bytes16 {
-        try find(header, header.slots.filter { $0.id != other }, factors, limits, external).slot.id
+        var spent: UInt64 = 0
+        return try find(header, header.slots.filter { $0.id != other }, factors, limits, external, &spent).slot.id
+    }
+
+    /// Returns the first of some slots of a header whose commitment matches these factors, with its wrapping key. The
+    /// slot is not opened. Throws `noSlotOpens` or `kdfLimit`.
+    ///
+    /// `spent`: the cost of all key derivations so far; this function adds its own.
+    package static func match(
+        _ slots: [Slot], of header: Header, _ factors: borrowing FactorKeys, _ limits: ReaderLimits,
+        external: (any SlotFactor)?, spent: inout UInt64
+    ) throws(VaultError) -> (slot: Slot, wrappingKey: SecretBox) {
+        let found = try find(header, slots, factors, limits, external, &spent)
+        return (found.slot, SecretBox(found.key.wrappingKey()))
     }
 
     private struct Found: ~Copyable {
@@ -68,11 +82,10 @@ package enum SlotOpener {
     /// Returns the first slot whose commitment matches.
     private static func find(
         _ header: Header, _ slots: [Slot], _ factors: borrowing FactorKeys, _ limits: ReaderLimits,
-        _ external: (any SlotFactor)?
+        _ external: (any SlotFactor)?, _ spent: inout UInt64
     ) throws(VaultError) -> Found {
         let attempts = try attempts(header.id, slots, factors.kinds, external)
         for attempt in attempts { if let stretch = attempt.stretch { try limits.check(stretch.cost) } }
-        var spent: UInt64 = 0
         for attempt in attempts {
             if let stretch = attempt.stretch { try limits.spend(stretch.cost, &spent) }
             if let key = try key(attempt, header.id, factors) { return Found(slot: attempt.slot, key: key) }

@@ -135,8 +135,22 @@ package final class Store {
         }
     }
 
-    /// Reads a header and checks it: first the minimum length, then the rest.
+    /// Reads a header and checks it. If it is refused because it is one of 0.1.0, the error says so.
     package static func readHeader(_ file: any FileHandle) throws(VaultError) -> (Header, [UInt8]) {
+        do throws(VaultError) { return try checkedHeader(file) } catch {
+            guard error.code == .headerInvalid, try isOfEarlierVersion(file) else { throw error }
+            throw .earlierVersion
+        }
+    }
+
+    /// Returns true if the file begins with a header of vaultfmt 0.1.0. Ask only about a file whose header is refused.
+    package static func isOfEarlierVersion(_ file: any FileHandle) throws(VaultError) -> Bool {
+        let bytes = try file.bytes(Int(min(try file.size(), UInt64(EarlierHeader.longest))), at: 0)
+        return EarlierHeader.begins(bytes.span)
+    }
+
+    /// Checks first the minimum length, then the rest.
+    private static func checkedHeader(_ file: any FileHandle) throws(VaultError) -> (Header, [UInt8]) {
         let size = try file.size()
         guard size >= 16 else { throw VaultError(.notAVault, "not a vault: the file has only \(size) bytes") }
         let first = try file.bytes(Int(min(size, UInt64(Format.headerStep))), at: 0)

@@ -94,6 +94,8 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
     public let detail: String
     /// The byte offset in the file at which the failure occurred, if it has one.
     public let offset: UInt64?
+    /// True if the file is a vault of 0.1.0, which neither a backup nor a salvage makes readable.
+    package private(set) var isOfEarlierVersion = false
 
     /// Creates an error.
     public init(_ code: Code, _ detail: String, at offset: UInt64? = nil) {
@@ -116,6 +118,13 @@ extension VaultError {
         VaultError(
             .otherProcess,
             "this handle was opened before a fork and belongs to the parent process; open the vault again")
+    }
+
+    package static var earlierVersion: VaultError {
+        var error = VaultError(
+            .headerInvalid, "this is a vault of vaultfmt 0.1.0, which this version does not open")
+        error.isOfEarlierVersion = true
+        return error
     }
 
     package init(format error: FormatError) {

@@ -59,7 +59,7 @@ enum TreeLevel {
 /// empty.
 struct Paginator {
     let level: UInt8
-    /// True if entries are only ever added at the end. Balancing would then leave every page half full.
+    /// True if entries are only ever added at the end, so that balancing would leave every page half full.
     var isAppending = false
     private var full: (key: [UInt8], page: PageBuilder)?
     private var current: PageBuilder

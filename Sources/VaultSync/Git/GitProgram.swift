@@ -10,7 +10,8 @@ struct GitProgram {
 
     init(folder: String) throws {
         guard let path = Subprocess.find("git") else {
-            throw CommandFailure(.noSuchProgram, "git was not found in any absolute folder of PATH; install it")
+            throw CommandFailure(
+                .noSuchProgram, "git was not found in PATH (only absolute folders are searched); install it")
         }
         self.path = path
         self.folder = folder

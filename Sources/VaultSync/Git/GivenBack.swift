@@ -2,7 +2,7 @@ import Glibc
 import VaultConsole
 import VaultLocal
 
-/// What git stores of a vault, and writes in its place: attributes can make it convert files both ways.
+/// Checks on git's conversions: attributes can make git convert a vault when storing it and when writing it back.
 extension SyncRound {
     /// Adds a vault to git's index, provided that git would return what it stores unchanged.
     ///

@@ -56,7 +56,7 @@ struct InterruptedMerge {
                 guard index.line == before.line else {
                     throw CommandFailure(
                         .usage,
-                        "a merge was interrupted, and something has been staged since; end the merge with 'git reset', which keeps every file, and sync again"
+                        "a merge was interrupted, and something has been staged since; abort the merge with 'git reset', which keeps every file, and sync again"
                     )
                 }
             }

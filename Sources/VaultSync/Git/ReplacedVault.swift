@@ -13,8 +13,8 @@ struct SyncedVault {
     let generation: UInt64
 }
 
-/// What other programs do to a vault during a sync. Hooks, checkouts and file syncers do not know the vault's lock: at
-/// any moment, they can put another file in its place, overwrite it, or commit something else under its name.
+/// Checks for changes that other programs make to a vault during a sync. Hooks, checkouts and file syncers ignore the
+/// vault's lock: at any moment, they can replace or overwrite its file, or commit something else under its name.
 extension SyncRound {
     /// Fails if the file of a vault neither ends with the state that is known here nor continues it.
     func requireInPlace(_ name: String, _ vault: Vault) throws {

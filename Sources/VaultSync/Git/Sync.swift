@@ -20,8 +20,8 @@ package struct Sync: ParsableCommand {
             If a git hook or another program replaces, overwrites or removes the vault meanwhile, sync fails and names the command that gets its \
             version back from git.
 
-            A git that was killed leaves locks in the repository. sync waits for them for as long as --wait allows, and then names the file to delete \
-            (exit 75).
+            A git process that was killed leaves lock files in the repository. sync waits for them for as long as \
+            --wait allows, and then names the file to delete (exit 75).
 
             Examples:
               vaultfmt sync work.vault

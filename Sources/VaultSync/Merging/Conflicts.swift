@@ -79,8 +79,9 @@ struct ConflictsShow: ParsableCommand {
         commandName: "show",
         abstract: "Show the values that an item lost in merges.",
         discussion: """
-            Prints a line for each value: its number, when it was set, the field, and the value itself. For a secret or sealed \
-            value, only the place where it was set is shown, if the item is in another place now. --value writes one value to standard output, as 'vaultfmt get' does with a secret.
+            Prints a line for each value: its number, when it was set, the field, and the value itself. For a secret \
+            or sealed value of an item that has moved since, only its former place is shown. --value writes one value \
+            to standard output, as 'vaultfmt get' does with a secret.
 
             Examples:
               vaultfmt conflicts show github.com alice
@@ -133,10 +134,11 @@ struct ConflictsSettle: ParsableCommand {
         commandName: "settle",
         abstract: "Settle an item's conflicts, keeping its values or restoring lost ones.",
         discussion: """
-            Without --keep, the item stays as it is. With --keep, the chosen values replace the item's current ones, one \
-            for each field. Secrets and sealed attributes that lose become earlier values; other values that lose are discarded; 'vaultfmt undo' brings back what was left to settle. \
-            A secret that was set in another group, with another accessibility or on another device than the item has now \
-            is kept only after confirmation, because others may be able to read it here.
+            Without --keep, the item stays as it is. With --keep, the chosen values replace the item's current ones, \
+            one for each field. Secrets and sealed attributes that are not kept become earlier values; other values \
+            that are not kept are discarded; 'vaultfmt undo' brings the conflicts back. A secret that was set when the \
+            item had a different group, accessibility or device is kept only after confirmation, because others may be \
+            able to read it here.
 
             Examples:
               vaultfmt conflicts settle github.com alice
@@ -221,9 +223,9 @@ struct ConflictsSettle: ParsableCommand {
         guard isAsked, !yes else { return true }
         guard !vault.access.noInput, Prompt.isPossible else {
             throw CommandFailure(
-                .usage, "nothing was settled: there is no terminal to ask on; give --yes")
+                .usage, "nothing was settled: there is no terminal to prompt on; use --yes")
         }
-        return try Prompt.confirm("Keep it there?", instead: "give --yes")
+        return try Prompt.confirm("Keep it there?", instead: "use --yes")
     }
 
     /// Reports how many secrets would be lost because the vault keeps fewer earlier values than there are, and asks for
@@ -243,9 +245,9 @@ struct ConflictsSettle: ParsableCommand {
         )
         guard !yes else { return true }
         guard !vault.access.noInput, Prompt.isPossible else {
-            throw CommandFailure(.usage, "nothing was settled: there is no terminal to ask on; give --yes")
+            throw CommandFailure(.usage, "nothing was settled: there is no terminal to prompt on; use --yes")
         }
-        return try Prompt.confirm("Settle anyway?", instead: "give --yes")
+        return try Prompt.confirm("Settle anyway?", instead: "use --yes")
     }
 
     /// Reports values that lose without becoming earlier values. A chosen value replaces the current one, so the number

@@ -15,7 +15,7 @@ struct CopyOutcome {
     var isUnrelated = false
     /// Whether it was left in place because a person may have named it.
     var mayBeNamedByPerson = false
-    /// What follows the merged state in the copy's file; part of the copy may be missing.
+    /// The bytes after the merged state in the copy's file, which show whether part of the copy may be missing.
     var tail = TailState.clean
     /// Whether the vault has conflicts to settle, either from this copy or from earlier.
     var leavesConflicts = false
@@ -55,7 +55,7 @@ struct CopyMerger {
         let path: String
         let state: StateID
         let mark: FileMark?
-        /// What follows the state in the file, which shows whether its writer was interrupted or the file was not
+        /// The bytes after the state in the file, which show whether its writer was interrupted or the file was not
         /// copied completely.
         let tail: TailState
         /// Whether a person could have named it; see `ConflictCopies.Candidate`.
@@ -110,14 +110,15 @@ struct CopyMerger {
                     + "'vaultfmt copy --all --vault \(TerminalText.word(other)) --to \(TerminalText.word(path)) --on-duplicate update-newer' copies its items into it"
             )
         }
-        if let copy = try access.openCopy(other, of: vault) { return copy }
         let name = name ?? TerminalText.path(other)
+        if let copy = try access.openCopy(other, of: vault, called: name) { return copy }
         do {
             if let otherFactors {
-                return try access.open(other, with: otherFactors.read(), writable: false, anchors: .ignore)
+                return try access.open(
+                    other, with: otherFactors.read(), writable: false, anchors: .ignore, called: name)
             }
             return try access.withFactors(other, called: name) { given in
-                try access.open(other, with: given, writable: false, anchors: .ignore)
+                try access.open(other, with: given, writable: false, anchors: .ignore, called: name)
             }
         } catch let failure as CommandFailure where failure.status == .noAccess {
             throw CommandFailure(
@@ -222,7 +223,7 @@ struct CopyMerger {
         guard id == vault.id else {
             throw OtherVault(path: other, id: id)
         }
-        guard let copy = try access.openCopy(other, of: vault) else {
+        guard let copy = try access.openCopy(other, of: vault, called: TerminalText.path(other)) else {
             throw CommandFailure(
                 .noAccess,
                 "does not open with this vault's key; if you trust it, merge it by name: 'vaultfmt merge VAULT COPY'",
@@ -354,6 +355,12 @@ struct CopyMerger {
 
     private static func failure(_ error: VaultError) -> CommandFailure {
         switch error.code {
+        case .foreignOwner
+        where [VaultError.replacedKeysLater.detail, VaultError.replacedKeysEarlier.detail].contains(error.detail):
+            CommandFailure(
+                ExitStatus(error),
+                "\(error.description); nothing was merged: compare 'vaultfmt slot list' of both, run 'vaultfmt rekey --rotate' on the one whose slots are right, unless it is the later one, and merge the other into it with --accept-old-keys",
+                code: error.code)
         case .foreignOwner:
             CommandFailure(
                 ExitStatus(error),

@@ -11,20 +11,23 @@ package struct Merge: ParsableCommand {
         commandName: "merge",
         abstract: "Merge copies of a vault that was changed on several machines.",
         discussion: """
-            Items are matched by id and merged field by field, by what each copy has seen; if two copies changed a field independently, \
-            the newer value is shown, and the other is kept until you settle it with 'vaultfmt conflicts' (exit 3). The copies are \
-            only read. They are opened with the vault's key or, failing that, with their own factors.
+            Items are matched by id and merged field by field, based on what each copy has seen; if two copies changed \
+            a field independently, the newer value is shown, and the other is kept until you settle it with 'vaultfmt \
+            conflicts' (exit 3). The copies are only read. They are opened with the vault's key or, failing that, with \
+            their own factors.
 
             --conflicts finds the copies that Syncthing, Dropbox, Nextcloud, OneDrive, iCloud and others leave next to VAULT, tries no factors on \
             them, and moves each to VAULT.merged/ once the vault contains everything in it. A file that is a different vault, was continued under \
             replaced keys, or does not open is left in place and reported (exit 3).
 
-            With --accept-old-keys, values that a copy stored under keys that this vault has since replaced are listed, and taken in after you \
-            agree: to settle, or as earlier values. They may have been written by someone with a leaked old passphrase. The values that \
-            items show do not change. With --accept-dropped, changes that you dropped with 'vaultfmt anchor --accept' are taken in again.
+            With --accept-old-keys, values that a copy stored under keys that this vault has since replaced are listed \
+            and, after you agree, merged as conflicts to settle or as earlier values. They may have been written by \
+            someone with a leaked old passphrase. The values that items show do not change. With --accept-dropped, \
+            changes that you dropped with 'vaultfmt anchor --accept' are merged again.
 
-            --json writes an array with an object for each copy: copy, outcome (same, ours, theirs, merged or adopted), dryRun, taken, \
-            added, supplemented (items whose shown values stayed), removed and notes; error and exitCode if it was left; movedTo. Docs/many-machines.md covers \
+            --json writes an array with an object for each copy: copy, outcome (same, ours, theirs, merged or \
+            adopted), dryRun, taken, added, supplemented (items whose shown values stayed), removed and notes; error \
+            and exitCode if the copy was left in place; movedTo if it was moved. Docs/many-machines.md covers \
             Syncthing, git, Dropbox and USB sticks.
 
             Examples:
@@ -51,10 +54,10 @@ package struct Merge: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Flag(help: "Take in values stored under replaced keys, to settle or as earlier values.")
+    @Flag(help: "Merge values stored under replaced keys, as conflicts to settle or as earlier values.")
     var acceptOldKeys = false
 
-    @Flag(help: "Take in changes that were dropped with 'vaultfmt anchor --accept'.")
+    @Flag(help: "Merge changes that were dropped with 'vaultfmt anchor --accept'.")
     var acceptDropped = false
 
     @Flag(name: [.short, .long], help: "Do not ask for confirmation.")
@@ -94,7 +97,9 @@ package struct Merge: ParsableCommand {
         } else if conflicts, others.isEmpty {
             path = try VaultPath.resolve(nil)
         } else {
-            guard !others.isEmpty else { throw CommandFailure(.usage, "no vault is given; give VAULT and its copies") }
+            guard !others.isEmpty else {
+                throw CommandFailure(.usage, "no vault is given; specify VAULT and its copies")
+            }
             path = others.removeFirst()
         }
         guard conflicts == others.isEmpty else {
@@ -102,7 +107,7 @@ package struct Merge: ParsableCommand {
                 .usage,
                 conflicts
                     ? "--conflicts finds the copies itself; leave \(TerminalText.quoted(others.joined(separator: " "))) out"
-                    : "no copy is given; give its path after the vault's, or --conflicts")
+                    : "no copy is given; put its path after the vault's, or use --conflicts")
         }
         return (path, others)
     }
@@ -113,10 +118,10 @@ package struct Merge: ParsableCommand {
         guard !access.noInput, Prompt.isPossible else {
             throw CommandFailure(
                 .usage,
-                "values stored under replaced keys are taken in only after confirmation, but there is no terminal to prompt on; give --yes"
+                "values stored under replaced keys are merged only after confirmation, but there is no terminal to prompt on; use --yes"
             )
         }
-        return try Prompt.confirm("Take in these values?", instead: "give --yes")
+        return try Prompt.confirm("Take in these values?", instead: "use --yes")
     }
 
     private func write(_ outcomes: [CopyOutcome], _ path: String) throws {

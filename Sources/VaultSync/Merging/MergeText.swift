@@ -87,7 +87,7 @@ package enum MergeText {
             "between them, the two copies had removed every full slot, so the one that opened this vault was added again, and the others are gone: \(slot(id, name))"
         case .slotDropped(let id, let name): "slot of unknown type, dropped: \(slot(id, name))"
         case .slotNotCarriedOut(let id, let name):
-            "slot added, changed or removed under the old keys; that change was not carried out: \(slot(id, name))"
+            "slot added, changed or removed under the old keys; that change was not carried out; 'vaultfmt slot' repeats it: \(slot(id, name))"
         case .extensionDiffers(let name):
             "extension differs; this vault's version was kept: \(TerminalText.quoted(name))"
         case .sharedKey(let key, let other):

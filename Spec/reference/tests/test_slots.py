@@ -13,12 +13,13 @@ from vaultfmt_reference.codec import Refused
 from vaultfmt_reference.contents import SlotState
 from vaultfmt_reference.drafts import Content
 from vaultfmt_reference.dump import check
+from vaultfmt_reference.exchange import History, Maker
 from vaultfmt_reference.factors import Factors, Policy, Provider, Stretching, key_file, normalised
 from vaultfmt_reference.forge import patch
-from vaultfmt_reference.header import encode_header
+from vaultfmt_reference.header import Header, encode_header
 from vaultfmt_reference.reader import Item, Reader
 from vaultfmt_reference.rewrite import NewVault, add_scoped, compact, create, grant, rekey, remove_slot, rotate
-from vaultfmt_reference.slots import NewSlot, OwnerPart, Slot, encode_grants, front, seal_owner_part, seal_slot
+from vaultfmt_reference.slots import PAYLOADS, NewSlot, OwnerPart, Slot, encode_grants, front, seal_owner_part, seal_slot
 from vaultfmt_reference.verify import verify
 from vaultfmt_reference.writer import Transaction
 
@@ -234,6 +235,30 @@ class Opaque(unittest.TestCase):
         vault.data = rotate(vault.transaction(), [(replace(MAIN, id=main), None)])
         self.assertEqual(vault.reader.keyring.slots.keys(), {main})
         self.assertEqual([slot.id for slot in vault.reader.header.slots], [main])
+
+    def test_random_vaults_carry_them_of_each_kind(self) -> None:
+        """So that no reader of what Tools/exchange makes is only ever shown slots that it knows (R-3.7)."""
+        kinds = set()
+        for number in range(40):
+            data, again = (History(Maker(f"opaque/{number}")).data for _ in range(2))
+            self.assertEqual(data, again)
+            slots = Header.decode(data).slots
+            kinds |= {(slot.kind in PAYLOADS, bool(slot.kind & 0x80)) for slot in slots if not slot.is_known}
+        self.assertEqual(kinds, {(True, False), (True, True), (False, False), (False, True)})
+
+    def test_a_random_one_is_one_that_owners_read(self) -> None:
+        vault, maker = rich([b"work"]), Maker("opaque")
+        added = [maker.opaque_slot(vault.reader.keys) for _ in range(20)]
+        vault.data = with_slots(vault, *added)
+        self.assertFalse([slot for slot in added if slot.is_known])
+        self.assertEqual(verdict(vault.data), "success")
+        verify(vault.reader)
+        # Groups can be granted to those of kind 82 as to any scoped slot (R-3.15).
+        scoped = next(slot.id for slot in added if slot.kind == 0x82)
+        vault.data = grant(vault.transaction(), scoped, [b"work"])
+        verify(vault.reader)
+        kept = next(slot for slot in vault.reader.header.slots if slot.id == scoped)
+        self.assertEqual(len(vault.reader.grants(kept, vault.reader.owner_part(kept))), 1)
 
 
 class Scopes(unittest.TestCase):

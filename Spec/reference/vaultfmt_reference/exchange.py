@@ -8,15 +8,16 @@ from random import Random
 
 from .anchors import Anchor
 from .codec import NO_DEVICE, Extension
+from .crypto import NONCE, Keys
 from .drafts import Content
 from .dump import check
-from .factors import EXTERNAL, Factors, Provider, Stretching, key_file
+from .factors import EXTERNAL, KNOWN, Factors, Provider, Stretching, key_file
 from .items import BINARY, CLASSES, CONCEALED, SEALED, ItemKey
 from .merge import adopt, merge
 from .reader import Reader
 from .replicas import Memory
-from .rewrite import NewVault, add_scoped, add_slot, change_slot, compact, create, grant, remove_slot, rename_slot, rotate
-from .slots import SCOPED, NewSlot
+from .rewrite import NewVault, add_scoped, add_slot, change_slot, compact, create, grant, rekey, remove_slot, rename_slot, rotate
+from .slots import EPOCH, FULL, PAYLOADS, SCOPED, NewSlot, OwnerPart, Slot, encode_grants, front, seal_owner_part, seal_slot
 from .writer import Transaction
 
 # In the passphrases: what NFC composes, decomposes, reorders, and leaves.
@@ -61,8 +62,25 @@ class Maker:
         lanes = self.pick.choice([1, 1, 2, 4])
         kdf = Stretching(8 * lanes + self.pick.randint(0, 24), self.pick.randint(1, 2), lanes) if factors.kinds & 5 else None
         provider = Provider(PROVIDER, self.random(0, 10, 4000)) if factors.kinds & EXTERNAL else None
-        name = self.text()[:63].decode("utf-8", "ignore").encode()
-        return NewSlot(factors, kdf, provider, key, name, self.random(0, 0, 5, 300)), way
+        return NewSlot(factors, kdf, provider, key, self.slot_name(), self.random(0, 0, 5, 300)), way
+
+    def slot_name(self) -> bytes:
+        return self.text()[:63].decode("utf-8", "ignore").encode()
+
+    def opaque_slot(self, keys: Keys) -> Slot:
+        """As a later version would add it: no reader knows its kind, or its factors (R-3.7), but owners read its owner part."""
+        kind = self.pick.choice([FULL, SCOPED, self.pick.randrange(0x02, 0x80), self.pick.randrange(0x83, 0x100)])
+        unknown = [factors for factors in range(0x100) if kind not in PAYLOADS or factors not in KNOWN]
+        owner = OwnerPart(self.slot_name(), self.random(32) if kind & EPOCH else bytes(32), self.random(0, 0, 5, 300))
+        payload = PAYLOADS.get(kind) or self.pick.choice([16, 17, 48, 1368, 5000])
+        clear = front(self.random(16), kind, self.pick.choice(unknown), self.random(0, 3, 44, 2000), payload, owner.length)
+        bound = clear + self.random(32)
+        if kind == SCOPED:
+            # Owners read this payload too (R-3.15). Its groups are granted later.
+            plain = encode_grants(keys.index, keys.public, {})
+            return seal_slot(keys, bound, owner.wrapping_key, plain, owner, self.pick.randbytes)
+        before = bound + self.random(NONCE + payload)
+        return Slot(before + seal_owner_part(keys, before, owner, self.random(NONCE)))
 
     # Items
 
@@ -148,6 +166,8 @@ class History:
             items[item.key] = item
         new.items = list(items.values())
         self.data = create(new, pick.randbytes, maker.now, self.memory)
+        if pick.random() < 0.2:
+            self.add_opaque_slot()
 
     def reader(self) -> Reader:
         return Reader(self.data, unlocked(self.unlocks[0])[0], self.devices)
@@ -164,7 +184,7 @@ class History:
 
     def step(self) -> None:
         """One change, of any kind."""
-        slots = [self.rename_slot, self.regrant, self.rotate, self.drop_slot, self.add_slot, self.change_slot]
+        slots = [self.rename_slot, self.regrant, self.rotate, self.drop_slot, self.add_slot, self.change_slot, self.add_opaque_slot]
         ways: list[Callable[[], None]] = [*[self.change] * 8, *[self.settle] * 2, self.forget, self.restore, self.compact, self.meet]
         self.maker.pick.choice(ways + slots)()
 
@@ -244,6 +264,11 @@ class History:
         self.data = add_slot(self.transaction(), slot)
         self.unlocks.append(way)
 
+    def add_opaque_slot(self) -> None:
+        transaction = self.transaction()
+        slot = self.maker.opaque_slot(transaction.reader.keys)
+        self.data = rekey(transaction, [*transaction.reader.header.slots, slot])
+
     def change_slot(self) -> None:
         """Other factors, under the same id."""
         index = self.maker.pick.randrange(len(self.unlocks))
@@ -279,9 +304,13 @@ class History:
         self.data = rotate(transaction, new, restart=pick.random() < 0.5)
 
     def drop_slot(self) -> None:
-        if len(self.unlocks) > 1:
-            index = self.maker.pick.randrange(1, len(self.unlocks))
-            transaction = self.transaction()
+        """Not the first; or one that nobody opens."""
+        pick, transaction = self.maker.pick, self.transaction()
+        opaque = [slot.id for slot in transaction.reader.header.slots if not slot.is_known]
+        if opaque and (len(self.unlocks) == 1 or pick.random() < 0.5):
+            self.data = remove_slot(transaction, pick.choice(opaque))
+        elif len(self.unlocks) > 1:
+            index = pick.randrange(1, len(self.unlocks))
             self.data = remove_slot(transaction, self.slot_of(transaction.reader, self.unlocks[index]))
             del self.unlocks[index]
 
@@ -330,7 +359,7 @@ def make_merges(seed: str, folder: Path, number: int) -> None:
     # The first slot opens both files.
     for branch in (ours, theirs):
         ways = [branch.change] * 6 + [branch.touch] * 6 + [branch.settle, branch.forget, branch.restore, branch.compact, branch.rename_slot]
-        ways += [branch.regrant, branch.drop_slot, branch.add_slot, branch.meet]
+        ways += [branch.regrant, branch.drop_slot, branch.add_slot, branch.add_opaque_slot, branch.meet]
         for _ in range(pick.randint(1, 4)):
             pick.choice(ways)()
     if pick.random() < 0.1:

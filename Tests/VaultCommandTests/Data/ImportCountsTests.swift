@@ -91,6 +91,36 @@ struct ImportCountsTests {
         return rows + (isEmpty ? 0 : 1)
     }
 
+    @Test("add up when a name, a path or a group is too long for an item: that row is left out by name, not the list")
+    func tooLong() throws {
+        let long = String(repeating: "x", count: 5000)
+        let rows = [
+            "a,,u,1,Work", "\(long),,u,2,Work", "c,https://c.example/\(long),u,3,Work", "d,,u,4,\(long)", "e,,u,5,",
+        ]
+        let sandbox = try Sandbox.withVault()
+        let list = try sandbox.write(
+            "long.csv", ("title,url,username,password,folder\n" + rows.joined(separator: "\n") + "\n").utf8)
+        // Without groups of folders, a folder's name is an attribute, which may be that long.
+        for (options, names) in [
+            ([], ["line 3, ", "line 4, 'c'"]), (["--group-from-folder"], ["line 3, ", "line 4, 'c'", "(line 5)"]),
+        ]
+            as [([String], [String])]
+        {
+            let counts = try importing(list, options)
+            #expect(counts["entries"] == 5 && counts["omitted"] == names.count && counts["added"] == 5 - names.count)
+            #expect(counts.named.count == names.count, "\(counts.named)")
+            for (text, name) in zip(counts.named.sorted(), names.sorted()) {
+                #expect(text.contains(name) && text.contains("the maximum is 4096; left out"), "\(text)")
+                #expect(text.utf8.count < 300)
+            }
+            let rehearsed = try sandbox.run(["import", list, "--dry-run"] + options)
+            #expect(rehearsed.status == 3 && rehearsed.error.contains("left out \(names.count)"), "\(rehearsed.error)")
+        }
+        // A group that the user names is the user's mistake.
+        try sandbox.fails(65, "the maximum is 4096", "import", list, "--group", long)
+        #expect(try sandbox.ok("list").bytes == [])
+    }
+
     @Test("add up for KDBX files, whose entries in the recycle bin are named", arguments: ImportKDBXTests.chosen)
     func kdbx(_ name: String) throws {
         let sandbox = try Sandbox()

@@ -247,7 +247,7 @@ struct ImportHostileTests {
         let (items, omitted) = try omissions(
             "<Entry>\(string("Title", "a"))\(known)<Passkey><Inner>x</Inner></Passkey></Entry>")
         #expect(items.count == 1)
-        #expect(omitted.map(\.text) == ["entry 1, 'a': the element 'Passkey' is not known; left out"])
+        #expect(omitted.map(\.text) == ["entry 1, 'a': the element 'Passkey' is unknown; left out"])
         #expect(omitted.allSatisfy { !$0.isIntended })
     }
 

@@ -446,7 +446,7 @@ struct ImportKDBXTests {
             let items = Interchange.items(
                 in: contents(attached: Array(repeating: piece, count: count)), format: Interchange.kdbxContents
             ) { message = $0 }
-            #expect(items == nil && message.contains("MiB together"), "\(count): \(message)")
+            #expect(items == nil && message.contains("together are larger than"), "\(count): \(message)")
         }
     }
 

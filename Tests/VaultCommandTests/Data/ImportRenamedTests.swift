@@ -116,11 +116,28 @@ struct ImportRenamedTests {
         // Also an item that has not changed, and with everything it has.
         let away = try importing(sandbox, [new], "--group", "other", "--on-duplicate", "update-newer")
         #expect(away.error.contains("moved from group 'ci' to group 'other'"), "\(away.error)")
+        #expect(!away.error.contains("rewritten"), "\(away.error)")
         #expect(try sandbox.ok("get", "new.example", "--group", "other").output == "new")
         (entry.secret, entry.year) = ("asked", 2031)
         let moved = try importing(sandbox, [entry], "--group", "ci", "--on-duplicate", "update-newer")
         #expect(
             moved.error.contains("moved from group 'private' to group 'ci', with everything in it"), "\(moved.error)")
+    }
+
+    @Test("a move out of a group that a scoped slot opens rewrites the file, and says so", arguments: [1, 2])
+    func narrowed(_ count: Int) throws {
+        let sandbox = try Sandbox.withVault()
+        let entries = (1...count).map { Entry(id: $0, host: "host-\($0).example", secret: "it", folder: "ci") }
+        _ = try importing(sandbox, entries, "--group-from-folder")
+        let key = try sandbox.write("raw", [UInt8](repeating: 7, count: 32))
+        try sandbox.ok("slot", "add", "--new-raw-key-file", key, "--grant-group", "ci")
+        let run = try importing(sandbox, entries, "--group", "home", "--on-duplicate", "update-newer")
+        let what = count == 1 ? "the item's old record" : "2 old records"
+        #expect(run.error.contains("the file was rewritten to protect \(what) from"), "\(run.error)")
+        // Nothing is left to go back to.
+        try sandbox.fails(1, "compacted or rewritten", "undo")
+        let again = try importing(sandbox, entries, "--group", "home", "--on-duplicate", "update-newer")
+        #expect(!again.error.contains("rewritten"), "\(again.error)")
     }
 
     @Test("an item that was only renamed has the source's time: later changes arrive, older names do not")

@@ -101,8 +101,8 @@ struct PageExportTests {
         let sandbox = try Sandbox.withVault()
         let words = ["export", "--output", "page.html", "--format"]
         for (arguments, message) in [
-            (words + ["html", "--service", "a"], "a page has the whole vault"),
-            (words + ["html", "--new-passphrase-file", "p"], "a page has the whole vault"),
+            (words + ["html", "--service", "a"], "a page contains the whole vault"),
+            (words + ["html", "--new-passphrase-file", "p"], "a page contains the whole vault"),
             (words + ["json", "--with-vault"], "--with-vault requires --format html"),
             (words + ["html", sandbox.path("test.vault")], "--with-vault embeds the vault in the page"),
             (["export", "--output", "page.html"], "use --format html"),

@@ -236,7 +236,10 @@ private struct MachineHistory {
             }
         } catch {
             guard error.code == .foreignOwner else { throw error }
-            let holder = error.detail.contains("merge this copy into the other") ? other : index
+            let isTheirs =
+                error.detail.contains("merge this copy into the other")
+                || error.detail == VaultError.replacedKeysLater.detail
+            let holder = isTheirs ? other : index
             let giver = holder == index ? other : index
             var options = MergeOptions()
             options.acceptsOldKeys = true

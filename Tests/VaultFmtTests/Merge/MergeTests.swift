@@ -842,6 +842,30 @@ struct MergeTests {
         #expect(try report.removed == [key("b")])
     }
 
+    @Test("rehearses that an item keeps what our copy shows, as the merge then does (R-8.13)")
+    func rehearsedRenewal() throws {
+        let copies = try copies("a", "b")
+        try copies.theirs.update(try key("a"), attributes: setting(["label": "L"]))
+        copies.tick()
+        try copies.ours.put(try key("a"), "new")
+        let third = try copies.fork("ours", to: "third")
+        copies.tick()
+        try third.remove(try key("a"))
+        try copies.theirs.merge(third)
+        #expect(try copies.theirs.text(try key("a")) == "0")
+        copies.tick()
+        let bytes = try copies.memory.bytes("ours")
+        var options = MergeOptions()
+        (options.keepsNewerValues, options.isRehearsal) = (true, true)
+        let rehearsed = try copies.ours.merge(copies.theirs, options: options)
+        #expect(try copies.memory.bytes("ours") == bytes)
+        options.isRehearsal = false
+        var report = try copies.ours.merge(copies.theirs, options: options)
+        report.isRehearsal = true
+        #expect(rehearsed == report, "\(rehearsed)")
+        #expect(try copies.ours.text(try key("a")) == "new")
+    }
+
     @Test("R-8.21: completes a merge whose item would exceed a limit by a change, which others follow")
     func overLimit() throws {
         let copies = try Copies(kept: 50) { vault in try vault.add(try key("a"), secret: Secret(text: "0")) }

@@ -157,11 +157,35 @@ struct ReplacedKeyTests {
         try earlier.rotate()
         copies.tick()
         try later.rotate()
-        fails(.foreignOwner, "merge this copy into the other") { try earlier.merge(later) }
+        fails(.foreignOwner, "later in the other one") { try earlier.merge(later) }
+        fails(.foreignOwner, "later in this one") { try later.merge(earlier) }
         #expect(try later.merge(earlier, options: accepting).outcome == .adopted)
         #expect(try earlier.merge(later).outcome == .theirs)
         #expect(try earlier.secrets(of: "o", "t", "a") == later.secrets(of: "o", "t", "a"))
         try expectSound(later)
+    }
+
+    @Test("where both sides rotated: a further rotation of the side with the right slots keeps a removed slot away")
+    func rotatedOnceMore() throws {
+        let copies = try Copies { vault in
+            try vault.add(try key("a"), secret: Secret(text: "0"))
+            try vault.addSlot(try Fast.rawKey(7), name: "leaked")
+        }
+        try copies.theirs.put(try key("t"), "t")
+        try copies.ours.rotate()
+        copies.tick()
+        var rotation = try copies.theirs.rotation()
+        for factor in [0x2B, 7] as [UInt8] { try rotation.keep(try Fast.rawKey(factor)) }
+        _ = try rotation.run()
+        #expect(try copies.ours.slots().count == 1 && copies.theirs.slots().count == 2)
+        fails(.foreignOwner, "later in the other one") { try copies.ours.merge(copies.theirs, options: accepting) }
+        copies.tick()
+        try copies.ours.rotate()
+        let report = try copies.ours.merge(copies.theirs, options: accepting)
+        #expect(try report.outcome == .adopted && report.added == [key("t")])
+        #expect(try copies.theirs.merge(copies.ours).outcome == .theirs)
+        for vault in [copies.ours, copies.theirs] { #expect(try vault.slots().map(\.openedThis) == [true]) }
+        fails(.noSlotOpens) { _ = try copies.memory.open("theirs", with: try Fast.rawKey(7)) }
     }
 
     @Test("of other owners is not merged")

@@ -145,7 +145,7 @@ struct SalvageTailTests {
         let bytes = try memory.bytes()
         for length in [bytes.count - 1, bytes.count - 500, bytes.count - 511, try #require(past.last).end] {
             memory.files.put("a.vault", Array(bytes[..<length]))
-            fails(.tampered, "the file was cut off in a change to its slots") { _ = try memory.open() }
+            fails(.tampered, "the file was truncated during a change to its slots") { _ = try memory.open() }
             let (secrets, report) = try salvaged(Array(bytes[..<length]))
             #expect(secrets == past.last?.secrets, "\(length)")
             #expect(report.uncommitted.isEmpty && report.unnamed == 0)

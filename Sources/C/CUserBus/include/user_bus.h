@@ -14,9 +14,9 @@ enum user_bus_loading user_bus_load(char *reason, size_t size);
 
 /* A connection. */
 
-/* sd_bus_open_user: the bus of DBUS_SESSION_BUS_ADDRESS, or of the user's runtime folder. */
+/* sd_bus_open_user: the bus at DBUS_SESSION_BUS_ADDRESS, or the one in the user's runtime folder. */
 int user_bus_open(void **bus);
-/* sd_bus_open_system: the bus of DBUS_SYSTEM_BUS_ADDRESS, or the system's. */
+/* sd_bus_open_system: the bus at DBUS_SYSTEM_BUS_ADDRESS, or the default system bus. */
 int user_bus_open_system(void **bus);
 /* sd_bus_close and sd_bus_unref */
 void user_bus_close(void *bus);

@@ -379,8 +379,8 @@ vfr_status vfr_header_open(const vfr_source *source, const vfr_options *options,
 /* Stores the vault's id. */
 void vfr_header_id(const vfr_header *header, uint8_t id[16]);
 
-/* Describes a slot or an extension like vfr_get_slot() and vfr_get_header_extension(), by its index from 0. The bytes
- * are valid as long as the header. */
+/* Like vfr_get_slot() and vfr_get_header_extension(), these describe the slot or extension with an index from 0. The
+ * bytes in the description are valid until the header is closed. */
 vfr_status vfr_header_slot(const vfr_header *header, size_t index, vfr_slot *slot);
 vfr_status vfr_header_extension(const vfr_header *header, size_t index, vfr_extension *extension);
 

@@ -37,7 +37,7 @@ struct Edit: ParsableCommand {
 
     func validate() throws {
         guard !all || field == nil else { throw ValidationError("--all cannot be combined with --field; remove one") }
-        guard !reveal || all else { throw ValidationError("--reveal requires --all; give both") }
+        guard !reveal || all else { throw ValidationError("--reveal requires --all; add it") }
     }
 
     func run() throws {

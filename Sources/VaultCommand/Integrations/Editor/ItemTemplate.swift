@@ -22,7 +22,7 @@ enum ItemTemplate {
 
         """
 
-    /// An entry of an edited text.
+    /// An entry in the edited text.
     struct Entry: ~Copyable {
         let name: String
         /// True if the name was in quotation marks and therefore refers to an attribute.

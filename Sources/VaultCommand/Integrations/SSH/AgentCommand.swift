@@ -30,13 +30,16 @@ struct AgentServe: ParsableCommand {
         commandName: "serve",
         abstract: "Open a vault, and answer clients of the SSH agent and the Secret Service until a signal ends it.",
         discussion: """
-            The keys are items with the attribute ssh=offer or ssh=confirm, and with --group the keys and identities of that access group. A key is in \
-            memory only while it signs, or while its public key is derived. Keys that 'ssh-add' adds are kept in memory until it removes them. A key with ssh=confirm, or added with \
-            'ssh-add -c', signs only after a person has confirmed it in SSH_ASKPASS, a pinentry or ssh-askpass. RSA keys never sign with SHA-1.
+            The keys are items with the attribute ssh=offer or ssh=confirm, and with --group the keys and identities \
+            of that access group. A key is in memory only while it signs, or while its public key is derived. Keys \
+            that 'ssh-add' adds are kept in memory until it removes them. A key with ssh=confirm, or added with \
+            'ssh-add -c', signs only after you have confirmed its use in SSH_ASKPASS, a pinentry or ssh-askpass. RSA \
+            keys never sign with SHA-1.
 
-            With --on-demand, the vault is opened when a client needs it, even after a limit has locked it: with a key file or another file \
-            that is given (not an age plugin's identity), or with a passphrase that a pinentry asks for, up to three times. After 'vaultfmt lock', \
-            only the passphrase or 'vaultfmt unlock' opens it again.
+            With --on-demand, the vault is opened when a client needs it, even after a time limit has locked it: with \
+            a key file or another given file (but not an age plugin's identity), or with a passphrase, for which a \
+            pinentry asks up to three times. After 'vaultfmt lock', only the passphrase or 'vaultfmt unlock' opens it \
+            again.
 
             The sockets are in the folder 'vaultfmt' in XDG_RUNTIME_DIR; systemd can pass the one for ssh. A vault that was opened with \
             the key that 'vaultfmt unlock' keeps, or with an owner's passphrase typed at a prompt, is opened again when 'unlock' is run again. \
@@ -88,12 +91,13 @@ struct AgentServe: ParsableCommand {
             throw ValidationError("--on-terminal is for an agent in the foreground; leave out --daemon")
         }
         guard !whenUnlocked || !demand.onDemand else {
-            throw ValidationError("--on-demand also uses what 'vaultfmt unlock' keeps; leave out --when-unlocked")
+            throw ValidationError(
+                "--on-demand also uses the key that 'vaultfmt unlock' keeps; leave out --when-unlocked")
         }
         try demand.requireFiles(vault.access.factors)
         guard !whenUnlocked || !vault.access.factors.isAnythingGiven else {
             throw ValidationError(
-                "--when-unlocked opens the vault with no other factor; leave out the options and variables that give one"
+                "--when-unlocked uses only the key that 'vaultfmt unlock' keeps; leave out the options and variables that give a factor"
             )
         }
     }
@@ -141,14 +145,14 @@ struct AgentServe: ParsableCommand {
         }
     }
 
-    /// Returns what locks the vault with the session; nil if the option is not given. It waits for logind before anyone
-    /// is asked for a passphrase.
+    /// Returns the object that locks the vault with the session; nil if the option is not given. It waits for logind
+    /// before anyone is asked for a passphrase.
     private func sessionLock() throws -> SessionLock? {
         guard lockWithSession else { return nil }
         let watch = try SessionLock(session: Environment.nonEmpty("XDG_SESSION_ID"))
         if !watch.hasSession {
             Terminal.note(
-                "you have no session with a screen; the vault will be locked with any later one, and before the machine sleeps"
+                "you have no local or graphical session; the vault will be locked when one that starts later is locked or ends, and before the machine sleeps"
             )
         }
         if !watch.delaysSleep {

@@ -8,11 +8,11 @@ import VaultLocal
 struct AgentState: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show the running agent's vault, its keys, and what clients asked for.",
+        abstract: "Show the running agent's vault and keys, and the requests of its clients.",
         discussion: """
-            Also shows the agent's process and its socket, and what cannot be offered. The agent keeps the names of keys, programs and \
-            processes in memory, for the last 100 requests of SSH clients and the last 100 of desktop programs. The vault is neither opened nor read. Without \
-            an agent, the command fails (exit 69).
+            Also shows the agent's process and socket, and anything that cannot be offered. The agent keeps the names \
+            of keys, programs and processes in memory, for the last 100 requests of SSH clients and the last 100 of \
+            desktop programs. The vault is neither opened nor read. Without an agent, the command fails (exit 69).
 
             Examples:
               vaultfmt agent status

@@ -42,7 +42,7 @@ enum BackgroundAgent {
     private static func channel() throws -> Pipe {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else {
-            throw CommandFailure(.io, "cannot make a socket: \(Descriptor.message(errno)); close some files")
+            throw CommandFailure(.io, "cannot create a socket: \(Descriptor.message(errno)); close some files")
         }
         return Pipe(reading: ends[0], writing: ends[1])
     }

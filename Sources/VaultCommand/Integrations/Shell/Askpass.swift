@@ -13,11 +13,13 @@ struct Askpass: ParsableCommand {
         commandName: "askpass",
         abstract: "Answer password prompts for SSH_ASKPASS, SUDO_ASKPASS and similar.",
         discussion: """
-            VAULTFMT_ASKPASS specifies which questions may be answered; if it is not set, none are. If it is a reference, that secret \
-            answers every question. 'ssh' is for OpenSSH 8.5 and newer: the passphrase of a key file is the item 'ssh' with the file's path as its account, and a \
-            password is the internet password with protocol ssh for that user and host. In older versions and in dropbear, a server can choose the \
-            wording of these questions and would receive the answer, so use a reference for those. '-' is for a program that starts another: the \
-            answer is read from standard input. Yes-or-no questions are never answered.
+            VAULTFMT_ASKPASS specifies which questions may be answered; if it is not set, none are. If it is a \
+            reference, that secret answers every question. 'ssh' is for OpenSSH 8.5 and newer: a key file's passphrase \
+            is taken from the item 'ssh' with the file's path as its account, and a password from the internet \
+            password with protocol ssh for that user and host. In older versions and in dropbear, a server can choose \
+            the wording of these questions and would receive the answer, so use a reference for those. '-' is for a \
+            program that starts another: the answer is read from standard input. Yes-or-no questions are never \
+            answered.
 
             Examples:
               vaultfmt set ssh ~/.ssh/id_ed25519

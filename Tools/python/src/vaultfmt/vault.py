@@ -709,7 +709,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
 
     def settle(self, key: KeyLike, keep: Iterable[ConflictValue] = ()) -> None:
         """Settles what merges have left of an item: of each field, the value in `keep` or, if there is none, the one that is
-        shown is the only one afterwards. Secrets and sealed attributes that lose become earlier values. A value that is kept
+        shown is the only one afterwards. Secrets and sealed attributes that are not kept become earlier values. A value that is kept
         is in the item's place, whatever its own `place`: ask before you let others read it.
 
         Raises NoSuchItem if the item or a value does not exist, InvalidArgument for two values of one field, and

@@ -1,0 +1,78 @@
+internal import VaultBytes
+internal import VaultStore
+
+/// The changes of our copy that come before a merge which would show something older than our copy does. They
+/// change no field, but the other copy has not seen them, so the items concerned stay as our copy shows them.
+struct Renewal {
+    private let mine: MergeSide
+    private let its: MergeSide
+    private let items: [(item: Item, fields: Set<FieldName>)]
+
+    /// Returns nil if the merge would show nothing older, or if that cannot be determined because of damage.
+    init?(_ mine: MergeSide, _ its: MergeSide) throws(VaultError) {
+        self.mine = mine
+        self.its = its
+        do throws(VaultError) { items = try ItemsMerge(mine, its).regressed() } catch {
+            guard ItemsMerge.isDamage(error) else { throw error }
+            return nil
+        }
+        guard !items.isEmpty else { return nil }
+    }
+
+    /// Commits the changes to our copy, whose lock is held.
+    func commit() throws(VaultError) {
+        let transaction = try Transaction(mine.core)
+        do throws(VaultError) {
+            for (item, fields) in items {
+                var change = ItemChange(item)
+                (change.created, change.modified) = (item.created, item.modified)
+                let state = try transaction.state(of: item)
+                change.edit = Self.edit(fields, state, try transaction.view(of: item, state))
+                try transaction.apply(change)
+            }
+            try transaction.commit()
+        } catch {
+            transaction.end()
+            throw error
+        }
+    }
+
+    /// Returns the states that the items would have after the changes, for a dry run. Neither copy includes their dots.
+    func rehearsed() throws(VaultError) -> [Bytes16: ItemState] {
+        let (core, now) = (mine.core, mine.store.fileSystem.now())
+        let ids = Set((mine.vector.rows + its.vector.rows).map(\.id))
+        var replica = ReplicaID.max
+        while ids.contains(replica) { replica -= 1 }
+        let time = Revision.first(ofMillisecond: UInt64(clamping: now)) ?? Format.Limit.number
+        var revision = max(time, mine.vector.clock)
+        var states: [Bytes16: ItemState] = [:]
+        for (item, fields) in items {
+            revision += 1
+            let state = try core.state(of: item)
+            let view = try core.view(of: item, state)
+            var edit = Self.edit(fields, state, view)
+            (edit.created, edit.modified) = (item.created, item.modified)
+            let edited = try state.changed(
+                edit, dot: Dot(revision: revision, replica: replica), time: now, view, limit: core.limit
+            ) { (name) throws(VaultError) in
+                try core.classOf(name, state.values[name], of: item, before: item.referrer)
+            }
+            states[item.entry.id] = edited.state
+        }
+        return states
+    }
+
+    /// Returns the change of an item that writes these fields with the values that they show. What is left to settle in
+    /// them stays so.
+    private static func edit(_ fields: Set<FieldName>, _ state: ItemState, _ view: ItemView) -> ItemEdit {
+        var edit = ItemEdit()
+        for mark in view.marks where fields.contains(mark.field) { edit.reopened[mark] = state.values[mark] }
+        for field in fields {
+            guard let dot = view.shown.fields[field], var value = state.values[ValueName(field, dot)] else { continue }
+            value.replaced = 0
+            edit.written[field] = value
+            edit.renewed.insert(field)
+        }
+        return edit
+    }
+}
